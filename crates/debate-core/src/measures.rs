@@ -1,0 +1,1 @@
+//! Plain arithmetic over numbers and texts; no events.
