@@ -1,1 +1,13 @@
-//! Placeholder while the house is laid.
+//! The chat model port and what stands behind it: a real adapter, a scripted model, a simulated one.
+//!
+//! A [`ChatModel`] takes one [`ChatRequest`] and gives one [`ChatReply`] or a typed [`ModelError`]. Retries of the
+//! wire end here (K5); retries of the question are the caller's. The crate knows no debates: it never reads what a
+//! message says, except in [`simulated`], where a [`simulated::Mind`] makes up the answer.
+
+pub mod chat;
+pub mod model_error;
+
+pub use chat::{
+    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, Usage,
+};
+pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};

@@ -1,0 +1,290 @@
+//! The port: what is asked of a chat model and what comes back.
+//!
+//! Nothing here names a provider, a wire format or a debate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::ModelError;
+
+/// A chat model that answers one request at a time; it may be shared by many callers.
+#[async_trait]
+pub trait ChatModel: Send + Sync {
+    /// Returns the name as it is recorded, such as `openai:gpt-5-mini` or `simulated:7`.
+    fn name(&self) -> &str;
+
+    /// Returns whether answers are made up by a program, so that results made with them say so.
+    fn is_simulated(&self) -> bool;
+
+    /// Answers `request`; `chunks` is told each piece of the answer's text as it arrives.
+    ///
+    /// The pieces joined are [`ChatReply::text`]. Dropping the future closes the connection and stops the provider's
+    /// work as far as the provider allows (K9). Wire retries have ended when this returns (K5).
+    ///
+    /// # Errors
+    /// Any [`ModelError`]. When its `received_any` is set, pieces may have been passed on that are now void.
+    async fn complete(
+        &self,
+        request: &ChatRequest,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<ChatReply, ModelError>;
+}
+
+/// Takes pieces of an answer's text while it streams; any `FnMut(&str)` is one.
+pub trait ChunkSink: Send {
+    /// Takes the next piece; never blocks.
+    fn push(&mut self, delta: &str);
+}
+
+impl<F: FnMut(&str) + Send> ChunkSink for F {
+    fn push(&mut self, delta: &str) {
+        self(delta);
+    }
+}
+
+/// One question to a chat model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatRequest {
+    /// The conversation so far, oldest first.
+    pub messages: Vec<Message>,
+    /// The shape the answer must have, when it must be JSON.
+    pub schema: Option<ReplySchema>,
+    /// The most tokens the answer may have, thoughts included where the provider counts them.
+    pub max_output_tokens: u32,
+    /// The sampling temperature; the provider's default when absent.
+    pub temperature: Option<f64>,
+    /// The sampling seed; providers may ignore it.
+    pub seed: Option<u64>,
+    /// The time for the whole call, wire retries included.
+    pub timeout: Duration,
+    /// How many times this question has failed before, lost and void starts not counted; not sent anywhere.
+    ///
+    /// A simulated model draws its faults from it, so that a question can succeed after a fault, and a crash
+    /// between does not change what is drawn.
+    pub attempt: u32,
+}
+
+impl ChatRequest {
+    /// Returns the SHA-256 of all that can change the answer: messages, schema, output limit, temperature, seed.
+    ///
+    /// Timeout and attempt are left out: the same question asked again has the same digest.
+    #[must_use]
+    pub fn prompt_digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        let mut field = |tag: u8, bytes: &[u8]| {
+            hash.update([tag]);
+            hash.update((bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        for message in &self.messages {
+            field(b'r', message.role.as_str().as_bytes());
+            field(b'm', message.content.as_bytes());
+        }
+        if let Some(schema) = &self.schema {
+            field(b's', &schema.digest);
+        }
+        field(b'o', &self.max_output_tokens.to_le_bytes());
+        if let Some(temperature) = self.temperature {
+            field(b't', &temperature.to_bits().to_le_bytes());
+        }
+        if let Some(seed) = self.seed {
+            field(b'x', &seed.to_le_bytes());
+        }
+        hash.finalize().into()
+    }
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    pub content: Arc<str>,
+}
+
+impl Message {
+    /// Makes a message of the system.
+    pub fn system(content: impl Into<Arc<str>>) -> Self {
+        Self { role: Role::System, content: content.into() }
+    }
+
+    /// Makes a message of the user.
+    pub fn user(content: impl Into<Arc<str>>) -> Self {
+        Self { role: Role::User, content: content.into() }
+    }
+
+    /// Makes an earlier answer of the model.
+    pub fn assistant(content: impl Into<Arc<str>>) -> Self {
+        Self { role: Role::Assistant, content: content.into() }
+    }
+}
+
+/// Who says a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The instructions that stand above the conversation.
+    System,
+    /// The one who asks.
+    User,
+    /// The model.
+    Assistant,
+}
+
+impl Role {
+    /// Returns the lower-case name that every chat protocol uses.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
+/// A named JSON schema for an answer; cheap to clone.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplySchema {
+    name: Arc<str>,
+    json: Arc<Value>,
+    digest: [u8; 32],
+}
+
+impl ReplySchema {
+    /// Makes a schema and digests it once; build it once and clone it.
+    ///
+    /// `name` holds letters, digits, `_` and `-` only, at most 64 of them, as providers demand.
+    pub fn new(name: impl Into<Arc<str>>, json: Value) -> Self {
+        let name = name.into();
+        let mut hash = Sha256::new();
+        hash.update((name.len() as u64).to_le_bytes());
+        hash.update(name.as_bytes());
+        hash.update(json.to_string().as_bytes());
+        Self { name, json: Arc::new(json), digest: hash.finalize().into() }
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the JSON schema.
+    #[must_use]
+    pub fn json(&self) -> &Value {
+        &self.json
+    }
+}
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatReply {
+    /// The answer's text, exactly as received.
+    pub text: String,
+    /// The thoughts that the provider keeps apart from the answer; private (K10).
+    pub reasoning: Option<String>,
+    /// The tokens spent, as far as the provider says.
+    pub usage: Usage,
+    /// Why the answer ended.
+    pub finish: FinishReason,
+    /// The model as the provider reports it, else the one that was asked for.
+    pub model: String,
+    /// The provider's id of the request.
+    pub request_id: Option<String>,
+    /// The time from the call to the last byte, wire retries included.
+    pub latency: Duration,
+    /// The time from the call to the first byte of the answer's body, wire retries included.
+    pub first_byte: Option<Duration>,
+    /// How many times the wire was tried again (K5).
+    pub wire_retries: u32,
+}
+
+/// Tokens spent; what the provider does not say stays `None`, never 0 (K3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Tokens read, cached ones included.
+    pub input: Option<u64>,
+    /// Tokens written, thoughts included.
+    pub output: Option<u64>,
+    /// Tokens read from the provider's cache.
+    pub cached: Option<u64>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model had finished.
+    Stop,
+    /// The output limit was reached.
+    Length,
+    /// The provider's filter cut it.
+    ContentFilter,
+    /// The model wants tools to run.
+    ToolCalls,
+    /// A reason that the provider alone knows, or an empty text when it gave none.
+    Other(String),
+}
+
+impl FinishReason {
+    /// Returns the name as the OpenAI protocol writes it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::ToolCalls => "tool_calls",
+            Self::Other(reason) => reason,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn request(content: &str) -> ChatRequest {
+        ChatRequest {
+            messages: vec![Message::system("s"), Message::user(content)],
+            schema: None,
+            max_output_tokens: 100,
+            temperature: None,
+            seed: None,
+            timeout: Duration::from_secs(1),
+            attempt: 0,
+        }
+    }
+
+    #[test]
+    fn the_same_question_asked_again_has_the_same_digest() {
+        let again = ChatRequest { attempt: 3, timeout: Duration::from_secs(9), ..request("q") };
+        assert_eq!(request("q").prompt_digest(), again.prompt_digest());
+    }
+
+    #[test]
+    fn whatever_can_change_the_answer_changes_the_digest() {
+        let schema = |name: &str, json| Some(ReplySchema::new(name, json));
+        let all = [
+            request("q"),
+            request("p"),
+            ChatRequest { messages: vec![Message::system("sq"), Message::user("")], ..request("q") },
+            ChatRequest { messages: vec![Message::user("s"), Message::user("q")], ..request("q") },
+            ChatRequest { schema: schema("a", json!({})), ..request("q") },
+            ChatRequest { schema: schema("b", json!({})), ..request("q") },
+            ChatRequest { schema: schema("a", json!({"type": "object"})), ..request("q") },
+            ChatRequest { max_output_tokens: 101, ..request("q") },
+            ChatRequest { temperature: Some(0.0), ..request("q") },
+            ChatRequest { seed: Some(0), ..request("q") },
+        ];
+        let mut digests: Vec<_> = all.iter().map(ChatRequest::prompt_digest).collect();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), all.len());
+    }
+}
