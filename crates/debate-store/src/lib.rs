@@ -1,1 +1,15 @@
-//! Placeholder while the house is laid.
+//! The append-only log: the [`EventStore`] port and its backends.
+//!
+//! A store keeps [envelopes](debate_core::envelope::Envelope) in streams and knows no rules of debates. What
+//! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
+
+mod append;
+mod list;
+mod memory;
+mod port;
+mod wake;
+
+pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
+pub use list::{ListFilter, Listed};
+pub use memory::MemoryStore;
+pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};

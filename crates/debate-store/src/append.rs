@@ -1,0 +1,163 @@
+//! What is appended, and the ways in which it is refused.
+
+use std::collections::VecDeque;
+
+use debate_core::chain::{ChainBreak, GENESIS, hash_of};
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::id::{Digest, Seq};
+
+use crate::port::BoxError;
+
+/// The most events that one append may carry.
+pub const EVENTS_PER_APPEND_MAX: usize = 1_000;
+
+/// Names a request that opens a stream, so that repeating it opens nothing new (rule K11).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Whose request it is.
+    pub tenant: String,
+    /// The id that the client chose.
+    pub request_id: String,
+    /// The digest of the request's body.
+    pub body_hash: Digest,
+}
+
+/// Events to append to one stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Append {
+    /// The stream.
+    pub stream: StreamId,
+    /// The sequence number of the stream's last event; [`Seq::START`] says that the stream must not exist.
+    pub expected: Seq,
+    /// The events, from `expected + 1` on without holes, hashes sealed.
+    pub envelopes: Vec<Envelope>,
+    /// The request that these events answer, stored in the same transaction.
+    pub request: Option<RequestKey>,
+}
+
+impl Append {
+    /// Creates an append that answers no request.
+    #[must_use]
+    pub fn new(stream: StreamId, expected: Seq, envelopes: Vec<Envelope>) -> Self {
+        Self { stream, expected, envelopes, request: None }
+    }
+
+    /// Records the request that these events answer.
+    #[must_use]
+    pub fn with_request(mut self, request: RequestKey) -> Self {
+        self.request = Some(request);
+        self
+    }
+
+    /// Checks all that can be seen without the stream: that the events are there, belong together and chain.
+    pub(crate) fn check(&self) -> Result<(), AppendError> {
+        let stream = self.stream;
+        if self.envelopes.is_empty() {
+            return Err(AppendError::Empty { stream });
+        }
+        if self.envelopes.len() > EVENTS_PER_APPEND_MAX {
+            return Err(AppendError::TooMany { stream, events: self.envelopes.len() });
+        }
+        let mut previous = (self.expected == Seq::START).then_some(GENESIS);
+        let mut seq = self.expected;
+        for envelope in &self.envelopes {
+            seq = seq.next();
+            if envelope.stream != stream {
+                return Err(ChainBreak::Stream { stream, seq, found: envelope.stream }.into());
+            }
+            if envelope.seq != seq {
+                return Err(ChainBreak::Sequence { stream, expected: seq, found: envelope.seq }.into());
+            }
+            if previous.is_some_and(|previous| hash_of(&previous, envelope) != envelope.hash) {
+                return Err(ChainBreak::Hash { stream, seq }.into());
+            }
+            if envelope.prose.as_ref().is_some_and(|it| Some(it.digest()) != envelope.prose_digest) {
+                return Err(ChainBreak::Prose { stream, seq }.into());
+            }
+            previous = Some(envelope.hash);
+        }
+        Ok(())
+    }
+
+    /// Checks that the first event follows the stream's last one.
+    pub(crate) fn check_follows(&self, head_hash: &Digest) -> Result<(), AppendError> {
+        match self.envelopes.first() {
+            Some(first) if hash_of(head_hash, first) != first.hash => {
+                Err(ChainBreak::Hash { stream: self.stream, seq: first.seq }.into())
+            }
+            Some(_) => Ok(()),
+            None => Err(AppendError::Empty { stream: self.stream }),
+        }
+    }
+
+    /// Returns whether the stored hashes, from `expected + 1` on, are those of these very events.
+    pub(crate) fn is_stored_as(&self, hashes: impl IntoIterator<Item = Digest>) -> bool {
+        let mut wanted: VecDeque<Digest> = self.envelopes.iter().map(|it| it.hash).collect();
+        for hash in hashes {
+            match wanted.pop_front() {
+                Some(first) if first == hash => {}
+                Some(_) => return false,
+                None => break,
+            }
+        }
+        wanted.is_empty()
+    }
+
+    /// Returns the error of an append whose place is taken or not yet reached.
+    pub(crate) fn conflict(&self, actual: Seq) -> AppendError {
+        AppendError::Conflict { stream: self.stream, expected: self.expected, actual }
+    }
+}
+
+/// An append was refused or could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Another writer came first, or the stream is shorter than expected; nothing was written.
+    #[error("{stream} is at {actual}, expected {expected}")]
+    Conflict {
+        /// The stream.
+        stream: StreamId,
+        /// What the writer took for the stream's last event.
+        expected: Seq,
+        /// What the stream's last event is.
+        actual: Seq,
+    },
+    /// There was nothing to append.
+    #[error("nothing to append to {stream}")]
+    Empty {
+        /// The stream.
+        stream: StreamId,
+    },
+    /// The append has more events than [`EVENTS_PER_APPEND_MAX`]; nothing was written.
+    #[error("cannot append {events} events to {stream} at once, at most {EVENTS_PER_APPEND_MAX}")]
+    TooMany {
+        /// The stream.
+        stream: StreamId,
+        /// How many there were.
+        events: usize,
+    },
+    /// The events do not follow one another, or not the stream's last one; nothing was written.
+    #[error("the events do not chain")]
+    Invalid(#[from] ChainBreak),
+    /// The request id already opened another stream, or this one with other events; nothing was written
+    /// (rule K11).
+    #[error("this request id already opened {stream}{}", if *same_body { "" } else { " with another body" })]
+    RequestTaken {
+        /// What the request id opened.
+        stream: StreamId,
+        /// Whether that request had the same body, so that its stream is the answer to this one too.
+        same_body: bool,
+    },
+    /// The backend failed; the events may or may not be stored.
+    #[error("cannot append to {stream}")]
+    Backend {
+        /// The stream.
+        stream: StreamId,
+        /// What the backend said.
+        #[source]
+        source: BoxError,
+    },
+    /// The store was closed in this process; nothing was written.
+    #[error("the store is closed")]
+    Closed,
+}

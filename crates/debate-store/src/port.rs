@@ -1,0 +1,175 @@
+//! What every store can do, and how reading fails.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::id::{Digest, Seq};
+
+use crate::append::{Append, AppendError};
+use crate::list::{ListFilter, Listed};
+
+/// The cause of a backend's failure, in the backend's own words.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The place of an event among all events of a store: 1, 2, 3 … in the order of commits. 0 stands for "before
+/// the first".
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position(pub u64);
+
+impl Position {
+    /// The position before the first event of a store.
+    pub const START: Self = Self(0);
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The last event of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Its sequence number.
+    pub seq: Seq,
+    /// Its hash, which the next event must chain to.
+    pub hash: Digest,
+}
+
+/// What a request id stands for (rule K11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestOwner {
+    /// The stream that the request opened.
+    pub stream: StreamId,
+    /// The digest of the request's body.
+    pub body_hash: Digest,
+}
+
+/// Keeps streams of events, append only.
+///
+/// Reads see every append that was acknowledged before they began.
+#[async_trait]
+pub trait EventStore: Send + Sync + fmt::Debug {
+    /// Appends events to one stream, all or none, and returns the position of the last one.
+    ///
+    /// The future may be dropped; the events are then stored or not, as after a lost reply. An append whose very
+    /// events are already there succeeds, so that it can be repeated.
+    ///
+    /// # Errors
+    /// [`AppendError`] says whether anything can have been stored.
+    async fn append(&self, append: Append) -> Result<Position, AppendError>;
+
+    /// Returns at most `limit` events of a stream, those right after `after`, in order.
+    ///
+    /// A stream that does not exist reads as empty.
+    ///
+    /// # Errors
+    /// When the store cannot be read; an error never looks like the end of the stream.
+    async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError>;
+
+    /// Returns at most `limit` events of all streams, those right after `after`, in the order of commits.
+    ///
+    /// No event ever appears before a position that was already returned.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn read_all(&self, after: Position, limit: u32) -> Result<Vec<(Position, Envelope)>, ReadError>;
+
+    /// Returns the last event's place and hash; `None` for a stream that does not exist.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError>;
+
+    /// Returns what was opened under a request id (rule K11).
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError>;
+
+    /// Returns debates, the newest first, as the events themselves tell of them.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn list(&self, filter: ListFilter) -> Result<Vec<Listed>, ReadError>;
+
+    /// Deletes the prose and the salt of one event for good; its hash still stands (rule K15).
+    ///
+    /// An event without prose stays as it is.
+    ///
+    /// # Errors
+    /// When there is no such event or the store cannot be written.
+    async fn redact(&self, stream: StreamId, seq: Seq) -> Result<(), RedactError>;
+
+    /// Waits until a stream has an event after `after`, and returns the head then known.
+    ///
+    /// Appends through this store wake at once; those of other processes are found by polling.
+    ///
+    /// # Errors
+    /// When the store cannot be read or was closed.
+    async fn wait(&self, stream: StreamId, after: Seq) -> Result<Seq, ReadError>;
+
+    /// Waits until the store has an event after `after`, and returns the last position then known.
+    ///
+    /// # Errors
+    /// When the store cannot be read or was closed.
+    async fn wait_all(&self, after: Position) -> Result<Position, ReadError>;
+}
+
+/// The store could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The backend failed; trying again may help.
+    #[error("cannot read from the store")]
+    Backend {
+        /// What the backend said.
+        #[source]
+        source: BoxError,
+    },
+    /// A row is not an event, so the store was changed behind its back.
+    #[error("the event at position {position} cannot be read: {what}")]
+    Corrupt {
+        /// The row's position in the store.
+        position: Position,
+        /// What is wrong with the row.
+        what: String,
+    },
+    /// The store was closed in this process.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl ReadError {
+    /// Wraps a backend's error.
+    pub(crate) fn backend(source: impl Into<BoxError>) -> Self {
+        Self::Backend { source: source.into() }
+    }
+}
+
+/// The prose of an event could not be deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum RedactError {
+    /// There is no such event.
+    #[error("{stream} has no event {seq}")]
+    NotFound {
+        /// The stream asked for.
+        stream: StreamId,
+        /// The sequence number asked for.
+        seq: Seq,
+    },
+    /// The backend failed; the prose may or may not be deleted.
+    #[error("cannot redact event {seq} of {stream}")]
+    Backend {
+        /// The stream asked for.
+        stream: StreamId,
+        /// The sequence number asked for.
+        seq: Seq,
+        /// What the backend said.
+        #[source]
+        source: BoxError,
+    },
+    /// The store was closed in this process; nothing was deleted.
+    #[error("the store is closed")]
+    Closed,
+}
