@@ -1,6 +1,23 @@
-//! The pure kernel of structured debates.
+//! The pure kernel of structured debates: what can happen, what follows from it, what should be running.
+//!
+//! A debate is a list of events. [`decide`] turns a command into events, [`debate`] folds them into state,
+//! [`plan`] reads from the state which work should be under way. The crate does no IO, reads no clock, draws no
+//! random number and is not async; time, seeds and ids are handed to it.
 
+pub mod call;
+pub mod calls;
 pub mod chain;
+pub mod codec;
+pub mod command;
+pub mod debate;
+pub mod decide;
 pub mod envelope;
+pub mod event;
+pub mod format;
 pub mod id;
+pub mod limits;
 pub mod measures;
+pub mod plan;
+pub mod prose;
+pub mod record;
+pub mod stop;

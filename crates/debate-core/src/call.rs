@@ -1,0 +1,181 @@
+//! What identifies a request to a model: the call, its revision, attempt and turn (rule K2).
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Role;
+
+/// Names one question that a debate asks, for the whole life of the debate.
+///
+/// Written `kind/round/role`, with `/pass` behind it from the second pass on: `argue/2/optimist`.
+/// A retry changes the attempt, a re-asked argument (and what was built on it) the revision; never the key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallKey {
+    /// The kind of question, such as `argue`; each format has its own.
+    pub kind: Arc<str>,
+    /// The round or phase it belongs to, from 1.
+    pub round: u32,
+    /// Who answers, or whom the question is about.
+    pub role: Role,
+    /// Which of several passes over the same question, from 1.
+    pub pass: u32,
+}
+
+impl CallKey {
+    /// Builds the key of a first pass.
+    #[must_use]
+    pub fn new(kind: &str, round: u32, role: Role) -> Self {
+        Self { kind: kind.into(), round, role, pass: 1 }
+    }
+}
+
+impl fmt::Display for CallKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.kind, self.round, self.role)?;
+        if self.pass > 1 { write!(f, "/{}", self.pass) } else { Ok(()) }
+    }
+}
+
+/// A text is not the name of a call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a call such as argue/2/optimist")]
+pub struct CallKeyError {
+    text: String,
+}
+
+impl FromStr for CallKey {
+    type Err = CallKeyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let error = || CallKeyError { text: text.to_owned() };
+        let mut parts = text.split('/');
+        let (Some(kind), Some(round), Some(role)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(error());
+        };
+        let pass = parts.next().unwrap_or("1");
+        if parts.next().is_some() || kind.is_empty() || role.is_empty() {
+            return Err(error());
+        }
+        Ok(Self {
+            kind: kind.into(),
+            round: round.parse().map_err(|_| error())?,
+            role: role.into(),
+            pass: pass.parse().map_err(|_| error())?,
+        })
+    }
+}
+
+impl Serialize for CallKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CallKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// One answer of a call that another call sees.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Sight {
+    /// Whose answer is seen.
+    pub call: CallKey,
+    /// Which revision of it stands.
+    pub revision: u32,
+}
+
+/// A call together with the revision that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Want {
+    /// The question.
+    pub call: CallKey,
+    /// The revision of the question, from 0.
+    pub revision: u32,
+}
+
+/// One model turn or tool run that should be under way.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Work {
+    /// A request to a model.
+    Turn {
+        /// The question and its revision.
+        want: Want,
+        /// Which turn of it, from 1; more than one only where tools are used.
+        turn: u32,
+    },
+    /// A run of a tool that a model asked for.
+    Tool {
+        /// The question and its revision.
+        want: Want,
+        /// The turn that asked for the tool.
+        turn: u32,
+        /// Which of the turn's tool calls, from 0.
+        index: u32,
+    },
+}
+
+impl Work {
+    /// Returns the question that this work belongs to.
+    #[must_use]
+    pub fn want(&self) -> &Want {
+        match self {
+            Self::Turn { want, .. } | Self::Tool { want, .. } => want,
+        }
+    }
+}
+
+/// Why a request was sent (rule K2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// It had not been asked before.
+    First,
+    /// The attempt before it was under way when its process went away.
+    Lost,
+    /// The answer before it failed or was rejected.
+    Reask,
+    /// It races an attempt that is still open.
+    Hedge,
+    /// What it was built on has changed.
+    Void,
+}
+
+/// Tokens and calls that were used or are set aside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Tokens read by the model.
+    pub input: u64,
+    /// Tokens written by the model.
+    pub output: u64,
+}
+
+impl Tokens {
+    /// Returns the sum of both kinds.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+}
+
+/// What a provider reported for one request. Unknown stays unknown, never 0 (rule K3).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens read, cached ones included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Tokens written, reasoning included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Tokens read from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<u64>,
+}

@@ -1,0 +1,215 @@
+//! The state of one call: attempts, turns and tools at its current revision (rule K2).
+
+use crate::call::{CallKey, Cause, Sight, Tokens};
+use crate::event::{AnswerRejected, AttemptFailed, AttemptRef, CallStarted, TurnAnswered, TurnProse};
+use crate::prose::Prose;
+
+/// An attempt that has started and not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenAttempt {
+    /// Its number, from 1.
+    pub attempt: u32,
+    /// The turn it works on.
+    pub turn: u32,
+    /// What was set aside for it.
+    pub reserved: Tokens,
+}
+
+/// A tool use inside a call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolState {
+    /// The tool's name.
+    pub tool: String,
+    /// How often it was started.
+    pub starts: u32,
+    /// Whether it did what it was asked, once it answered.
+    pub answered: Option<bool>,
+    /// What it said.
+    pub result: Prose<String>,
+}
+
+impl ToolState {
+    pub(crate) fn answer(&mut self, ok: bool, result: Prose<String>) -> Result<(), String> {
+        if self.starts == 0 {
+            return Err(format!("tool {} was never started", self.tool));
+        }
+        if self.answered.is_some() {
+            return Err(format!("tool {} has answered already", self.tool));
+        }
+        self.answered = Some(ok);
+        self.result = result;
+        Ok(())
+    }
+}
+
+/// A model turn that asked for tools.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnState {
+    /// The tools asked for.
+    pub tools: Vec<ToolState>,
+    /// What the model said.
+    pub prose: Prose<TurnProse>,
+}
+
+impl TurnState {
+    pub(crate) fn new(turn: &TurnAnswered) -> Self {
+        let tools = turn.tools.iter().map(|used| ToolState { tool: used.tool.clone(), ..ToolState::default() });
+        Self { tools: tools.collect(), prose: turn.prose.clone() }
+    }
+
+    /// Returns whether every tool has answered.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.tools.iter().all(|tool| tool.answered.is_some())
+    }
+}
+
+/// One call: what was asked, what is open, what came of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallState {
+    /// The revision asked for now, from 0.
+    pub revision: u32,
+    /// Why there is this revision, beyond the first.
+    pub revised: Option<Cause>,
+    /// Starts over all revisions.
+    pub starts: u32,
+    /// The latest attempt at this revision.
+    pub attempt: u32,
+    /// Failed attempts at this revision.
+    pub failures: u32,
+    /// Whether this revision has failed for good.
+    pub failed: bool,
+    /// Attempts that are under way, as far as the log knows.
+    pub open: Vec<OpenAttempt>,
+    /// Turns that asked for tools, at this revision.
+    pub turns: Vec<TurnState>,
+    /// What the latest start was shown.
+    pub sees: Vec<Sight>,
+    /// The latest revision that was answered.
+    pub answered: Option<u32>,
+    /// Why the revision before was rejected, as told to the one who is asked again.
+    pub rejection: Prose<String>,
+}
+
+impl CallState {
+    /// Returns the turn that is asked for next, from 1.
+    #[must_use]
+    pub fn next_turn(&self) -> u32 {
+        u32::try_from(self.turns.len()).unwrap_or(u32::MAX - 1) + 1
+    }
+
+    /// Returns whether this revision has its answer.
+    #[must_use]
+    pub fn is_answered(&self) -> bool {
+        self.answered == Some(self.revision)
+    }
+
+    /// Returns the open attempt that a reference names.
+    #[must_use]
+    pub fn open_at(&self, attempt: &AttemptRef) -> Option<&OpenAttempt> {
+        self.open.iter().find(|open| open.attempt == attempt.attempt && open.turn == attempt.turn)
+    }
+
+    /// Returns references to all open attempts, this being the call `key`.
+    #[must_use]
+    pub fn open_attempts(&self, key: &CallKey) -> Vec<AttemptRef> {
+        let open = self.open.iter();
+        open.map(|open| AttemptRef {
+            call: key.clone(),
+            revision: self.revision,
+            attempt: open.attempt,
+            turn: open.turn,
+        })
+        .collect()
+    }
+
+    /// Records a start; returns what was reserved for attempts that are now known to be lost.
+    pub(crate) fn start(&mut self, started: &CallStarted) -> Result<Vec<Tokens>, String> {
+        if started.revision < self.revision {
+            return Err(format!("revision {} is past; {} is asked for", started.revision, self.revision));
+        }
+        if started.revision > self.revision {
+            self.revise(started.revision, None);
+        }
+        if self.is_answered() || self.failed {
+            return Err(format!("revision {} is settled", self.revision));
+        }
+        if started.attempt != self.attempt + 1 || started.turn != self.next_turn() {
+            return Err(format!("attempt {} of turn {} is out of order", started.attempt, started.turn));
+        }
+        let lost = match started.cause {
+            Cause::Hedge => Vec::new(),
+            Cause::First | Cause::Lost | Cause::Reask | Cause::Void => {
+                self.open.drain(..).map(|open| open.reserved).collect()
+            }
+        };
+        self.starts += 1;
+        self.attempt = started.attempt;
+        self.sees.clone_from(&started.sees);
+        self.open.push(OpenAttempt {
+            attempt: started.attempt,
+            turn: started.turn,
+            reserved: started.reserved,
+        });
+        Ok(lost)
+    }
+
+    /// Ends an open attempt and returns what was reserved for it.
+    pub(crate) fn close(&mut self, attempt: &AttemptRef) -> Result<Tokens, String> {
+        if attempt.revision != self.revision {
+            return Err(format!("revision {} is not open; {} is", attempt.revision, self.revision));
+        }
+        let found =
+            self.open.iter().position(|open| open.attempt == attempt.attempt && open.turn == attempt.turn);
+        let Some(index) = found else {
+            return Err(format!("attempt {} of turn {} is not open", attempt.attempt, attempt.turn));
+        };
+        Ok(self.open.remove(index).reserved)
+    }
+
+    pub(crate) fn fail(&mut self, failed: &AttemptFailed) {
+        if failed.attempt.revision > self.revision {
+            self.revise(failed.attempt.revision, None);
+        }
+        self.failures += 1;
+        self.failed = failed.last;
+    }
+
+    pub(crate) fn reject(&mut self, rejected: &AnswerRejected) -> Result<(), String> {
+        if self.answered != Some(rejected.revision) {
+            return Err(format!("revision {} has no answer to reject", rejected.revision));
+        }
+        self.revise(rejected.revision + 1, Some(Cause::Reask));
+        self.rejection = rejected.prose.clone();
+        Ok(())
+    }
+
+    pub(crate) fn void(&mut self, revision: u32) -> Result<(), String> {
+        if revision != self.revision {
+            return Err(format!("revision {revision} is not the one that stands"));
+        }
+        if !self.open.is_empty() {
+            return Err("an attempt at it is still open".to_owned());
+        }
+        self.revise(revision + 1, Some(Cause::Void));
+        Ok(())
+    }
+
+    pub(crate) fn tool_mut(&mut self, turn: u32, index: u32) -> Result<&mut ToolState, String> {
+        let turns = self.turns.len();
+        let missing = || format!("turn {turn} has no tool use {index} ({turns} turns so far)");
+        let turn = self.turns.get_mut((turn as usize).wrapping_sub(1)).ok_or_else(missing)?;
+        turn.tools.get_mut(index as usize).ok_or_else(missing)
+    }
+
+    fn revise(&mut self, revision: u32, cause: Option<Cause>) {
+        self.revision = revision;
+        self.revised = cause;
+        self.attempt = 0;
+        self.failures = 0;
+        self.failed = false;
+        self.turns.clear();
+        self.sees.clear();
+        self.rejection = Prose::default();
+    }
+}

@@ -1,0 +1,105 @@
+//! Between typed events and stored envelopes, both ways. Hashes are sealed here, over the exact bytes.
+
+use crate::chain::hash_of;
+use crate::envelope::{Envelope, SaltedProse, StreamId};
+use crate::event::{Event, Recorded};
+use crate::format::Format;
+use crate::id::{Digest, Seq, Timestamp};
+use crate::record::RecordError;
+
+/// Who writes, and for whom: the same for every event of one append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// Whose data it is; empty for the only tenant.
+    pub tenant: String,
+    /// Who caused the events.
+    pub actor: String,
+    /// W3C trace context of the cause.
+    pub trace: Option<String>,
+}
+
+/// The end of a stream, on which the next envelope is chained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// The last sequence number.
+    pub seq: Seq,
+    /// Its hash.
+    pub hash: Digest,
+}
+
+impl Head {
+    /// The end of a stream that does not exist yet.
+    pub const NONE: Self = Self { seq: Seq::START, hash: crate::chain::GENESIS };
+}
+
+/// Turns decided events into envelopes chained behind `head`.
+///
+/// `salt` hands in sixteen fresh random bytes for every event that has prose.
+pub fn seal<F: Format>(
+    stream: StreamId,
+    head: Head,
+    author: &Author,
+    at: Timestamp,
+    events: &[Event<F>],
+    mut salt: impl FnMut() -> [u8; 16],
+) -> Vec<Envelope> {
+    let mut head = head;
+    events
+        .iter()
+        .map(|event| {
+            let prose = event.prose().map(|text| SaltedProse { salt: salt(), text });
+            let mut envelope = Envelope {
+                stream,
+                seq: head.seq.next(),
+                kind: event.kind().to_owned(),
+                version: event.version(),
+                at,
+                tenant: author.tenant.clone(),
+                actor: author.actor.clone(),
+                trace: author.trace.clone(),
+                body: event.body(),
+                prose_digest: prose.as_ref().map(SaltedProse::digest),
+                prose,
+                hash: Digest::default(),
+            };
+            envelope.hash = hash_of(&head.hash, &envelope);
+            head = Head { seq: envelope.seq, hash: envelope.hash };
+            envelope
+        })
+        .collect()
+}
+
+/// A stored envelope is not an event of this format.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Neither kernel nor format knows the kind.
+    #[error("event {seq}: kind {kind} is not known here")]
+    Kind {
+        /// Where it stands.
+        seq: Seq,
+        /// The kind.
+        kind: String,
+    },
+    /// The kind is known, the content is not of its shape.
+    #[error("event {seq} cannot be read")]
+    Record {
+        /// Where it stands.
+        seq: Seq,
+        /// What does not fit.
+        #[source]
+        source: RecordError,
+    },
+}
+
+/// Reads an envelope back.
+///
+/// # Errors
+/// The kind, its version or its shape is not known.
+pub fn decode<F: Format>(envelope: &Envelope) -> Result<Recorded<F>, DecodeError> {
+    let seq = envelope.seq;
+    let prose = envelope.prose.as_ref().map(|prose| prose.text.as_str());
+    let event = Event::decode(&envelope.kind, envelope.version, &envelope.body, prose)
+        .ok_or_else(|| DecodeError::Kind { seq, kind: envelope.kind.clone() })?
+        .map_err(|source| DecodeError::Record { seq, source })?;
+    Ok(Recorded { seq, at: envelope.at, event })
+}

@@ -1,0 +1,134 @@
+//! What a debate can be told to do. Commands are imperative; what becomes of one is decided in [`crate::decide`].
+
+use crate::call::{Tokens, Work};
+use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, ToolUse};
+use crate::format::Format;
+use crate::id::OutcomeId;
+
+/// Something that a debate is told.
+#[derive(Debug, Clone)]
+pub enum Command<F: Format> {
+    /// A request to a model is about to leave.
+    BeginCall(BeginCall),
+    /// A model answered, readably.
+    FinishCall {
+        /// Which attempt.
+        attempt: AttemptRef,
+        /// What came with the reply.
+        reply: ReplyFacts,
+        /// The reply, raw.
+        prose: ReplyProse,
+        /// The reply, read.
+        answer: F::Answer,
+    },
+    /// A model asked for tools.
+    AnswerTurn {
+        /// Which attempt.
+        attempt: AttemptRef,
+        /// What came with the reply.
+        reply: ReplyFacts,
+        /// The reply, raw.
+        prose: ReplyProse,
+        /// The tools asked for, each with its arguments as JSON.
+        tools: Vec<(ToolUse, String)>,
+    },
+    /// An attempt brought nothing that can be used.
+    FailCall {
+        /// Which attempt.
+        attempt: AttemptRef,
+        /// What went wrong.
+        failure: FailureKind,
+        /// What came with the reply, as far as there was one.
+        reply: ReplyFacts,
+        /// The error for people.
+        message: String,
+        /// The reply as far as it came.
+        text: Option<String>,
+    },
+    /// An attempt that is no longer wanted was given up.
+    AbandonCall(AttemptRef),
+    /// A tool is about to run.
+    BeginTool(Work),
+    /// A tool answered.
+    FinishTool {
+        /// Which tool use.
+        work: Work,
+        /// Whether it did what it was asked.
+        ok: bool,
+        /// Wall time in milliseconds.
+        latency_ms: u64,
+        /// What it said.
+        result: String,
+    },
+    /// A moment has come at which a deadline may be due.
+    CheckDeadline,
+    /// Start nothing new.
+    Pause,
+    /// Go on.
+    Resume,
+    /// End now.
+    Cancel {
+        /// Why, in the words of whoever asks.
+        reason: String,
+    },
+    /// Hold more rounds after a conclusion.
+    Continue {
+        /// How many.
+        rounds: u32,
+    },
+    /// Record what happened in the world.
+    Resolve {
+        /// Which outcome.
+        outcome: OutcomeId,
+    },
+}
+
+/// A request to a model is about to leave.
+#[derive(Debug, Clone)]
+pub struct BeginCall {
+    /// The turn, as [`crate::debate::Debate::wanted_work`] gave it.
+    pub work: Work,
+    /// Whether this races an attempt that is still open.
+    pub hedge: bool,
+    /// The model, as `provider:name`.
+    pub model: String,
+    /// The prompt.
+    pub prompt: PromptRef,
+    /// The most it can use.
+    pub reserved: Tokens,
+}
+
+/// A command was refused; nothing changes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecideError {
+    /// The debate has concluded.
+    #[error("the debate has concluded")]
+    Concluded,
+    /// The debate has not concluded.
+    #[error("the debate has not concluded")]
+    NotConcluded,
+    /// The debate is paused already.
+    #[error("the debate is paused")]
+    Paused,
+    /// The debate is not paused.
+    #[error("the debate is not paused")]
+    NotPaused,
+    /// The work is not asked for.
+    #[error("{0:?} is not wanted")]
+    NotWanted(Work),
+    /// The attempt was never begun, or has ended.
+    #[error("attempt {} of {} is not open", .0.attempt, .0.call)]
+    NotOpen(AttemptRef),
+    /// The outcome is not one of the question's.
+    #[error("{0} is not an outcome of this debate")]
+    UnknownOutcome(OutcomeId),
+    /// The resolution is recorded already.
+    #[error("the debate is resolved as {0}")]
+    Resolved(OutcomeId),
+    /// The format, or its limits, do not allow so many more rounds.
+    #[error("{0} more rounds are not allowed")]
+    NotContinuable(u32),
+    /// An event that was decided does not apply: a defect of this program.
+    #[error("a decided event does not apply: {0}")]
+    Defect(String),
+}

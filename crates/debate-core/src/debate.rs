@@ -1,0 +1,443 @@
+//! The state of one debate: the fold of its events, nothing else (rule K1).
+//!
+//! [`Debate::apply`] records and never chooses; [`crate::decide`] chooses, [`crate::plan`] says what should be
+//! running. Nothing here reads a clock or a store.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::call::{CallKey, Sight, Tokens, Usage};
+use crate::calls::CallState;
+use crate::event::{
+    AttemptRef, CallStarted, Concluded, Event, FailureKind, KernelEvent, Opened, Recorded, StopRuleFired,
+};
+use crate::format::Format;
+use crate::id::{DebateId, OutcomeId, Seq, Timestamp};
+use crate::limits::Limits;
+use crate::prose::Prose;
+use crate::stop::StopRule;
+
+/// Where a debate is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// Calls are made.
+    Running,
+    /// Nothing new starts; so many milliseconds are left to the deadline.
+    Paused {
+        /// Milliseconds left.
+        remaining_ms: u64,
+    },
+    /// The outcome stands.
+    Concluded,
+}
+
+impl Lifecycle {
+    /// Returns the name used on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused { .. } => "paused",
+            Self::Concluded => "concluded",
+        }
+    }
+}
+
+/// What a debate has used so far (rule K8).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spend {
+    /// Requests sent to models.
+    pub calls: u64,
+    /// Tokens that providers reported.
+    pub known: Tokens,
+    /// Tokens that may have been used: the reservation where a provider reported nothing.
+    pub bound: Tokens,
+    /// Whether every request's usage is known.
+    pub complete: bool,
+}
+
+/// One debate of format `F`, folded up to [`Debate::head`].
+#[derive(Debug, Clone)]
+pub struct Debate<F: Format> {
+    pub(crate) id: DebateId,
+    pub(crate) head: Seq,
+    pub(crate) limits: Limits,
+    pub(crate) config: F::Config,
+    pub(crate) brief: Prose<F::Brief>,
+    pub(crate) opened_at: Timestamp,
+    pub(crate) deadline_at: Timestamp,
+    pub(crate) lifecycle: Lifecycle,
+    pub(crate) stop: Option<StopRuleFired>,
+    pub(crate) calls: BTreeMap<CallKey, CallState>,
+    pub(crate) revised: bool,
+    pub(crate) phase: Option<(String, u32)>,
+    pub(crate) spend: Spend,
+    pub(crate) models: BTreeSet<String>,
+    pub(crate) conclusion: Option<(Concluded, Timestamp)>,
+    pub(crate) resolution: Option<OutcomeId>,
+    pub(crate) redacted: bool,
+    pub(crate) state: F::State,
+}
+
+/// An event does not fit the state it was folded into: the log is corrupt, or code that wrote it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("event {seq} ({kind}) cannot have happened here: {why}")]
+pub struct ApplyError {
+    /// The event's sequence number.
+    pub seq: Seq,
+    /// Its kind.
+    pub kind: &'static str,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// A log is not the log of a debate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// There are no events.
+    #[error("the log is empty")]
+    Empty,
+    /// The first event is not `Opened`.
+    #[error("the log begins with {0}, not with opened")]
+    NotOpened(&'static str),
+    /// An event does not fit.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+impl<F: Format> Debate<F> {
+    /// Begins the fold with the first event.
+    #[must_use]
+    pub fn opened(opened: &Opened<F>, at: Timestamp) -> Self {
+        Self {
+            id: opened.debate,
+            head: Seq(1),
+            limits: opened.limits,
+            config: opened.config.clone(),
+            brief: opened.prose.clone(),
+            opened_at: at,
+            deadline_at: at.plus_ms(opened.limits.deadline_ms),
+            lifecycle: Lifecycle::Running,
+            stop: None,
+            calls: BTreeMap::new(),
+            revised: false,
+            phase: None,
+            spend: Spend { complete: true, ..Spend::default() },
+            models: BTreeSet::new(),
+            conclusion: None,
+            resolution: None,
+            redacted: false,
+            state: F::open(&opened.config),
+        }
+    }
+
+    /// Folds a whole log, or the prefix of one.
+    ///
+    /// # Errors
+    /// The log is empty, does not begin with `Opened`, or holds an event that cannot have happened.
+    pub fn replay<'a>(log: impl IntoIterator<Item = &'a Recorded<F>>) -> Result<Self, ReplayError> {
+        let mut log = log.into_iter();
+        let first = log.next().ok_or(ReplayError::Empty)?;
+        let Event::Opened(opened) = &first.event else {
+            return Err(ReplayError::NotOpened(first.event.kind()));
+        };
+        let mut debate = Self::opened(opened, first.at);
+        for recorded in log {
+            debate.apply(recorded.at, &recorded.event)?;
+        }
+        Ok(debate)
+    }
+
+    /// Folds the next event.
+    ///
+    /// # Errors
+    /// The event cannot have happened in this state; the state is then of no further use.
+    pub fn apply(&mut self, at: Timestamp, event: &Event<F>) -> Result<(), ApplyError> {
+        let seq = self.head.next();
+        let error = |why: String| ApplyError { seq, kind: event.kind(), why };
+        match event {
+            Event::Opened(_) => return Err(error("the debate is open already".to_owned())),
+            Event::Fact(fact) => F::apply(&mut self.state, fact),
+            Event::Kernel(kernel) => self.apply_kernel(at, kernel).map_err(error)?,
+        }
+        self.head = seq;
+        Ok(())
+    }
+
+    fn apply_kernel(&mut self, at: Timestamp, event: &KernelEvent) -> Result<(), String> {
+        match event {
+            KernelEvent::PhaseOpened(opened) => self.phase = Some((opened.phase.clone(), opened.round)),
+            KernelEvent::PhaseClosed(_) => self.phase = None,
+            KernelEvent::CallStarted(started) => self.apply_started(started)?,
+            KernelEvent::TurnAnswered(turn) => {
+                let open = self.close_attempt(&turn.attempt)?;
+                self.settle_usage(&turn.reply.usage, open, true);
+                self.call_mut(&turn.attempt.call)?.turns.push(crate::calls::TurnState::new(turn));
+            }
+            KernelEvent::ToolStarted(started) => {
+                self.call_mut(&started.call)?.tool_mut(started.turn, started.index)?.starts = started.attempt;
+            }
+            KernelEvent::ToolAnswered(answered) => {
+                self.call_mut(&answered.call)?
+                    .tool_mut(answered.turn, answered.index)?
+                    .answer(answered.ok, answered.prose.clone())?;
+            }
+            KernelEvent::CallAnswered(answered) => {
+                let open = self.close_attempt(&answered.attempt)?;
+                self.settle_usage(&answered.reply.usage, open, true);
+                let revision = answered.attempt.revision;
+                self.call_mut(&answered.attempt.call)?.answered = Some(revision);
+            }
+            KernelEvent::AttemptFailed(failed) => {
+                let charged = failed.failure.may_be_charged();
+                match self.close_attempt(&failed.attempt) {
+                    Ok(open) => self.settle_usage(&failed.reply.usage, open, charged),
+                    Err(_) if failed.failure.is_never_sent() => {}
+                    Err(why) => return Err(why),
+                }
+                self.calls.entry(failed.attempt.call.clone()).or_default().fail(failed);
+            }
+            KernelEvent::AttemptAbandoned(abandoned) => {
+                let open = self.close_attempt(&abandoned.attempt)?;
+                self.settle_usage(&Usage::default(), open, true);
+            }
+            KernelEvent::AnswerRejected(rejected) => {
+                self.revised = true;
+                self.call_mut(&rejected.call)?.reject(rejected)?;
+            }
+            KernelEvent::CallVoided(voided) => {
+                self.revised = true;
+                self.call_mut(&voided.call)?.void(voided.revision)?;
+            }
+            KernelEvent::StopRuleFired(fired) => {
+                if !fired.shadow {
+                    self.stop = Some(fired.clone());
+                }
+            }
+            KernelEvent::Paused(paused) => {
+                self.lifecycle = Lifecycle::Paused { remaining_ms: paused.remaining_ms };
+            }
+            KernelEvent::Resumed(resumed) => {
+                self.lifecycle = Lifecycle::Running;
+                self.deadline_at = resumed.deadline_at;
+            }
+            KernelEvent::Cancelled(_) | KernelEvent::Forked(_) => {}
+            KernelEvent::Concluded(concluded) => {
+                self.lifecycle = Lifecycle::Concluded;
+                self.conclusion = Some((concluded.clone(), at));
+            }
+            KernelEvent::Continued(continued) => {
+                self.config = F::continued(&self.config, continued.rounds)
+                    .ok_or("the format does not allow more rounds")?;
+                F::reopen(&mut self.state, &self.config);
+                self.lifecycle = Lifecycle::Running;
+                self.stop = None;
+                self.deadline_at = continued.deadline_at;
+            }
+            KernelEvent::Resolved(resolved) => self.resolution = Some(resolved.outcome.clone()),
+            KernelEvent::Redacted(_) => self.redacted = true,
+        }
+        Ok(())
+    }
+
+    fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
+        let call = self.calls.entry(started.call.clone()).or_default();
+        let lost = call.start(started)?;
+        for attempt in lost {
+            self.settle_usage(&Usage::default(), attempt, true);
+        }
+        self.spend.calls += 1;
+        self.models.insert(started.model.clone());
+        Ok(())
+    }
+
+    fn call_mut(&mut self, key: &CallKey) -> Result<&mut CallState, String> {
+        self.calls.get_mut(key).ok_or_else(|| format!("call {key} was never begun"))
+    }
+
+    /// Takes an open attempt off its call and returns what was reserved for it.
+    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<Tokens, String> {
+        self.call_mut(&attempt.call)?.close(attempt)
+    }
+
+    fn settle_usage(&mut self, usage: &Usage, reserved: Tokens, charged: bool) {
+        if !charged {
+            return;
+        }
+        self.spend.known.input += usage.input.unwrap_or(0);
+        self.spend.known.output += usage.output.unwrap_or(0);
+        self.spend.bound.input += usage.input.unwrap_or(reserved.input);
+        self.spend.bound.output += usage.output.unwrap_or(reserved.output);
+        self.spend.complete &= usage.input.is_some() && usage.output.is_some();
+    }
+}
+
+impl FailureKind {
+    /// Returns whether a provider may charge for an attempt that failed so.
+    #[must_use]
+    pub const fn may_be_charged(self) -> bool {
+        match self {
+            Self::Unreadable | Self::Unusable | Self::Refused | Self::Truncated | Self::Timeout => true,
+            Self::Overloaded | Self::Unavailable | Self::Denied => false,
+            Self::StartsExhausted | Self::BudgetExhausted => false,
+        }
+    }
+
+    /// Returns whether nothing was sent at all.
+    #[must_use]
+    pub const fn is_never_sent(self) -> bool {
+        matches!(self, Self::StartsExhausted | Self::BudgetExhausted)
+    }
+}
+
+/// What the fold knows, for formats, the engine and readers.
+impl<F: Format> Debate<F> {
+    /// Returns which debate this is.
+    #[must_use]
+    pub fn id(&self) -> DebateId {
+        self.id
+    }
+
+    /// Returns the sequence number of the last event folded.
+    #[must_use]
+    pub fn head(&self) -> Seq {
+        self.head
+    }
+
+    /// Returns the rules in force.
+    #[must_use]
+    pub fn config(&self) -> &F::Config {
+        &self.config
+    }
+
+    /// Returns the limits in force.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Returns the subject, unless it was redacted.
+    #[must_use]
+    pub fn brief(&self) -> &Prose<F::Brief> {
+        &self.brief
+    }
+
+    /// Returns what the format's facts folded into.
+    #[must_use]
+    pub fn state(&self) -> &F::State {
+        &self.state
+    }
+
+    /// Returns when the debate was opened.
+    #[must_use]
+    pub fn opened_at(&self) -> Timestamp {
+        self.opened_at
+    }
+
+    /// Returns when time is up.
+    #[must_use]
+    pub fn deadline_at(&self) -> Timestamp {
+        self.deadline_at
+    }
+
+    /// Returns when argument must give way to the closing synthesis.
+    #[must_use]
+    pub fn closing_at(&self) -> Timestamp {
+        let closing = i64::try_from(self.limits.closing_ms).unwrap_or(i64::MAX);
+        Timestamp(self.deadline_at.0.saturating_sub(closing))
+    }
+
+    /// Returns where the debate is in its life.
+    #[must_use]
+    pub fn lifecycle(&self) -> Lifecycle {
+        self.lifecycle
+    }
+
+    /// Returns the stop rule that is being obeyed.
+    #[must_use]
+    pub fn stop(&self) -> Option<&StopRuleFired> {
+        self.stop.as_ref()
+    }
+
+    /// Returns whether the debate must conclude without asking anything more.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| !stop.closing)
+    }
+
+    /// Returns the phase that is open, with its number.
+    #[must_use]
+    pub fn phase(&self) -> Option<(&str, u32)> {
+        self.phase.as_ref().map(|(name, round)| (name.as_str(), *round))
+    }
+
+    /// Returns what was spent.
+    #[must_use]
+    pub fn spend(&self) -> Spend {
+        self.spend
+    }
+
+    /// Returns the models asked so far, in name order.
+    #[must_use]
+    pub fn models(&self) -> &BTreeSet<String> {
+        &self.models
+    }
+
+    /// Returns the conclusion that stands and when it was reached.
+    #[must_use]
+    pub fn conclusion(&self) -> Option<(&Concluded, Timestamp)> {
+        self.conclusion.as_ref().map(|(concluded, at)| (concluded, *at))
+    }
+
+    /// Returns what happened in the world, once known.
+    #[must_use]
+    pub fn resolution(&self) -> Option<&OutcomeId> {
+        self.resolution.as_ref()
+    }
+
+    /// Returns whether prose of this debate was deleted.
+    #[must_use]
+    pub fn is_redacted(&self) -> bool {
+        self.redacted
+    }
+
+    /// Returns the rule that ended the debate, or is ending it.
+    #[must_use]
+    pub fn stop_rule(&self) -> Option<StopRule> {
+        self.stop.as_ref().map(|stop| stop.rule)
+    }
+
+    /// Returns a call's state, if it was ever begun.
+    #[must_use]
+    pub fn call(&self, key: &CallKey) -> Option<&CallState> {
+        self.calls.get(key)
+    }
+
+    /// Returns every call ever begun, in key order.
+    pub fn calls(&self) -> impl Iterator<Item = (&CallKey, &CallState)> {
+        self.calls.iter()
+    }
+
+    /// Returns the revision of a call that is asked for now.
+    #[must_use]
+    pub fn revision(&self, key: &CallKey) -> u32 {
+        self.calls.get(key).map_or(0, |call| call.revision)
+    }
+
+    /// Returns whether a revision of a call has its answer.
+    #[must_use]
+    pub fn is_answered(&self, key: &CallKey, revision: u32) -> bool {
+        self.calls.get(key).is_some_and(|call| call.answered == Some(revision))
+    }
+
+    /// Returns whether a revision of a call has failed for good.
+    #[must_use]
+    pub fn is_failed(&self, key: &CallKey, revision: u32) -> bool {
+        self.calls.get(key).is_some_and(|call| call.revision == revision && call.failed)
+    }
+
+    /// Returns the sights recorded when a call last started.
+    #[must_use]
+    pub fn seen(&self, key: &CallKey) -> &[Sight] {
+        self.calls.get(key).map_or(&[], |call| call.sees.as_slice())
+    }
+}

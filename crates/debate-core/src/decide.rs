@@ -1,0 +1,465 @@
+//! Choosing events: what a command means in a given state. Nothing is folded here that was not also decided; the
+//! list that comes out applies cleanly to the state it was decided on.
+
+use crate::call::{Cause, Tokens, Work};
+use crate::calls::CallState;
+use crate::chain::GENESIS;
+use crate::command::{BeginCall, Command, DecideError};
+use crate::debate::{Debate, Lifecycle};
+use crate::event::{
+    AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
+    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Opened, Paused, PhaseClosed,
+    PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered,
+    TurnProse,
+};
+use crate::format::{Format, Step};
+use crate::id::{Digest, Timestamp};
+use crate::prose::{Prose, Texts};
+use crate::stop::StopRule;
+
+/// Steps that may follow from one command before something is plainly wrong.
+const STEPS_MAX: usize = 10_000;
+
+impl<F: Format> Opened<F> {
+    /// Returns the events that open a debate: this one and what follows from it at once.
+    ///
+    /// # Errors
+    /// [`DecideError::Defect`] when the format's first steps do not apply.
+    pub fn decide(self, at: Timestamp) -> Result<Vec<Event<F>>, DecideError> {
+        let mut draft = Draft::of(Debate::opened(&self, at), at);
+        draft.settle()?;
+        let mut events = vec![Event::Opened(self)];
+        events.append(&mut draft.events);
+        Ok(events)
+    }
+}
+
+impl<F: Format> Debate<F> {
+    /// Begins a list of events that are decided together at one moment.
+    #[must_use]
+    pub fn draft(&self, at: Timestamp) -> Draft<F> {
+        Draft::of(self.clone(), at)
+    }
+
+    /// Returns the events that a command causes.
+    ///
+    /// # Errors
+    /// The command does not fit the state; nothing is to be appended.
+    pub fn decide(&self, at: Timestamp, command: Command<F>) -> Result<Vec<Event<F>>, DecideError> {
+        let mut draft = self.draft(at);
+        draft.decide(command)?;
+        Ok(draft.into_events())
+    }
+
+    /// Returns the digest of the outcome as it stands, prose withheld (rules K4, K15).
+    #[must_use]
+    pub fn outcome_digest(&self) -> Digest {
+        let outcome = F::outcome(self, Texts::Withheld);
+        let text = serde_json::to_string(&outcome).expect("outcomes have string keys and finite numbers");
+        Digest::of_text(&text)
+    }
+}
+
+/// Events decided on a state, with the state as it will be once they are appended.
+#[derive(Debug)]
+pub struct Draft<F: Format> {
+    debate: Debate<F>,
+    at: Timestamp,
+    events: Vec<Event<F>>,
+}
+
+impl<F: Format> Draft<F> {
+    fn of(debate: Debate<F>, at: Timestamp) -> Self {
+        Self { debate, at, events: Vec::new() }
+    }
+
+    /// Returns the state as it will be.
+    #[must_use]
+    pub fn debate(&self) -> &Debate<F> {
+        &self.debate
+    }
+
+    /// Returns the events decided so far, in order.
+    #[must_use]
+    pub fn into_events(self) -> Vec<Event<F>> {
+        self.events
+    }
+
+    /// Adds what a command causes.
+    ///
+    /// # Errors
+    /// The command does not fit the state; the draft is as it was.
+    pub fn decide(&mut self, command: Command<F>) -> Result<(), DecideError> {
+        match command {
+            Command::BeginCall(begin) => self.begin_call(begin)?,
+            Command::FinishCall { attempt, reply, prose, answer } => {
+                self.open_attempt(&attempt)?;
+                match F::facts(&self.debate, &attempt.want(), &answer) {
+                    Ok(facts) => {
+                        self.push(CallAnswered { attempt: attempt.clone(), reply, prose: Prose::new(prose) })?;
+                        self.abandon_open(Some(&attempt), AbandonReason::Outrun)?;
+                        self.push_facts(facts)?;
+                    }
+                    Err(message) => {
+                        self.fail(attempt, FailureKind::Unusable, reply, message, Some(prose.text))?;
+                    }
+                }
+            }
+            Command::AnswerTurn { attempt, reply, prose, tools } => {
+                self.open_attempt(&attempt)?;
+                let (tools, arguments) = tools.into_iter().unzip();
+                let prose = Prose::new(TurnProse { reply: prose, arguments });
+                self.push(TurnAnswered { attempt: attempt.clone(), tools, reply, prose })?;
+                self.abandon_open(Some(&attempt), AbandonReason::Outrun)?;
+            }
+            Command::FailCall { attempt, failure, reply, message, text } => {
+                self.open_attempt(&attempt)?;
+                self.fail(attempt, failure, reply, message, text)?;
+            }
+            Command::AbandonCall(attempt) => {
+                self.open_attempt(&attempt)?;
+                self.push(AttemptAbandoned { attempt, reason: AbandonReason::Unwanted })?;
+            }
+            Command::BeginTool(work) => self.begin_tool(&work)?,
+            Command::FinishTool { work, ok, latency_ms, result } => {
+                self.finish_tool(&work, ok, latency_ms, result)?;
+            }
+            Command::CheckDeadline => self.check_deadline()?,
+            Command::Pause => self.pause()?,
+            Command::Resume => self.resume()?,
+            Command::Cancel { reason } => {
+                self.not_concluded()?;
+                self.push(Cancelled { prose: Prose::new(reason) })?;
+                self.stop(StopRule::Cancelled, 1.0, 1.0, false)?;
+            }
+            Command::Continue { rounds } => self.continue_debate(rounds)?,
+            Command::Resolve { outcome } => self.resolve(outcome)?,
+        }
+        self.settle()
+    }
+
+    fn push(&mut self, event: impl Into<Event<F>>) -> Result<(), DecideError> {
+        let event = event.into();
+        self.debate.apply(self.at, &event).map_err(|error| DecideError::Defect(error.to_string()))?;
+        self.events.push(event);
+        Ok(())
+    }
+
+    fn push_facts(&mut self, facts: Vec<F::Fact>) -> Result<(), DecideError> {
+        facts.into_iter().try_for_each(|fact| self.push(Event::Fact(fact)))
+    }
+
+    fn not_concluded(&self) -> Result<(), DecideError> {
+        match self.debate.lifecycle {
+            Lifecycle::Running | Lifecycle::Paused { .. } => Ok(()),
+            Lifecycle::Concluded => Err(DecideError::Concluded),
+        }
+    }
+
+    fn open_attempt(&self, attempt: &AttemptRef) -> Result<(), DecideError> {
+        self.not_concluded()?;
+        let call = self.debate.calls.get(&attempt.call).filter(|call| call.revision == attempt.revision);
+        call.and_then(|call| call.open_at(attempt))
+            .map(|_| ())
+            .ok_or_else(|| DecideError::NotOpen(attempt.clone()))
+    }
+
+    fn begin_call(&mut self, begin: BeginCall) -> Result<(), DecideError> {
+        let Work::Turn { want, turn } = &begin.work else {
+            return Err(DecideError::NotWanted(begin.work));
+        };
+        if !self.debate.wanted_work().contains(&begin.work) {
+            return Err(DecideError::NotWanted(begin.work));
+        }
+        let fresh = CallState::default();
+        let call = self.debate.calls.get(&want.call);
+        let state = call.filter(|call| call.revision == want.revision).unwrap_or(&fresh);
+        let cause = cause_of(state, begin.hedge);
+        let attempt = AttemptRef {
+            call: want.call.clone(),
+            revision: want.revision,
+            attempt: state.attempt + 1,
+            turn: *turn,
+        };
+        if call.is_some_and(|call| call.starts >= self.debate.limits.starts_max) {
+            let message = format!("it was begun {} times", self.debate.limits.starts_max);
+            return self.fail_unsent(attempt, FailureKind::StartsExhausted, message);
+        }
+        if let Some((statistic, threshold)) = self.over_budget(&begin, F::is_closing(&want.call)) {
+            if F::is_closing(&want.call) {
+                let message = format!("{statistic} exceeds the budget of {threshold}");
+                return self.fail_unsent(attempt, FailureKind::BudgetExhausted, message);
+            }
+            return self.stop(StopRule::Budget, statistic, threshold, true);
+        }
+        let sees = F::sees(&self.debate, want);
+        let AttemptRef { call, revision, attempt, turn } = attempt;
+        self.push(CallStarted {
+            call,
+            revision,
+            attempt,
+            turn,
+            cause,
+            model: begin.model,
+            sees,
+            prompt: begin.prompt,
+            reserved: begin.reserved,
+        })
+    }
+
+    /// Returns the first budget that a call would break, as (use, limit).
+    fn over_budget(&self, begin: &BeginCall, closing: bool) -> Option<(f64, f64)> {
+        let limits = &self.debate.limits;
+        let spend = &self.debate.spend;
+        let open = self.debate.calls.values().flat_map(|call| &call.open);
+        let open = open.fold(Tokens::default(), |sum, attempt| sum.plus(attempt.reserved));
+        let kept = if closing { Tokens::default() } else { limits.closing_tokens };
+        let needed = spend.bound.plus(open).plus(begin.reserved).plus(kept);
+        let calls = spend.calls + 1 + u64::from(!closing);
+        [
+            (calls, limits.calls_max),
+            (needed.input, limits.tokens_max.input),
+            (needed.output, limits.tokens_max.output),
+        ]
+        .into_iter()
+        .find(|(used, max)| used > max)
+        .map(|(used, max)| (used as f64, max as f64))
+    }
+
+    fn fail(
+        &mut self,
+        attempt: AttemptRef,
+        failure: FailureKind,
+        reply: ReplyFacts,
+        message: String,
+        text: Option<String>,
+    ) -> Result<(), DecideError> {
+        let call = self.debate.calls.get(&attempt.call);
+        let failures = call.map_or(0, |call| call.failures) + 1;
+        let others_open = call.is_some_and(|call| call.open.len() > 1);
+        let hopeless = failure == FailureKind::Denied || failures >= self.debate.limits.attempts_max;
+        let prose = Prose::new(FailureProse { message, text });
+        self.push(AttemptFailed { attempt, failure, last: hopeless && !others_open, reply, prose })
+    }
+
+    fn fail_unsent(
+        &mut self,
+        attempt: AttemptRef,
+        failure: FailureKind,
+        message: String,
+    ) -> Result<(), DecideError> {
+        let prose = Prose::new(FailureProse { message, text: None });
+        self.push(AttemptFailed { attempt, failure, last: true, reply: ReplyFacts::default(), prose })
+    }
+
+    fn begin_tool(&mut self, work: &Work) -> Result<(), DecideError> {
+        let Work::Tool { want, turn, index } = work else {
+            return Err(DecideError::NotWanted(work.clone()));
+        };
+        if !self.debate.wanted_work().contains(work) {
+            return Err(DecideError::NotWanted(work.clone()));
+        }
+        let call = self.debate.calls.get_mut(&want.call).ok_or_else(|| DecideError::NotWanted(work.clone()))?;
+        let starts = call.tool_mut(*turn, *index).map_err(DecideError::Defect)?.starts;
+        self.push(ToolStarted {
+            call: want.call.clone(),
+            revision: want.revision,
+            turn: *turn,
+            index: *index,
+            attempt: starts + 1,
+            cause: if starts == 0 { Cause::First } else { Cause::Lost },
+        })
+    }
+
+    fn finish_tool(
+        &mut self,
+        work: &Work,
+        ok: bool,
+        latency_ms: u64,
+        result: String,
+    ) -> Result<(), DecideError> {
+        let Work::Tool { want, turn, index } = work else {
+            return Err(DecideError::NotWanted(work.clone()));
+        };
+        if !self.debate.running_work().contains(work) {
+            return Err(DecideError::NotWanted(work.clone()));
+        }
+        self.push(ToolAnswered {
+            call: want.call.clone(),
+            revision: want.revision,
+            turn: *turn,
+            index: *index,
+            ok,
+            latency_ms,
+            prose: Prose::new(result),
+        })
+    }
+
+    fn check_deadline(&mut self) -> Result<(), DecideError> {
+        if self.debate.lifecycle != Lifecycle::Running {
+            return Ok(());
+        }
+        let elapsed = self.at.since_ms(self.debate.opened_at) as f64;
+        if self.at >= self.debate.deadline_at {
+            let limit = self.debate.deadline_at.since_ms(self.debate.opened_at) as f64;
+            return self.stop(StopRule::Deadline, elapsed, limit, false);
+        }
+        let closing_at = self.debate.closing_at();
+        if self.at >= closing_at && self.debate.stop.is_none() {
+            let limit = closing_at.since_ms(self.debate.opened_at) as f64;
+            return self.stop(StopRule::Deadline, elapsed, limit, true);
+        }
+        Ok(())
+    }
+
+    fn stop(
+        &mut self,
+        rule: StopRule,
+        statistic: f64,
+        threshold: f64,
+        closing: bool,
+    ) -> Result<(), DecideError> {
+        self.push(StopRuleFired { rule, statistic, threshold, shadow: false, closing })
+    }
+
+    fn pause(&mut self) -> Result<(), DecideError> {
+        match self.debate.lifecycle {
+            Lifecycle::Running => {
+                self.push(Paused { remaining_ms: self.debate.deadline_at.since_ms(self.at) })
+            }
+            Lifecycle::Paused { .. } => Err(DecideError::Paused),
+            Lifecycle::Concluded => Err(DecideError::Concluded),
+        }
+    }
+
+    fn resume(&mut self) -> Result<(), DecideError> {
+        match self.debate.lifecycle {
+            Lifecycle::Paused { remaining_ms } => {
+                self.push(Resumed { deadline_at: self.at.plus_ms(remaining_ms) })
+            }
+            Lifecycle::Running => Err(DecideError::NotPaused),
+            Lifecycle::Concluded => Err(DecideError::Concluded),
+        }
+    }
+
+    fn continue_debate(&mut self, rounds: u32) -> Result<(), DecideError> {
+        if self.debate.lifecycle != Lifecycle::Concluded {
+            return Err(DecideError::NotConcluded);
+        }
+        if rounds == 0 || F::continued(&self.debate.config, rounds).is_none() {
+            return Err(DecideError::NotContinuable(rounds));
+        }
+        self.push(Continued { rounds, deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms) })
+    }
+
+    fn resolve(&mut self, outcome: crate::id::OutcomeId) -> Result<(), DecideError> {
+        if self.debate.lifecycle != Lifecycle::Concluded {
+            return Err(DecideError::NotConcluded);
+        }
+        if let Some(resolved) = &self.debate.resolution {
+            return Err(DecideError::Resolved(resolved.clone()));
+        }
+        if !F::outcomes(&self.debate.config).contains(&outcome) {
+            return Err(DecideError::UnknownOutcome(outcome));
+        }
+        self.push(Resolved { outcome })
+    }
+
+    /// Adds what follows from the state without asking anybody, until nothing does.
+    fn settle(&mut self) -> Result<(), DecideError> {
+        for _ in 0..STEPS_MAX {
+            if self.debate.lifecycle == Lifecycle::Concluded {
+                return Ok(());
+            }
+            if self.void_stale()? {
+                continue;
+            }
+            match F::advance(&self.debate) {
+                Some(step) => self.take(step)?,
+                None if self.debate.is_stopped() => self.conclude()?,
+                None => return Ok(()),
+            }
+        }
+        Err(DecideError::Defect(format!("{STEPS_MAX} steps followed from one command")))
+    }
+
+    fn take(&mut self, step: Step<F::Fact>) -> Result<(), DecideError> {
+        match step {
+            Step::OpenPhase { phase, round } => self.push(PhaseOpened { phase: phase.to_owned(), round }),
+            Step::ClosePhase { phase, round } => self.push(PhaseClosed { phase: phase.to_owned(), round }),
+            Step::Record(facts) => self.push_facts(facts),
+            Step::Reject { want, rules, reason } => {
+                let prose = Prose::new(reason);
+                self.push(AnswerRejected { call: want.call, revision: want.revision, rules, prose })
+            }
+            Step::Stop(fired) => self.push(fired),
+            Step::Conclude => self.conclude(),
+        }
+    }
+
+    /// Voids the first call that was built on an answer which no longer stands; says whether there was one.
+    fn void_stale(&mut self) -> Result<bool, DecideError> {
+        if !self.debate.revised {
+            return Ok(false);
+        }
+        let stale = self.debate.calls.iter().find_map(|(key, call)| {
+            let under_way = call.is_answered() || !call.open.is_empty() || !call.turns.is_empty();
+            let want = crate::call::Want { call: key.clone(), revision: call.revision };
+            let sees = under_way.then(|| F::sees(&self.debate, &want))?;
+            (sees != call.sees).then_some((want, sees))
+        });
+        let Some((want, sees)) = stale else {
+            return Ok(false);
+        };
+        self.abandon_call(&want.call, AbandonReason::Unwanted)?;
+        self.push(CallVoided { call: want.call, revision: want.revision, sees })?;
+        Ok(true)
+    }
+
+    fn abandon_call(
+        &mut self,
+        key: &crate::call::CallKey,
+        reason: AbandonReason,
+    ) -> Result<(), DecideError> {
+        let open = self.debate.calls.get(key).map(|call| call.open_attempts(key)).unwrap_or_default();
+        open.into_iter().try_for_each(|attempt| self.push(AttemptAbandoned { attempt, reason }))
+    }
+
+    /// Gives up open attempts: those of the same call where `of` is given, else all of them.
+    fn abandon_open(&mut self, of: Option<&AttemptRef>, reason: AbandonReason) -> Result<(), DecideError> {
+        let keys: Vec<_> = match of {
+            Some(attempt) => vec![attempt.call.clone()],
+            None => self.debate.calls.keys().cloned().collect(),
+        };
+        keys.iter().try_for_each(|key| self.abandon_call(key, reason))
+    }
+
+    fn conclude(&mut self) -> Result<(), DecideError> {
+        self.abandon_open(None, AbandonReason::Stopped)?;
+        let mut concluded = Concluded {
+            revision: self.debate.conclusion.as_ref().map_or(0, |(before, _)| before.revision) + 1,
+            rule: self.debate.stop_rule().unwrap_or(StopRule::Concluded),
+            completeness: F::completeness(&self.debate),
+            outcome_digest: GENESIS,
+        };
+        let mut after = self.debate.clone();
+        after
+            .apply(self.at, &Event::from(concluded.clone()))
+            .map_err(|error| DecideError::Defect(error.to_string()))?;
+        concluded.outcome_digest = after.outcome_digest();
+        self.push(concluded)
+    }
+}
+
+/// Returns why a call is asked, from what the log says of it.
+fn cause_of(call: &CallState, hedge: bool) -> Cause {
+    if hedge && !call.open.is_empty() {
+        Cause::Hedge
+    } else if !call.open.is_empty() {
+        Cause::Lost
+    } else if call.failures > 0 {
+        Cause::Reask
+    } else {
+        call.revised.filter(|_| call.attempt == 0).unwrap_or(Cause::First)
+    }
+}

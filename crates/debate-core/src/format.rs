@@ -1,0 +1,121 @@
+//! What a format of debate is. The kernel asks these questions and nothing else; a format knows no storage, no
+//! prompts, no time.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::call::{CallKey, Sight, Want};
+use crate::debate::Debate;
+use crate::event::StopRuleFired;
+use crate::id::OutcomeId;
+use crate::prose::{Prose, Texts};
+use crate::record::Record;
+use crate::stop::Completeness;
+
+/// A way to debate: which calls are wanted, who sees what, what an answer means, how it ends.
+///
+/// Every function is pure: the same debate gives the same answer on any machine. `apply` is the only one that
+/// changes anything, and it only records.
+pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
+    /// The rules of one debate, already valid. Facts: they survive redaction.
+    type Config: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync;
+    /// The subject in people's words. Prose: redaction deletes it.
+    type Brief: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync;
+    /// The domain facts that this format adds to the log.
+    type Fact: Record;
+    /// What the facts fold into.
+    type State: Debug + Clone + Send + Sync;
+    /// What one call may see. A prompt is rendered from this and cannot see more.
+    type Visible: Debug + Clone + Send + Sync;
+    /// One reply, read.
+    type Answer: Debug + Clone + Send;
+    /// The result.
+    type Outcome: Debug + Clone + PartialEq + Serialize + Send;
+
+    /// Returns the format's name as requests spell it.
+    fn name(config: &Self::Config) -> &'static str;
+
+    /// Returns the state of a debate in which nothing has been said yet.
+    fn open(config: &Self::Config) -> Self::State;
+
+    /// Records a fact.
+    fn apply(state: &mut Self::State, fact: &Self::Fact);
+
+    /// Returns the questions whose answers are needed now, in a fixed order, answered ones included or not.
+    ///
+    /// While [`Debate::stop`] says that the debate is closing, only closing calls may be named.
+    fn wanted(debate: &Debate<Self>) -> Vec<Want>;
+
+    /// Returns the answers that a call is shown, in the order shown.
+    fn sees(debate: &Debate<Self>, want: &Want) -> Vec<Sight>;
+
+    /// Returns what a call may see.
+    fn visible(debate: &Debate<Self>, want: &Want) -> Self::Visible;
+
+    /// Returns what an answer means as facts, or why it cannot be used at all.
+    ///
+    /// # Errors
+    /// The reason, for the one who is asked again.
+    fn facts(debate: &Debate<Self>, want: &Want, answer: &Self::Answer) -> Result<Vec<Self::Fact>, String>;
+
+    /// Returns what follows from the state without asking anybody, one step at a time; `None` when nothing does.
+    fn advance(debate: &Debate<Self>) -> Option<Step<Self::Fact>>;
+
+    /// Returns whether a call belongs to the closing of the debate, for which a reserve is kept.
+    fn is_closing(call: &CallKey) -> bool;
+
+    /// Returns how whole the outcome is, were the debate to conclude now.
+    fn completeness(debate: &Debate<Self>) -> Completeness;
+
+    /// Returns the result, from the state alone.
+    fn outcome(debate: &Debate<Self>, texts: Texts) -> Self::Outcome;
+
+    /// Returns the possible answers of the question, for resolution; empty where the format has none.
+    fn outcomes(config: &Self::Config) -> &[OutcomeId];
+
+    /// Returns the rules with more rounds, or `None` where the format or its limits do not allow them.
+    fn continued(config: &Self::Config, rounds: u32) -> Option<Self::Config>;
+
+    /// Tells the state that the debate goes on with more rounds.
+    fn reopen(state: &mut Self::State, config: &Self::Config);
+
+    /// Returns the prose of an `Opened` event for display, where it is still there.
+    fn title(brief: &Prose<Self::Brief>) -> Option<String>;
+}
+
+/// Something that follows from the state alone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step<Fact> {
+    /// A phase or round begins.
+    OpenPhase {
+        /// Its name.
+        phase: &'static str,
+        /// Its number, from 1.
+        round: u32,
+    },
+    /// A phase or round ends.
+    ClosePhase {
+        /// Its name.
+        phase: &'static str,
+        /// Its number, from 1.
+        round: u32,
+    },
+    /// Facts that the format derives.
+    Record(Vec<Fact>),
+    /// A standing answer breaks rules and is to be asked for again.
+    Reject {
+        /// The question and the revision that is rejected.
+        want: Want,
+        /// The rules it breaks.
+        rules: Vec<String>,
+        /// The reason as it is told to the one who is asked again.
+        reason: String,
+    },
+    /// A rule of the format ends the debate, or would.
+    Stop(StopRuleFired),
+    /// The outcome can be computed.
+    Conclude,
+}
+

@@ -1,0 +1,53 @@
+//! What one debate may spend (rules K2, K8). Every number is checked at the edge and recorded in `Opened`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::Tokens;
+
+/// The most attempts at one question that may fail, unless said otherwise.
+pub const ATTEMPTS_MAX_DEFAULT: u32 = 3;
+/// The most starts of one call whatever their cause (rule K2).
+pub const STARTS_MAX_DEFAULT: u32 = 20;
+/// The deadline inside the contract's 120 s (rule P21), in milliseconds.
+pub const DEADLINE_MS_DEFAULT: u64 = 110_000;
+/// The longest time kept back for the closing synthesis, in milliseconds.
+pub const CLOSING_MS_MAX: u64 = 20_000;
+
+/// What one debate may spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Wall time from opening to conclusion, in milliseconds.
+    pub deadline_ms: u64,
+    /// Requests to models, every cause counted.
+    pub calls_max: u64,
+    /// Tokens in all requests and all replies.
+    pub tokens_max: Tokens,
+    /// Failed attempts at one revision of one call.
+    pub attempts_max: u32,
+    /// Starts of one call, every cause and revision counted.
+    pub starts_max: u32,
+    /// Tokens kept back for the closing synthesis.
+    pub closing_tokens: Tokens,
+    /// Wall time kept back for the closing synthesis, in milliseconds.
+    pub closing_ms: u64,
+}
+
+impl Limits {
+    /// Returns the limits for a debate of so many calls: four times what it needs without faults, the default
+    /// deadline, and the last fifth of the time (at most 20 s) kept for the closing synthesis.
+    #[must_use]
+    pub fn for_calls(calls: u64, tokens: Tokens, closing_tokens: Tokens, deadline_ms: u64) -> Self {
+        Self {
+            deadline_ms,
+            calls_max: calls.saturating_mul(4),
+            tokens_max: Tokens {
+                input: tokens.input.saturating_mul(4),
+                output: tokens.output.saturating_mul(4),
+            },
+            attempts_max: ATTEMPTS_MAX_DEFAULT,
+            starts_max: STARTS_MAX_DEFAULT,
+            closing_tokens,
+            closing_ms: (deadline_ms / 5).min(CLOSING_MS_MAX),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a debate stopped, and how whole its outcome is (rules K6, K7).
+
+use serde::{Deserialize, Serialize};
+
+/// The rules that can end a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopRule {
+    /// The format's last phase is done.
+    Concluded,
+    /// The participants agree.
+    Consensus,
+    /// The participants no longer move.
+    Convergence,
+    /// The participants are sure enough.
+    Confidence,
+    /// All rounds were held.
+    MaxRounds,
+    /// Time is up.
+    Deadline,
+    /// A budget is used up.
+    Budget,
+    /// Somebody ended it.
+    Cancelled,
+    /// Too little of it can be had.
+    Failed,
+}
+
+impl StopRule {
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Concluded => "concluded",
+            Self::Consensus => "consensus",
+            Self::Convergence => "convergence",
+            Self::Confidence => "confidence",
+            Self::MaxRounds => "max_rounds",
+            Self::Deadline => "deadline",
+            Self::Budget => "budget",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// How whole an outcome is. A degraded result never looks like a full one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum Completeness {
+    /// Nothing is missing.
+    Full,
+    /// Something is missing; the outcome stands on the rest.
+    Partial {
+        /// What is missing, such as `historian` or `score/2/optimist`.
+        missing: Vec<String>,
+        /// Why, one line each.
+        why: Vec<String>,
+    },
+    /// There is too little for an outcome.
+    Void {
+        /// Why, one line each.
+        why: Vec<String>,
+    },
+}
+
+impl Completeness {
+    /// Returns the name used on every interface.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Partial { .. } => "partial",
+            Self::Void { .. } => "void",
+        }
+    }
+}
