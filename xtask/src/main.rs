@@ -1,1 +1,98 @@
-fn main() {}
+//! `cargo xtask`: the only door to tests, checks, benches and simulations of this workspace.
+//!
+//! It sets up what a bare machine lacks under the target folder and says so. It holds no knowledge of debates.
+
+mod bench;
+mod buf;
+mod cargo;
+mod clients;
+mod estimates;
+mod lint;
+mod readme;
+mod report;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+use crate::cargo::Workspace;
+use crate::report::Report;
+
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", about = "Tests, checks, benches and simulations of this workspace")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run every test: Rust tests, doc tests, the clients of tests/clients, and buf lint on proto/
+    Test,
+    /// Check what the compiler cannot: dependency directions, file sizes, names, words, machine paths
+    Tidy,
+    /// Check format, clippy, tidy, docs and, where cargo-deny is installed, licences and bans
+    Lint,
+    /// Run one bench target and print medians with their ratio to the floor of the same run
+    ///
+    /// In a criterion group the function named `floor` is the floor; a parameter is compared with the
+    /// floor of the same parameter, or else with the group's only floor.
+    Bench {
+        /// The bench target: maths, log, engine, …
+        name: String,
+        /// Print one JSON object as the last line
+        #[arg(long)]
+        json: bool,
+        /// What follows `--` is handed to criterion
+        #[arg(last = true)]
+        criterion: Vec<String>,
+    },
+    /// Run simulated worlds: `cargo xtask sim 123` repeats the failing seed 123
+    #[command(disable_help_flag = true)]
+    Sim {
+        /// Handed to debate-sim: [SEED] [--runs N]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Run all of lint, then the two commands of the README
+    Ci,
+}
+
+fn main() -> Result<ExitCode> {
+    let task = Arguments::parse().task;
+    let workspace = Workspace::find().context("cannot read this workspace")?;
+    match task {
+        Task::Test => {
+            let mut report = Report::new("test");
+            test::add_steps(&workspace, &mut report);
+            Ok(report.close())
+        }
+        Task::Tidy => tidy::print(&workspace),
+        Task::Lint => {
+            let mut report = Report::new("lint");
+            lint::add_steps(&workspace, &mut report);
+            Ok(report.close())
+        }
+        Task::Bench { name, json, criterion } => {
+            bench::run(&workspace, &name, json, &criterion)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Sim { arguments } => {
+            let status = workspace
+                .cargo(["run", "--quiet", "--package", "debate-sim", "--"])
+                .args(arguments)
+                .status()
+                .context("cannot start cargo")?;
+            Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Task::Ci => {
+            let mut report = Report::new("ci");
+            lint::add_steps(&workspace, &mut report);
+            readme::add_steps(&workspace, &mut report);
+            Ok(report.close())
+        }
+    }
+}

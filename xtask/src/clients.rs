@@ -1,0 +1,106 @@
+//! Clients in other languages: each script of tests/clients against the freshly built binary.
+//!
+//! A script is told the path of the binary in `DEBATE_BIN`, starts its own server and ends with 0 when all
+//! it checks holds.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::cargo::{Workspace, answers, succeed};
+use crate::report::Ended;
+
+/// What the scripts import; ranges, so that older Pythons find a version of their own.
+const PACKAGES: [&str; 2] = ["grpcio>=1.60,<2", "grpcio-reflection>=1.60,<2"];
+
+/// Runs every Python script of tests/clients.
+///
+/// # Errors
+///
+/// When a package cannot be installed, the binary does not build, or a script fails.
+pub(crate) fn run(workspace: &Workspace) -> Result<Ended> {
+    let scripts = scripts(&workspace.root.join("tests/clients"))?;
+    if scripts.is_empty() {
+        return Ok(Ended::Skipped("tests/clients holds no .py file".to_owned()));
+    }
+    let python = PathBuf::from("python3");
+    let mut version = workspace.program(&python);
+    version.arg("--version");
+    if !answers(version) {
+        return Ok(Ended::Skipped("python3 is not installed".to_owned()));
+    }
+    let Some(python) = environment(workspace, &python)? else {
+        return Ok(Ended::Skipped(
+            "python3 cannot make a virtual environment (its venv is missing)".to_owned(),
+        ));
+    };
+    succeed(workspace.cargo(["build", "--package", "debate-cli"]))?;
+    let binary = workspace.target.join("debug").join(format!("debate{}", std::env::consts::EXE_SUFFIX));
+    for script in scripts {
+        println!("running {}", script.strip_prefix(&workspace.root).unwrap_or(&script).display());
+        let mut command = workspace.program(&python);
+        command.arg("-u").arg(&script).env("DEBATE_BIN", &binary);
+        succeed(command)?;
+    }
+    Ok(Ended::Passed)
+}
+
+fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "py") {
+            scripts.push(path);
+        }
+    }
+    scripts.sort();
+    Ok(scripts)
+}
+
+/// Returns the interpreter of an environment that has the packages, or nothing where python3 cannot make one.
+fn environment(workspace: &Workspace, python: &Path) -> Result<Option<PathBuf>> {
+    let folder = workspace.target.join("clients");
+    let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    let interpreter = folder.join(inside);
+    let stamp = folder.join("installed.txt");
+    let wanted = PACKAGES.join("\n");
+    if interpreter.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(Some(interpreter));
+    }
+    println!("installing {} into {}", PACKAGES.join(" and "), folder.display());
+    let mut venv = workspace.program(python);
+    venv.args(["-m", "venv", "--clear"]).arg(&folder);
+    if succeed(venv).is_err() {
+        return Ok(None);
+    }
+    let mut pip = workspace.program(&interpreter);
+    pip.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(PACKAGES);
+    succeed(pip)?;
+    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok(Some(interpreter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_come_in_order_of_their_names_and_without_other_files() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["watch.py", "start.py", "notes.txt"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let names: Vec<_> = scripts(folder.path()).unwrap();
+        assert_eq!(names, [folder.path().join("start.py"), folder.path().join("watch.py")]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_holds_no_scripts() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(scripts(&folder.path().join("clients")).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,173 @@
+//! Rules on what is written inside a file.
+
+use super::Violation;
+use super::sources::Source;
+
+/// What must not be left behind in Rust code. Written in two halves, lest this file break its own rule.
+const LEFT_BEHIND: [&str; 4] =
+    [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("dbg", "!("), concat!("#[", "ignore")];
+
+/// Folders of one machine, which no other machine has.
+const MACHINES: [&str; 5] = [
+    concat!("/wo", "rk/"),
+    concat!("/fa", "rm/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/Us", "ers/"),
+];
+
+/// Crates that do no IO and wait for nothing.
+const PURE: [&str; 2] = ["crates/debate-core/src/", "crates/debate-prompts/src/"];
+
+/// Words of IO and waiting.
+const IMPURE: [&str; 9] = [
+    "async fn",
+    "async move",
+    "async {",
+    ".await",
+    "std::env",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+];
+
+/// Words that only SQL puts in this order.
+const SQL: [&[&str]; 8] = [
+    &["SELECT ", " FROM "],
+    &["INSERT ", "INTO "],
+    &["UPDATE ", " SET "],
+    &["DELETE ", "FROM "],
+    &["CREATE ", "TABLE "],
+    &["CREATE ", "TRIGGER "],
+    &["ALTER ", "TABLE "],
+    &["PRAGMA "],
+];
+
+/// The crate SQL does not leave, the benches that compare it with the same insert in raw SQL, and the words above.
+const SQL_HOMES: [&str; 3] = ["crates/debate-store/", "benches/", "xtask/src/tidy/"];
+
+/// Returns what is wrong with the text of a file.
+pub(crate) fn violations(source: &Source) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let is_pure = source.is_rust() && PURE.iter().any(|home| source.path.starts_with(home));
+    let may_hold_sql = !source.is_rust()
+        || source.is_under("tests")
+        || SQL_HOMES.iter().any(|home| source.path.starts_with(home));
+    let mut in_tests = source.stem() == "tests" || source.stem().ends_with("_tests");
+    for (index, line) in source.text.lines().enumerate() {
+        let mut found = |text: String| {
+            violations.push(Violation { path: source.path.clone(), line: Some(index + 1), text });
+        };
+        if let Some(folder) = machine_path(line) {
+            found(format!("`{folder}` is a folder of one machine"));
+        }
+        let code = line.trim_start();
+        if !source.is_rust() || code.starts_with("//") {
+            continue;
+        }
+        in_tests |= code.starts_with("#[cfg(test)]");
+        for word in LEFT_BEHIND.into_iter().filter(|word| code.contains(word)) {
+            found(format!("`{word}` was left behind"));
+        }
+        if is_pure && !in_tests {
+            for word in IMPURE.into_iter().filter(|word| code.contains(word)) {
+                found(format!("`{word}` in a crate that does no IO and waits for nothing"));
+            }
+        }
+        if !may_hold_sql && !in_tests && SQL.into_iter().any(|words| stand_in_order(code, words)) {
+            found("SQL does not leave debate-store".to_owned());
+        }
+    }
+    violations
+}
+
+/// Returns the folder of a machine that an absolute path in this line starts with, addresses on the web aside.
+fn machine_path(line: &str) -> Option<&'static str> {
+    MACHINES.into_iter().find(|folder| {
+        line.match_indices(folder).any(|(at, _)| {
+            let token = line[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+            let is_web = token.contains("http://") || token.contains("https://");
+            let goes_on = token.ends_with(|last: char| last.is_alphanumeric() || "-_.}>".contains(last));
+            !is_web && !goes_on
+        })
+    })
+}
+
+fn stand_in_order(line: &str, words: &[&str]) -> bool {
+    let mut rest = line;
+    words.iter().all(|word| match rest.find(word) {
+        Some(at) => {
+            rest = &rest[at + word.trim_end().len()..];
+            true
+        }
+        None => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, text: &str) -> Vec<String> {
+        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        violations(&source).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn nothing_is_left_behind_in_code() {
+        for word in LEFT_BEHIND {
+            let found = check("crates/debate-llm/src/chat.rs", &format!("fn chat() {{\n    {word}\n}}\n"));
+            assert_eq!(found, [format!("crates/debate-llm/src/chat.rs:2: `{word}` was left behind")]);
+            assert!(check("CONTRIBUTING.md", word).is_empty());
+        }
+    }
+
+    #[test]
+    fn no_file_names_a_folder_of_one_machine() {
+        for folder in MACHINES {
+            for path in ["README.md", "crates/debate-cli/src/main.rs", ".ci/run"] {
+                assert_eq!(check(path, &format!("see {folder}main")).len(), 1, "{path} {folder}");
+            }
+            assert!(check("README.md", &format!("https://example.org{folder}a")).is_empty());
+            assert!(check("README.md", &format!("crates{folder}a")).is_empty());
+        }
+    }
+
+    #[test]
+    fn the_core_and_the_prompts_do_no_io_and_wait_for_nothing() {
+        for word in IMPURE {
+            for path in ["crates/debate-core/src/plan.rs", "crates/debate-prompts/src/score.rs"] {
+                assert_eq!(check(path, &format!("let a = {word};")).len(), 1, "{path} {word}");
+            }
+            assert!(check("crates/debate-engine/src/run.rs", word).is_empty());
+            assert!(check("crates/debate-core/src/plan.rs", &format!("// no {word}")).is_empty());
+            assert!(
+                check("crates/debate-core/src/plan.rs", &format!("#[cfg(test)]\nmod a {{ {word} }}"))
+                    .is_empty()
+            );
+        }
+    }
+
+    #[test]
+    fn sql_does_not_leave_the_store() {
+        let statements = [
+            "SELECT seq FROM events",
+            "INSERT OR IGNORE INTO events VALUES (1)",
+            "UPDATE events SET body = ''",
+            "DELETE FROM events",
+            "CREATE TABLE IF NOT EXISTS events (seq)",
+            "PRAGMA journal_mode = wal",
+        ];
+        for statement in statements {
+            let line = format!("let sql = \"{statement}\";");
+            assert_eq!(check("crates/debate-cli/src/list.rs", &line).len(), 1, "{statement}");
+            assert!(check("crates/debate-store/src/sqlite.rs", &line).is_empty(), "{statement}");
+            assert!(check("benches/benches/log.rs", &line).is_empty(), "{statement}");
+            assert!(check("crates/debate-cli/tests/verify.rs", &line).is_empty(), "{statement}");
+        }
+        assert!(
+            check("crates/debate-cli/src/list.rs", "let text = \"select one from the list\";").is_empty()
+        );
+    }
+}
