@@ -229,7 +229,7 @@ mod tests {
     fn p7_repairs_are_made_in_order_and_named() {
         use Repair::{MissingFilled, NegativeClipped, Normalised};
         check(&[Some(0.7), Some(0.3)], &[0.7, 0.3], &[]);
-        check(&[Some(0.7), Some(0.3 + 5e-10)], &[0.7, 0.3], &[]);
+        check(&[Some(0.7), Some(0.3 + 5e-10)], &[0.7, 0.3 + 5e-10], &[]);
         check(&[Some(70.0), Some(30.0)], &[0.7, 0.3], &[Normalised]);
         check(&[Some(1.0), Some(-0.2)], &[1.0, 0.0], &[NegativeClipped]);
         check(&[Some(0.5), Some(-0.2), Some(0.3)], &[0.625, 0.0, 0.375], &[NegativeClipped, Normalised]);
