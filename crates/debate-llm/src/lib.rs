@@ -6,6 +6,8 @@
 
 pub mod chat;
 pub mod model_error;
+pub mod openai;
+mod retry;
 
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, Usage,

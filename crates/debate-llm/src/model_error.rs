@@ -16,7 +16,7 @@ pub struct ModelError {
     /// The HTTP status, when there was a response.
     pub status: Option<u16>,
     /// What a person may read about it: one line, at most 200 characters, never a key, never a whole provider body.
-    pub message: String,
+    pub message: Box<str>,
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
     /// The tokens spent on the failed call, as far as the provider says.
@@ -24,7 +24,7 @@ pub struct ModelError {
     /// How many times the wire was tried again before this was returned (K5).
     pub wire_retries: u32,
     /// The provider's id of the request.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
 }
 
 impl ModelError {
@@ -34,7 +34,7 @@ impl ModelError {
         Self {
             kind,
             status: None,
-            message: one_line(message),
+            message: one_line(message).into(),
             received_any: false,
             usage: Usage::default(),
             wire_retries: 0,
@@ -69,7 +69,6 @@ impl ModelError {
             | ModelErrorKind::UnknownModel
             | ModelErrorKind::QuotaExhausted
             | ModelErrorKind::BadRequest
-            | ModelErrorKind::SchemaRefused
             | ModelErrorKind::Malformed
             | ModelErrorKind::TooLarge
             | ModelErrorKind::Truncated
@@ -110,8 +109,6 @@ pub enum ModelErrorKind {
     QuotaExhausted,
     /// The provider refuses the request as it is (400 and other 4xx).
     BadRequest,
-    /// The provider refuses the reply schema.
-    SchemaRefused,
     /// The response is not what the protocol says: HTML, not JSON, wrong shape.
     Malformed,
     /// The response is longer than allowed.
@@ -173,7 +170,6 @@ impl ModelErrorKind {
             Self::UnknownModel => ("unknown_model", false, false),
             Self::QuotaExhausted => ("quota_exhausted", false, false),
             Self::BadRequest => ("bad_request", false, false),
-            Self::SchemaRefused => ("schema_refused", false, false),
             Self::Cancelled => ("cancelled", false, false),
         };
         Row { label, retry_wire, ask_again }

@@ -1,0 +1,114 @@
+//! When the wire is tried again (K5): how often, after how long, and what `Retry-After` says.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// How often and how patiently the wire is tried again before the first byte of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RetryPolicy {
+    /// The most requests sent for one call, the first included; at least 1.
+    pub tries_max: u32,
+    /// The upper end of the first wait; it doubles with each try.
+    pub backoff: Duration,
+    /// The upper end of every wait.
+    pub backoff_max: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self { tries_max: 4, backoff: Duration::from_millis(500), backoff_max: Duration::from_secs(8) }
+    }
+}
+
+impl RetryPolicy {
+    /// Returns the wait before the next try after `retries` of them, with full jitter; never shorter than the
+    /// provider asked for. `None` when the tries are used up.
+    pub(crate) fn next_wait(
+        &self,
+        retries: u32,
+        retry_after: Option<Duration>,
+        jitter: f64,
+    ) -> Option<Duration> {
+        if retries + 1 >= self.tries_max {
+            return None;
+        }
+        let ceiling = self.backoff.saturating_mul(1 << retries.min(20)).min(self.backoff_max);
+        let wait = ceiling.mul_f64(jitter.clamp(0.0, 1.0));
+        Some(retry_after.map_or(wait, |asked| asked.max(wait)))
+    }
+}
+
+/// Returns a number in [0, 1) that differs from process to process and from call to call.
+pub(crate) fn jitter() -> f64 {
+    static DRAWN: AtomicU64 = AtomicU64::new(0);
+    let drawn = RandomState::new().hash_one(DRAWN.fetch_add(1, Ordering::Relaxed));
+    (drawn >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Reads `retry-after-ms`, or `Retry-After` as seconds or as an HTTP date.
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |name: &str| text(name)?.parse::<f64>().ok();
+    if let Some(ms) = number("retry-after-ms") {
+        return Duration::try_from_secs_f64(ms / 1000.0).ok();
+    }
+    if let Some(seconds) = number(RETRY_AFTER.as_str()) {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(text(RETRY_AFTER.as_str())?).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    #[test]
+    fn k5_waits_double_are_capped_and_end() {
+        let policy = RetryPolicy::default();
+        let wait = |retries| policy.next_wait(retries, None, 1.0);
+        assert_eq!(wait(0), Some(Duration::from_millis(500)));
+        assert_eq!(wait(1), Some(Duration::from_secs(1)));
+        assert_eq!(wait(3), None);
+        let patient = RetryPolicy { tries_max: 100, ..policy };
+        assert_eq!(patient.next_wait(90, None, 1.0), Some(Duration::from_secs(8)));
+        assert_eq!(patient.next_wait(90, None, 0.0), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn k5_a_wait_is_never_shorter_than_the_provider_asked_for() {
+        let policy = RetryPolicy::default();
+        assert_eq!(policy.next_wait(0, Some(Duration::from_secs(20)), 0.5), Some(Duration::from_secs(20)));
+    }
+
+    #[test]
+    fn jitter_lies_in_the_unit_interval_and_varies() {
+        let drawn: Vec<f64> = (0..100).map(|_| jitter()).collect();
+        assert!(drawn.iter().all(|x| (0.0..1.0).contains(x)));
+        assert!(drawn.iter().any(|x| *x < 0.5) && drawn.iter().any(|x| *x >= 0.5));
+    }
+
+    #[test]
+    fn retry_after_is_read_in_every_form() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777);
+        for (name, value, want) in [
+            ("retry-after", "2", Some(2000)),
+            ("retry-after", "0.25", Some(250)),
+            ("retry-after-ms", "35", Some(35)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", Some(10_000)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:00 GMT", Some(0)),
+            ("retry-after", "-3", None),
+            ("retry-after", "soon", None),
+            ("retry-after", "inf", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+            assert_eq!(retry_after(&headers, now), want.map(Duration::from_millis), "{name}: {value}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+}
