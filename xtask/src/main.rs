@@ -61,8 +61,14 @@ enum Task {
     Ci,
 }
 
-fn main() -> Result<ExitCode> {
-    let task = Arguments::parse().task;
+fn main() -> ExitCode {
+    run(Arguments::parse().task).unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(task: Task) -> Result<ExitCode> {
     let workspace = Workspace::find().context("cannot read this workspace")?;
     match task {
         Task::Test => {
