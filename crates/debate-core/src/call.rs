@@ -1,8 +1,8 @@
 //! What identifies a request to a model: the call, its revision, attempt and turn (rule K2).
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::id::Role;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallKey {
     /// The kind of question, such as `argue`; each format has its own.
-    pub kind: Arc<str>,
+    pub kind: Cow<'static, str>,
     /// The round or phase it belongs to, from 1.
     pub round: u32,
     /// Who answers, or whom the question is about.
@@ -27,8 +27,8 @@ pub struct CallKey {
 impl CallKey {
     /// Builds the key of a first pass.
     #[must_use]
-    pub fn new(kind: &str, round: u32, role: Role) -> Self {
-        Self { kind: kind.into(), round, role, pass: 1 }
+    pub const fn new(kind: &'static str, round: u32, role: Role) -> Self {
+        Self { kind: Cow::Borrowed(kind), round, role, pass: 1 }
     }
 }
 
@@ -60,7 +60,7 @@ impl FromStr for CallKey {
             return Err(error());
         }
         Ok(Self {
-            kind: kind.into(),
+            kind: Cow::Owned(kind.to_owned()),
             round: round.parse().map_err(|_| error())?,
             role: role.into(),
             pass: pass.parse().map_err(|_| error())?,
@@ -76,7 +76,7 @@ impl Serialize for CallKey {
 
 impl<'de> Deserialize<'de> for CallKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }

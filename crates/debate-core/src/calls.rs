@@ -53,7 +53,8 @@ pub struct TurnState {
 
 impl TurnState {
     pub(crate) fn new(turn: &TurnAnswered) -> Self {
-        let tools = turn.tools.iter().map(|used| ToolState { tool: used.tool.clone(), ..ToolState::default() });
+        let tools =
+            turn.tools.iter().map(|used| ToolState { tool: used.tool.clone(), ..ToolState::default() });
         Self { tools: tools.collect(), prose: turn.prose.clone() }
     }
 

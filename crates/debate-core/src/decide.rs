@@ -8,9 +8,9 @@ use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
-    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Opened, Paused, PhaseClosed,
-    PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered,
-    TurnProse,
+    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Opened, Paused,
+    PhaseClosed, PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered, ToolStarted,
+    TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -96,7 +96,11 @@ impl<F: Format> Draft<F> {
                 self.open_attempt(&attempt)?;
                 match F::facts(&self.debate, &attempt.want(), &answer) {
                     Ok(facts) => {
-                        self.push(CallAnswered { attempt: attempt.clone(), reply, prose: Prose::new(prose) })?;
+                        self.push(CallAnswered {
+                            attempt: attempt.clone(),
+                            reply,
+                            prose: Prose::new(prose),
+                        })?;
                         self.abandon_open(Some(&attempt), AbandonReason::Outrun)?;
                         self.push_facts(facts)?;
                     }
@@ -259,7 +263,8 @@ impl<F: Format> Draft<F> {
         if !self.debate.wanted_work().contains(work) {
             return Err(DecideError::NotWanted(work.clone()));
         }
-        let call = self.debate.calls.get_mut(&want.call).ok_or_else(|| DecideError::NotWanted(work.clone()))?;
+        let call =
+            self.debate.calls.get_mut(&want.call).ok_or_else(|| DecideError::NotWanted(work.clone()))?;
         let starts = call.tool_mut(*turn, *index).map_err(DecideError::Defect)?.starts;
         self.push(ToolStarted {
             call: want.call.clone(),
@@ -416,11 +421,7 @@ impl<F: Format> Draft<F> {
         Ok(true)
     }
 
-    fn abandon_call(
-        &mut self,
-        key: &crate::call::CallKey,
-        reason: AbandonReason,
-    ) -> Result<(), DecideError> {
+    fn abandon_call(&mut self, key: &crate::call::CallKey, reason: AbandonReason) -> Result<(), DecideError> {
         let open = self.debate.calls.get(key).map(|call| call.open_attempts(key)).unwrap_or_default();
         open.into_iter().try_for_each(|attempt| self.push(AttemptAbandoned { attempt, reason }))
     }

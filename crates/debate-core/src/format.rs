@@ -118,4 +118,3 @@ pub enum Step<Fact> {
     /// The outcome can be computed.
     Conclude,
 }
-

@@ -27,9 +27,7 @@ impl std::str::FromStr for DebateId {
 }
 
 /// The place of an event in its stream: 1 for the first, without holes. 0 stands for "before the first".
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
@@ -51,9 +49,7 @@ impl fmt::Display for Seq {
 }
 
 /// A moment in milliseconds since the Unix epoch, UTC. The core is told the time; it never asks.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 

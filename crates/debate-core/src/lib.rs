@@ -14,6 +14,7 @@ pub mod decide;
 pub mod envelope;
 pub mod event;
 pub mod format;
+pub mod formats;
 pub mod id;
 pub mod limits;
 pub mod measures;

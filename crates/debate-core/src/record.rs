@@ -37,12 +37,8 @@ pub trait Record: Sized + Clone + std::fmt::Debug + PartialEq + Send + Sync + 's
     /// Returns the prose as a JSON object, where there is any.
     fn prose(&self) -> Option<String>;
     /// Reads an event back; `None` when the kind is not of this set.
-    fn decode(
-        kind: &str,
-        version: u16,
-        body: &str,
-        prose: Option<&str>,
-    ) -> Option<Result<Self, RecordError>>;
+    fn decode(kind: &str, version: u16, body: &str, prose: Option<&str>)
+    -> Option<Result<Self, RecordError>>;
 }
 
 /// A stored event cannot be read.

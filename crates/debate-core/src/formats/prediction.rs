@@ -1,0 +1,125 @@
+//! The prediction debate: personas argue over rounds about which outcome will come true, every argument is scored,
+//! a judge closes (rules P1–P20).
+
+pub mod answer;
+pub mod call;
+mod checks;
+pub mod conclude;
+pub mod config;
+pub mod fact;
+pub mod ledger;
+pub mod outcome;
+mod plan;
+pub mod point;
+mod sights;
+pub mod state;
+mod summary;
+pub mod visible;
+
+use crate::call::{CallKey, Sight, Want};
+use crate::debate::Debate;
+use crate::format::{Format, Step};
+use crate::id::OutcomeId;
+use crate::prose::{Prose, Texts};
+use crate::stop::Completeness;
+use answer::Answer;
+use call::Call;
+use config::{Brief, Config, ROUNDS_MAX};
+use fact::Fact;
+use outcome::DebateResult;
+use state::State;
+use visible::Visible;
+
+/// The format's name in requests.
+pub const NAME: &str = "prediction";
+
+/// The prediction debate as a [`Format`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prediction;
+
+impl Format for Prediction {
+    type Config = Config;
+    type Brief = Brief;
+    type Fact = Fact;
+    type State = State;
+    type Visible = Visible;
+    type Answer = Answer;
+    type Outcome = DebateResult;
+
+    fn name(_config: &Config) -> &'static str {
+        NAME
+    }
+
+    fn open(_config: &Config) -> State {
+        State::default()
+    }
+
+    fn apply(state: &mut State, fact: &Fact) {
+        state.apply(fact);
+    }
+
+    fn wanted(debate: &Debate<Self>) -> Vec<Want> {
+        plan::wanted(debate)
+    }
+
+    fn sees(debate: &Debate<Self>, want: &Want) -> Vec<Sight> {
+        sights::sees(debate, want)
+    }
+
+    fn visible(debate: &Debate<Self>, want: &Want) -> Visible {
+        sights::visible(debate, want)
+    }
+
+    fn facts(debate: &Debate<Self>, want: &Want, answer: &Answer) -> Result<Vec<Fact>, String> {
+        let revision = want.revision;
+        let fact = match (Call::of(&want.call), answer) {
+            (Some(Call::Argue { round, role }), Answer::Argue(answer)) => {
+                checks::argument(debate, round, &role, revision, answer)?.into()
+            }
+            (Some(Call::Score { round, role }), Answer::Score(answer)) => {
+                checks::scores(debate.config(), round, &role, revision, answer)?.into()
+            }
+            (Some(Call::Synthesise { round }), Answer::Synthesise(answer)) => {
+                checks::judgement(debate, round, answer)?.into()
+            }
+            (_, Answer::Argue(_) | Answer::Score(_) | Answer::Synthesise(_)) => {
+                return Err(format!("the reply does not answer {}", want.call));
+            }
+        };
+        Ok(vec![fact])
+    }
+
+    fn advance(debate: &Debate<Self>) -> Option<Step<Fact>> {
+        plan::advance(debate)
+    }
+
+    fn is_closing(call: &CallKey) -> bool {
+        matches!(Call::of(call), Some(Call::Synthesise { .. }))
+    }
+
+    fn completeness(debate: &Debate<Self>) -> Completeness {
+        conclude::completeness(debate)
+    }
+
+    fn outcome(debate: &Debate<Self>, texts: Texts) -> DebateResult {
+        conclude::outcome(debate, texts)
+    }
+
+    fn outcomes(config: &Config) -> &[OutcomeId] {
+        &config.outcomes
+    }
+
+    fn continued(config: &Config, rounds: u32) -> Option<Config> {
+        let total = config.rounds.checked_add(rounds).filter(|total| *total <= ROUNDS_MAX)?;
+        let mut continued = config.clone();
+        continued.continued_after.push(config.rounds);
+        continued.rounds = total;
+        Some(continued)
+    }
+
+    fn reopen(_state: &mut State, _config: &Config) {}
+
+    fn title(brief: &Prose<Brief>) -> Option<String> {
+        brief.shown().map(|brief| brief.question.clone())
+    }
+}

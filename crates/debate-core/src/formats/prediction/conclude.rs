@@ -1,0 +1,324 @@
+//! The result of a prediction debate, computed from the state alone (rules K4, P7, P8, P13, P16).
+
+use serde_json::{Map, Value};
+
+use super::Prediction;
+use super::answer::Precedent;
+use super::call::HISTORIAN;
+use super::config::{Config, Phase};
+use super::fact::{Disagreement, Position};
+use super::ledger::{self, LedgerEntry};
+use super::outcome::{
+    ArgumentEntry, ArgumentQuality, DebateLog, DebateResult, Extra, Metadata, OutcomeConsensus,
+    OutcomeProbability, RoleAssessment, Round, RoundSummary, ScoreEntry,
+};
+use super::plan::{self, ROLES_MIN};
+use super::point::PointId;
+use super::sights;
+use super::state::{State, Turn};
+use crate::debate::Debate;
+use crate::id::Role;
+use crate::measures::consensus::{self, Consensus};
+use crate::measures::distribution::Distribution;
+use crate::measures::panel::Panel;
+use crate::measures::pooling::{self, Pools};
+use crate::measures::scoring;
+use crate::prose::{REDACTED, Texts};
+use crate::stop::{Completeness, StopRule};
+
+/// Models whose names begin so give no forecast, only something to try the engine with.
+const SIMULATED_PREFIX: &str = "simulated";
+
+/// Returns the result as it stands.
+pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult {
+    let (config, state) = (debate.config(), debate.state());
+    let completeness = debate
+        .conclusion()
+        .map_or_else(|| completeness(debate), |(concluded, _)| concluded.completeness.clone());
+    let assessments = match &completeness {
+        Completeness::Void { .. } => Vec::new(),
+        Completeness::Full | Completeness::Partial { .. } => state.assessments(config, u32::MAX),
+    };
+    let distributions: Vec<&Distribution> =
+        assessments.iter().map(|(_, distribution)| *distribution).collect();
+    let panel = Panel::new(&distributions).ok();
+    let agreement = panel.as_ref().map(Consensus::of);
+    let pools = panel.as_ref().map(|panel| Pools::of(panel, config.pool_settings));
+    let ledger = ledger::of(config, state);
+    DebateResult {
+        debate_id: debate.id(),
+        task_id: config.task_id.clone(),
+        completed_at: debate.conclusion().map(|(_, at)| at.to_string()).unwrap_or_default(),
+        debate_log: DebateLog { rounds: rounds(debate, texts) },
+        consensus_score: agreement.as_ref().map_or(1.0, |agreement| agreement.overall),
+        disagreement_map: disagreements(config, state, agreement.as_ref(), texts),
+        probability_distribution: probabilities(debate, pools.as_ref()),
+        key_insights: state
+            .judgement()
+            .and_then(|judgement| texts.of(&judgement.prose))
+            .map(|prose| prose.insights.clone())
+            .unwrap_or_default(),
+        historical_precedents: precedents(config, state, texts),
+        metadata: metadata(debate),
+        extra: extra(debate, completeness, agreement.as_ref(), pools, ledger, texts),
+    }
+}
+
+/// Returns one round as it stands, or `None` where it was never opened.
+#[must_use]
+pub fn round(debate: &Debate<Prediction>, number: u32, texts: Texts) -> Option<Round> {
+    let opened = debate.phase().is_some_and(|(_, open)| open == number);
+    if !opened && (number == 0 || number > debate.state().last_round()) {
+        return None;
+    }
+    let (config, state) = (debate.config(), debate.state());
+    let summary = state.summary(number);
+    Some(Round {
+        round_number: number,
+        phase: config.phase(number),
+        arguments: state.round_turns(config, number).map(|turn| entry(config, turn, texts)).collect(),
+        round_summary: summary.map_or_else(RoundSummary::default, |summary| RoundSummary {
+            dominant_argument: summary.dominant_argument.as_ref().map(Role::to_string).unwrap_or_default(),
+            key_disagreements: summary.key_disagreements.clone(),
+            emerging_consensus: summary.emerging_consensus.clone(),
+        }),
+    })
+}
+
+fn rounds(debate: &Debate<Prediction>, texts: Texts) -> Vec<Round> {
+    let open = debate.phase().map_or(0, |(_, round)| round);
+    let last = debate.state().last_round().max(open);
+    (1..=last).filter_map(|number| round(debate, number, texts)).collect()
+}
+
+/// Returns an argument as results show it.
+#[must_use]
+pub fn entry(config: &Config, turn: &Turn, texts: Texts) -> ArgumentEntry {
+    let made = &turn.made;
+    let prose = texts.of(&made.prose);
+    let scored = turn.scored.as_ref();
+    let score_of = |place: usize| scored.and_then(|scored| scored.scores.get(place).copied().flatten());
+    let criteria = config.criteria.iter().enumerate();
+    let poor = State::is_poor(turn).then(|| "P6".to_owned());
+    ArgumentEntry {
+        role: made.role.clone(),
+        argument: prose.map_or_else(|| REDACTED.to_owned(), |prose| prose.argument.clone()),
+        outcome_supported: made.outcome_supported.clone(),
+        evidence_cited: prose.map(|prose| prose.evidence_cited.clone()).unwrap_or_default(),
+        scores: ScoreEntry {
+            criteria: criteria
+                .map(|(place, criterion)| (criterion.name.clone(), Value::from(score_of(place))))
+                .collect::<Map<_, _>>(),
+            composite: turn.composite(),
+        },
+        rebuts: made.rebuts.clone(),
+        point: PointId::new(made.round, &made.role).to_string(),
+        cites: made.cites.iter().map(PointId::to_string).collect(),
+        flags: made.breaks.iter().map(|rule| rule.as_str().to_owned()).chain(poor).collect(),
+    }
+}
+
+fn probabilities(debate: &Debate<Prediction>, pools: Option<&Pools>) -> Vec<OutcomeProbability> {
+    let (config, state) = (debate.config(), debate.state());
+    let Some(pools) = pools else {
+        return Vec::new();
+    };
+    let consensus = pools.by(config.pooling);
+    let judge = state.judgement().map(|judgement| &judgement.probabilities);
+    let blended = judge.and_then(|judge| pooling::blend(judge, consensus, config.judge_weight).ok());
+    let last = blended.as_ref().unwrap_or(consensus);
+    let assessed = config.roles.iter().filter_map(|role| Some((role, state.assessment(role, u32::MAX)?)));
+    let assessed: Vec<_> = assessed.collect();
+    let outcomes = config.outcomes.iter().enumerate();
+    outcomes
+        .map(|(place, outcome)| OutcomeProbability {
+            outcome_id: outcome.clone(),
+            probability: last.as_slice()[place],
+            role_assessments: assessed
+                .iter()
+                .map(|(role, made)| RoleAssessment {
+                    role: (*role).clone(),
+                    probability: made.probabilities.as_slice()[place],
+                    confidence: made.confidence,
+                })
+                .collect(),
+            judge_probability: judge.map(|judge| judge.as_slice()[place]),
+            consensus_probability: consensus.as_slice()[place],
+        })
+        .collect()
+}
+
+/// Returns the judge's disagreements, then one for every outcome on which the roles' numbers differ (rule P13).
+fn disagreements(
+    config: &Config,
+    state: &State,
+    agreement: Option<&Consensus>,
+    texts: Texts,
+) -> Vec<Disagreement> {
+    let judged = state.judgement().and_then(|judgement| texts.of(&judgement.prose));
+    let mut map = judged.map(|prose| prose.disagreements.clone()).unwrap_or_default();
+    let Some(agreement) = agreement else {
+        return map;
+    };
+    let assessments = state.assessments(config, u32::MAX);
+    for (place, outcome) in config.outcomes.iter().enumerate() {
+        if !consensus::is_disputed(agreement.sd[place]) {
+            continue;
+        }
+        let positions = assessments.iter().map(|(role, distribution)| {
+            let probability = distribution.as_slice()[place];
+            Position { role: (*role).clone(), stance: format!("{probability:.2}"), strength: probability }
+        });
+        let topic = format!("probability of {outcome}");
+        map.push(Disagreement { topic, positions: positions.collect(), resolved: false });
+    }
+    map
+}
+
+fn precedents(config: &Config, state: &State, texts: Texts) -> Vec<Precedent> {
+    let mut found: Vec<Precedent> = Vec::new();
+    for turn in state.turns(config).filter(|turn| turn.made.role.as_str() == HISTORIAN) {
+        let cited = texts.of(&turn.made.prose).map(|prose| prose.precedents.as_slice()).unwrap_or_default();
+        for precedent in cited {
+            if !found.iter().any(|known| known.event == precedent.event && known.date == precedent.date) {
+                found.push(precedent.clone());
+            }
+        }
+    }
+    found
+}
+
+fn metadata(debate: &Debate<Prediction>) -> Metadata {
+    let spend = debate.spend();
+    let models: Vec<&str> = debate.models().iter().map(String::as_str).collect();
+    Metadata {
+        total_arguments: debate.state().turns(debate.config()).count() as u64,
+        sonnet_tokens_used: spend.known,
+        sonnet_calls: spend.calls,
+        wall_clock_time_ms: debate.conclusion().map_or(0, |(_, at)| at.since_ms(debate.opened_at())),
+        model: models.join(","),
+    }
+}
+
+fn extra(
+    debate: &Debate<Prediction>,
+    completeness: Completeness,
+    agreement: Option<&Consensus>,
+    pools: Option<Pools>,
+    ledger: Vec<LedgerEntry>,
+    texts: Texts,
+) -> Extra {
+    let (config, state) = (debate.config(), debate.state());
+    let judgement = state.judgement();
+    let blind: Vec<&Distribution> =
+        state.round_turns(config, 1).map(|turn| &turn.made.probabilities).collect();
+    let consensus_per_outcome = agreement.map(|agreement| {
+        let measured = agreement.scores.iter().zip(&agreement.sd);
+        let outcomes = config.outcomes.iter().zip(measured);
+        outcomes
+            .map(|(outcome, (score, sd))| OutcomeConsensus {
+                outcome_id: outcome.clone(),
+                consensus_score: *score,
+                standard_deviation: *sd,
+            })
+            .collect()
+    });
+    let reasoning = judgement.map(|judgement| match texts.of(&judgement.prose) {
+        Some(prose) => prose.reasoning.clone(),
+        None => REDACTED.to_owned(),
+    });
+    Extra {
+        confidence: confidence(debate, &completeness),
+        completeness,
+        simulated: debate.models().iter().any(|model| model.starts_with(SIMULATED_PREFIX)),
+        stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
+        usage_complete: debate.spend().complete,
+        consensus_per_outcome: consensus_per_outcome.unwrap_or_default(),
+        blind_baseline: Panel::new(&blind).ok().map(|panel| pooling::linear(&panel)),
+        pools,
+        conformity_moves: ledger.iter().filter(|entry| entry.conformity).count() as u64,
+        ledger,
+        argument_quality: quality(debate),
+        evolution_share: evolution(config, state),
+        judge_order: sights::order_seen(debate),
+        judge_reasoning: reasoning.unwrap_or_default(),
+        redacted: debate.is_redacted(),
+    }
+}
+
+/// Returns the synthesis's confidence, lowered by what is missing (rule P16).
+fn confidence(debate: &Debate<Prediction>, completeness: &Completeness) -> f64 {
+    let (config, state) = (debate.config(), debate.state());
+    if matches!(completeness, Completeness::Void { .. }) {
+        return 0.0;
+    }
+    let roles = config.roles.iter().filter_map(|role| state.assessment(role, u32::MAX));
+    let confidences: Vec<f64> = roles.map(|made| made.confidence).collect();
+    let base = state.judgement().map_or_else(
+        || crate::measures::summary::mean(&confidences).unwrap_or(0.0),
+        |judgement| judgement.confidence,
+    );
+    let accepted = state.turns(config).count() as f64;
+    let expected = config.roles.len() as f64 * f64::from(config.rounds);
+    base * (accepted / expected).min(1.0)
+}
+
+fn quality(debate: &Debate<Prediction>) -> ArgumentQuality {
+    let (config, state) = (debate.config(), debate.state());
+    let composites: Vec<f64> = state.turns(config).filter_map(Turn::composite).collect();
+    let good_share = scoring::good_share(&composites);
+    let rounds = 1..=state.last_round();
+    let slots = rounds.flat_map(|round| config.roles.iter().filter_map(move |role| state.slot(round, role)));
+    ArgumentQuality {
+        good_share,
+        flagged: good_share.is_some_and(scoring::should_flag_share),
+        rejected: slots.map(|slot| slot.turns() as u64 - 1).sum(),
+    }
+}
+
+fn evolution(config: &Config, state: &State) -> Option<f64> {
+    let closing = state.turns(config).filter(|turn| config.phase(turn.made.round) == Phase::Closing);
+    let citing: Vec<f64> = closing.map(|turn| f64::from(u8::from(!turn.made.cites.is_empty()))).collect();
+    crate::measures::summary::mean(&citing)
+}
+
+/// Returns how whole the result is, were the debate to conclude now (rules K6, P16).
+pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
+    let (config, state) = (debate.config(), debate.state());
+    let mut missing = Vec::new();
+    let mut why = Vec::new();
+    for role in config.roles.iter().filter(|role| plan::is_missing(debate, role)) {
+        missing.push(role.to_string());
+        why.push(format!("{role} gave no usable answer after its retries"));
+    }
+    for round in 1..=config.rounds {
+        for role in &config.roles {
+            match state.standing(round, role) {
+                Some(turn) if turn.scored.is_none() => missing.push(format!("score/{round}/{role}")),
+                Some(_) => {}
+                None if missing.iter().any(|known| known == role.as_str()) => {}
+                None => missing.push(format!("argue/{round}/{role}")),
+            }
+        }
+    }
+    let stopped = debate.stop_rule().filter(|rule| *rule != StopRule::MaxRounds);
+    if let Some(rule) = stopped {
+        why.push(format!("stopped by {}", rule.as_str()));
+    }
+    let spoke = state.assessments(config, u32::MAX).len();
+    if spoke < ROLES_MIN || stopped == Some(StopRule::Failed) {
+        why.push(format!("{spoke} of {} roles spoke; {ROLES_MIN} are needed", config.roles.len()));
+        return Completeness::Void { why };
+    }
+    if state.judgement_of(state.last_round()).is_none() {
+        missing.push("synthesis".to_owned());
+    }
+    if missing.iter().any(|what| what.starts_with("score/")) {
+        why.push("scores that could not be had are null".to_owned());
+    }
+    if missing.is_empty() && why.is_empty() {
+        Completeness::Full
+    } else {
+        Completeness::Partial { missing, why }
+    }
+}

@@ -1,0 +1,247 @@
+//! The rules and the subject of one prediction debate, already valid: what the edge makes of a request.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{OutcomeId, Role};
+use crate::measures::pooling::{PoolSettings, Pooling};
+
+/// The five roles of the contract, in the order in which they are listed everywhere (rule P1).
+pub const ROLES: [&str; 5] = ["optimist", "pessimist", "contrarian", "historian", "judge"];
+/// Rounds, unless the request says otherwise (rule P2).
+pub const ROUNDS_DEFAULT: u32 = 3;
+/// The most rounds (rule P2).
+pub const ROUNDS_MAX: u32 = 10;
+/// Tokens of one reply to an argument call, unless the request says otherwise (rule P15).
+pub const ARGUMENT_TOKENS_DEFAULT: u32 = 500;
+/// Input tokens of an argument prompt (rule P15).
+pub const ARGUE_INPUT_TOKENS: u32 = 600;
+/// Input tokens of a score prompt (rule P15).
+pub const SCORE_INPUT_TOKENS: u32 = 650;
+/// Input tokens of the synthesis prompt (rule P15).
+pub const SYNTHESIS_INPUT_TOKENS: u32 = 6_000;
+/// Output tokens of a score reply.
+pub const SCORE_OUTPUT_TOKENS: u32 = 200;
+/// Output tokens of the synthesis reply.
+pub const SYNTHESIS_OUTPUT_TOKENS: u32 = 2_000;
+
+/// A criterion by which arguments are scored, with its weight in the composite (rule P5).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    /// The name, in snake case.
+    pub name: String,
+    /// The weight, above 0; the composite divides by the sum of weights.
+    pub weight: f64,
+}
+
+/// The rules of one prediction debate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The caller's id of the task.
+    pub task_id: String,
+    /// The possible answers, in the caller's order; 1 or more.
+    pub outcomes: Vec<OutcomeId>,
+    /// Who argues, in order.
+    pub roles: Vec<Role>,
+    /// How many rounds, 1–10.
+    pub rounds: u32,
+    /// Rounds that were the last ones when they were held, before the debate was continued (rule K17).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub continued_after: Vec<u32>,
+    /// The most tokens of one reply to an argument call.
+    pub max_argument_length: u32,
+    /// The scoring criteria, in order.
+    pub criteria: Vec<Criterion>,
+    /// The judge's weight against the consensus, in [0, 1] (rule P7).
+    pub judge_weight: f64,
+    /// Seeds every choice that is not the models': the judge's order, say (rule P19).
+    pub seed: u64,
+    /// How roles are pooled into the consensus (rule P18).
+    pub pooling: Pooling,
+    /// The numbers that the pools need.
+    pub pool_settings: PoolSettings,
+}
+
+impl Config {
+    /// Returns the index of an outcome.
+    #[must_use]
+    pub fn outcome_index(&self, id: &OutcomeId) -> Option<usize> {
+        self.outcomes.iter().position(|outcome| outcome == id)
+    }
+
+    /// Returns the name of a round's phase (rule P2): `opening`, `rebuttal` or `closing`.
+    #[must_use]
+    pub fn phase(&self, round: u32) -> Phase {
+        match round {
+            0 | 1 => Phase::Opening,
+            _ if round >= self.rounds || self.continued_after.contains(&round) => Phase::Closing,
+            _ => Phase::Rebuttal,
+        }
+    }
+
+    /// Returns the calls of a debate in which nothing goes wrong: 31 for five roles and three rounds (rule P3).
+    #[must_use]
+    pub fn calls_expected(&self) -> u64 {
+        self.roles.len() as u64 * u64::from(self.rounds) * 2 + 1
+    }
+}
+
+/// What a round is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Everybody speaks blind.
+    Opening,
+    /// Everybody answers the others.
+    Rebuttal,
+    /// Everybody sums up, citing earlier points.
+    Closing,
+}
+
+impl Phase {
+    /// Returns the name used in the contract.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Opening => "opening",
+            Self::Rebuttal => "rebuttal",
+            Self::Closing => "closing",
+        }
+    }
+}
+
+/// The subject of a prediction debate, in people's words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Brief {
+    /// The question as it is put to the roles.
+    pub question: String,
+    /// The caller's task, the JSON exactly as it came.
+    pub task: String,
+    /// Words for the outcomes, in the order of [`Config::outcomes`].
+    pub outcomes: Vec<OutcomeText>,
+    /// What matters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_variables: Vec<KeyVariable>,
+    /// What a simulation found.
+    #[serde(default)]
+    pub simulation_summary: SimulationSummary,
+    /// What the data say.
+    #[serde(default)]
+    pub data_summary: DataSummary,
+    /// Personas for roles beyond the contract's five, and the request's own words for those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub personas: Vec<Persona>,
+    /// Rubrics of criteria beyond the contract's three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rubrics: Vec<Rubric>,
+}
+
+/// Words for one outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeText {
+    /// A short name.
+    pub label: String,
+    /// What it means, possibly empty.
+    #[serde(default)]
+    pub description: String,
+}
+
+/// Something that matters for the answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyVariable {
+    /// Its name.
+    pub name: String,
+    /// What kind of thing it is.
+    #[serde(default)]
+    pub category: String,
+    /// How much it matters: a word or a number, as the caller has it.
+    #[serde(default)]
+    pub importance: Value,
+    /// Where it stands: a word or a number, as the caller has it.
+    #[serde(default)]
+    pub current_value: Value,
+}
+
+/// What a simulation found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SimulationSummary {
+    /// A probability for each outcome that it has one for.
+    #[serde(default)]
+    pub final_distribution: Vec<Prior>,
+    /// In words.
+    #[serde(default)]
+    pub key_findings: Vec<String>,
+}
+
+/// A probability that the caller brings along.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prior {
+    /// The outcome.
+    pub outcome_id: OutcomeId,
+    /// In [0, 1].
+    pub probability: f64,
+}
+
+/// What the data say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataSummary {
+    /// Where.
+    #[serde(default)]
+    pub region: String,
+    /// When.
+    #[serde(default)]
+    pub timeframe: Timeframe,
+    /// Economy.
+    #[serde(default)]
+    pub economic_highlights: Vec<String>,
+    /// Mood.
+    #[serde(default)]
+    pub sentiment_highlights: Vec<String>,
+    /// What is not known.
+    #[serde(default)]
+    pub data_gaps: Vec<String>,
+}
+
+/// A span of time, as the caller writes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timeframe {
+    /// Its start.
+    #[serde(default)]
+    pub start: String,
+    /// Its end.
+    #[serde(default)]
+    pub end: String,
+}
+
+/// Who a role is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Persona {
+    /// The role.
+    pub role: Role,
+    /// The system prompt.
+    pub system_prompt: String,
+    /// Where it leans.
+    #[serde(default)]
+    pub bias_direction: String,
+    /// What it looks for.
+    #[serde(default)]
+    pub evidence_preference: String,
+}
+
+/// How a criterion is scored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rubric {
+    /// The criterion's name.
+    pub criterion: String,
+    /// Bands such as `0.0-0.3`, each with what it means.
+    pub bands: Vec<RubricBand>,
+}
+
+/// One band of a rubric.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RubricBand {
+    /// Such as `0.0-0.3`.
+    pub range: String,
+    /// What a score in this band means.
+    pub meaning: String,
+}

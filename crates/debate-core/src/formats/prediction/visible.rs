@@ -1,0 +1,107 @@
+//! What one call of a prediction debate may see. A prompt is rendered from this and cannot show more: the opening
+//! is blind (P4), the scorer is not told who spoke (P3).
+
+use super::config::{Brief, Criterion, Phase};
+use super::point::PointId;
+use crate::id::{OutcomeId, Role};
+use crate::measures::distribution::Distribution;
+use crate::prose::Prose;
+
+/// What one call may see.
+#[derive(Debug, Clone)]
+pub enum Visible {
+    /// For an argument.
+    Argue(Box<ArgueView>),
+    /// For the score of an argument.
+    Score(Box<ScoreView>),
+    /// For the synthesis.
+    Synthesise(Box<SynthesisView>),
+}
+
+/// The question, as every call sees it.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The subject in people's words.
+    pub brief: Prose<Brief>,
+    /// The possible answers, in order; prompts show aliases for them.
+    pub outcomes: Vec<OutcomeId>,
+}
+
+/// What a role sees when it argues.
+#[derive(Debug, Clone)]
+pub struct ArgueView {
+    /// The question.
+    pub subject: Subject,
+    /// Who is to speak.
+    pub role: Role,
+    /// The round, from 1.
+    pub round: u32,
+    /// All rounds there will be.
+    pub rounds: u32,
+    /// What the round is for.
+    pub phase: Phase,
+    /// The most tokens of the reply.
+    pub max_argument_length: u32,
+    /// Roles that may be rebutted: they have spoken, and are not this one.
+    pub opponents: Vec<Role>,
+    /// Earlier arguments, this role's own included, in the order in which they may be shown: the latest round first.
+    pub points: Vec<Point>,
+    /// Why the answer before was rejected.
+    pub rejection: Prose<String>,
+}
+
+/// An argument that stands, as others see it.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// How it is named.
+    pub id: PointId,
+    /// The words, unless they were redacted.
+    pub argument: Option<String>,
+    /// The outcome it speaks for, by its place in the request.
+    pub supports: usize,
+    /// The role's distribution.
+    pub probabilities: Distribution,
+    /// What it rests on.
+    pub evidence_cited: Vec<String>,
+}
+
+/// What the scorer sees: the question and one argument, nobody's name.
+#[derive(Debug, Clone)]
+pub struct ScoreView {
+    /// The question.
+    pub subject: Subject,
+    /// What the round is for.
+    pub phase: Phase,
+    /// The criteria.
+    pub criteria: Vec<Criterion>,
+    /// The words of the argument, unless they were redacted.
+    pub argument: Option<String>,
+    /// The outcome it speaks for, by its place in the request.
+    pub supports: usize,
+    /// What it rests on.
+    pub evidence_cited: Vec<String>,
+    /// How many precedents it brings.
+    pub precedents: u32,
+}
+
+/// What the judge sees at the end.
+#[derive(Debug, Clone)]
+pub struct SynthesisView {
+    /// The question.
+    pub subject: Subject,
+    /// The roles, in order.
+    pub roles: Vec<Role>,
+    /// Rounds held.
+    pub rounds: u32,
+    /// Every argument that stands, in the order drawn for the judge (rule P19).
+    pub points: Vec<ScoredPoint>,
+}
+
+/// An argument with its composite score.
+#[derive(Debug, Clone)]
+pub struct ScoredPoint {
+    /// The argument.
+    pub point: Point,
+    /// Its composite in [0, 1], where it was scored.
+    pub composite: Option<f64>,
+}
