@@ -1,1 +1,15 @@
-//! Placeholder while the house is laid.
+//! Prompts and reply readers of the debate formats.
+//!
+//! One file per kind of call holds its template, its rendering and the reading of its reply; what
+//! they share is here. Never does IO, never sees more than it is given, never acts on a reply.
+
+/// Escapes untrusted text for prompts (K13, D8).
+pub mod escape;
+/// Shows public text of a streaming reply as it arrives (K10).
+pub mod public_text;
+/// Reads replies that are JSON, or nearly.
+pub mod reader;
+/// Reads replies with XML-like tags.
+pub mod tags;
+/// Counts tokens and fits prompts into budgets (P15).
+pub mod tokens;

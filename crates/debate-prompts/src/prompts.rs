@@ -1,0 +1,147 @@
+//! The port between a format and the words that models are given: render what a call may see, read what comes
+//! back. One implementation per format; everything in it is pure.
+
+use std::sync::Arc;
+
+use debate_core::call::Want;
+use debate_core::calls::TurnState;
+use debate_core::event::ToolUse;
+use debate_core::format::Format;
+
+/// Who speaks a message of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// Standing instructions.
+    System,
+    /// The question.
+    User,
+    /// What the model said in an earlier turn.
+    Assistant,
+}
+
+/// One message of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who speaks.
+    pub speaker: Speaker,
+    /// The words.
+    pub text: Arc<str>,
+}
+
+/// The shape that a reply must have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplyShape {
+    /// Its name, such as `argument`.
+    pub name: &'static str,
+    /// A JSON schema in the subset that providers share.
+    pub schema: Arc<serde_json::Value>,
+}
+
+/// What of a streamed reply may be shown live (rule K10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicPart {
+    /// The text of one top-level string field of a JSON reply.
+    Field(&'static str),
+    /// The whole reply, hidden thinking aside.
+    Whole,
+    /// Nothing.
+    Nothing,
+}
+
+/// A request to a model, ready to send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// The template's name and version, such as `prediction/argue@1`.
+    pub version: &'static str,
+    /// The messages, in order.
+    pub messages: Vec<Message>,
+    /// The shape of the reply; none for free text.
+    pub shape: Option<ReplyShape>,
+    /// The most tokens of the reply.
+    pub output_tokens_max: u32,
+    /// Input tokens, counted.
+    pub tokens: u32,
+    /// Parts that did not fit the budget, one line each (rule P15).
+    pub omitted: Vec<String>,
+    /// What of the reply may be shown live.
+    pub public: PublicPart,
+}
+
+/// A prompt cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RenderError {
+    /// The smallest form of the prompt is over its budget (rule P15).
+    #[error("{version} takes at least {tokens} tokens; {budget} are allowed")]
+    OverBudget {
+        /// The template.
+        version: &'static str,
+        /// What its smallest form takes.
+        tokens: u32,
+        /// What is allowed.
+        budget: u32,
+    },
+    /// Text that it needs was redacted.
+    #[error("{version} needs text that was redacted")]
+    Redacted {
+        /// The template.
+        version: &'static str,
+    },
+    /// The template is broken: a defect of this program.
+    #[error("template {version} does not render: {why}")]
+    Template {
+        /// The template.
+        version: &'static str,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A reply, read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reading<Answer> {
+    /// It answers the question.
+    Answer {
+        /// The answer.
+        answer: Answer,
+        /// What had to be mended, one word each.
+        repairs: Vec<String>,
+    },
+    /// It asks for tools first.
+    Tools(Vec<(ToolUse, String)>),
+}
+
+/// A reply that does not have the shape asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct ParseError {
+    /// What is wrong, for people and for the one who is asked again.
+    pub why: String,
+}
+
+/// The words of one format.
+pub trait Prompts: Send + Sync + 'static {
+    /// The format.
+    type Format: Format;
+
+    /// Makes the prompt for one turn of a call: `turns` are the earlier ones, which asked for tools.
+    ///
+    /// # Errors
+    /// The prompt does not fit its budget, or needs text that is gone.
+    fn render(
+        &self,
+        visible: &<Self::Format as Format>::Visible,
+        want: &Want,
+        turns: &[TurnState],
+    ) -> Result<Prompt, RenderError>;
+
+    /// Reads a reply to a prompt that was rendered from the same `visible`.
+    ///
+    /// # Errors
+    /// The reply does not have the shape asked for.
+    fn parse(
+        &self,
+        visible: &<Self::Format as Format>::Visible,
+        want: &Want,
+        text: &str,
+    ) -> Result<Reading<<Self::Format as Format>::Answer>, ParseError>;
+}

@@ -1,0 +1,143 @@
+//! Reads the JSON object of a model's reply, leniently, and says what it had to repair.
+//!
+//! Strict JSON is taken as it is. Otherwise private thinking, code fences and prose around the
+//! object are left aside, and what is broken inside is repaired: quotes, commas, brackets, comments,
+//! an end that was cut off. Values are never guessed and keys never invented: every key of a result
+//! stands in the text. Time and depth are bounded for any input.
+//!
+//! When a reply holds several objects, the one with most of the known keys is read; among equals a
+//! complete one before one cut off, and then the last, because models draft before they answer.
+//! Objects inside private thinking are never read.
+
+mod candidates;
+mod lenient;
+mod lookahead;
+mod repair;
+mod strict;
+mod strings;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+pub use repair::Repair;
+
+use candidates::{Candidate, candidates};
+use strict::Strict;
+
+/// Longest reply that is read, in bytes.
+pub const REPLY_BYTES_MAX: usize = 4 << 20;
+
+/// Deepest nesting that is read, as in strict parsing.
+pub const DEPTH_MAX: usize = 127;
+
+/// A JSON object that was read, and what was repaired to read it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The object.
+    pub value: Map<String, Value>,
+    /// What was repaired, each kind once, in order of appearance; empty for strict JSON.
+    pub repairs: Vec<Repair>,
+}
+
+/// No object of the wanted shape could be read from a reply.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The reply is longer than is read.
+    #[error("reply has {bytes} bytes, at most {REPLY_BYTES_MAX} are read")]
+    TooLong {
+        /// Length of the reply.
+        bytes: usize,
+    },
+    /// The reply has no text besides private thinking.
+    #[error("reply is empty")]
+    Empty,
+    /// The reply has no JSON object.
+    #[error("reply has no JSON object")]
+    NoObject,
+    /// The object is nested too deeply.
+    #[error("object is nested deeper than {DEPTH_MAX} levels")]
+    TooDeep,
+    /// Repairing took too many steps.
+    #[error("object is too broken to be repaired")]
+    TooBroken,
+    /// An object was read, but it is not of the wanted shape.
+    #[error("object is not of the expected shape: {source}")]
+    Shape {
+        /// What was repaired before the shape was looked at.
+        repairs: Vec<Repair>,
+        /// What is missing or wrong.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// Reads the JSON object of `text`; `known_keys` tell it from other objects in the text and may be
+/// empty.
+///
+/// # Errors
+///
+/// Every [`ReadError`] except [`ReadError::Shape`].
+pub fn read_object(text: &str, known_keys: &[&str]) -> Result<Reading, ReadError> {
+    let found = find(text, known_keys)?;
+    found.into_iter().next().map(Candidate::into_reading).ok_or(ReadError::NoObject)
+}
+
+/// Reads the object of `text` that has the shape `T`; see [`read_object`].
+///
+/// Where the preferred object is not of that shape, the next one is tried.
+///
+/// # Errors
+///
+/// Every [`ReadError`]; [`ReadError::Shape`] is about the preferred object.
+pub fn read<T: DeserializeOwned>(text: &str, known_keys: &[&str]) -> Result<(T, Vec<Repair>), ReadError> {
+    let mut error = None;
+    for candidate in find(text, known_keys)? {
+        let Reading { value, repairs } = candidate.into_reading();
+        match serde_json::from_value(Value::Object(value)) {
+            Ok(shaped) => return Ok((shaped, repairs)),
+            Err(source) => {
+                error.get_or_insert(ReadError::Shape { repairs, source });
+            }
+        }
+    }
+    Err(error.unwrap_or(ReadError::NoObject))
+}
+
+/// Returns the objects of `text`, the preferred one first; at least one.
+fn find(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+    if text.len() > REPLY_BYTES_MAX {
+        return Err(ReadError::TooLong { bytes: text.len() });
+    }
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let quoted = match serde_json::from_str::<Strict>(text) {
+        Ok(Strict { value: Value::Object(value), repairs }) => {
+            return Ok(vec![Candidate::whole(value, repairs)]);
+        }
+        Ok(Strict { value: Value::String(quoted), .. }) => Some(quoted),
+        Ok(_) | Err(_) => None,
+    };
+    if crate::tags::public_ranges(text).iter().all(|range| text[range.clone()].trim().is_empty()) {
+        return Err(ReadError::Empty);
+    }
+    if let Some(quoted) = quoted {
+        return unescaped(&quoted, known_keys);
+    }
+    let found = candidates(text, known_keys)?;
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    if text.contains("\\\"") {
+        let plain = text.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\");
+        return unescaped(&plain, known_keys);
+    }
+    Err(ReadError::NoObject)
+}
+
+/// Reads a reply that was JSON inside a JSON string.
+fn unescaped(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+    let mut found = candidates(text.trim(), known_keys)?;
+    for candidate in &mut found {
+        candidate.repairs.insert(0, Repair::Unescaped);
+    }
+    if found.is_empty() { Err(ReadError::NoObject) } else { Ok(found) }
+}

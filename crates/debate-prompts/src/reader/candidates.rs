@@ -1,0 +1,183 @@
+//! Finds the objects in a reply and ranks them.
+
+use serde_json::{Map, Value};
+
+use super::lenient::{Lenient, Parsed, Stop};
+use super::repair::Repair;
+use super::strict::Strict;
+use super::{ReadError, Reading};
+use crate::tags::{public_ranges, thinking_block_len};
+
+/// Objects kept at most; the worst gives way.
+const CANDIDATES_MAX: usize = 16;
+
+/// Opening brackets that turned out to open no object, tried at most.
+const RESTARTS_MAX: usize = 64;
+
+/// Steps of repair per byte of text, so that no input takes more than linear time.
+const STEPS_PER_BYTE: usize = 64;
+
+/// An object found in a reply.
+pub(super) struct Candidate {
+    value: Map<String, Value>,
+    pub(super) repairs: Vec<Repair>,
+    known: usize,
+    complete: bool,
+    start: usize,
+    end: usize,
+}
+
+impl Candidate {
+    /// A reply that is one strict object.
+    pub(super) fn whole(value: Map<String, Value>, repairs: Vec<Repair>) -> Self {
+        Self { value, repairs, known: 0, complete: true, start: 0, end: 0 }
+    }
+
+    pub(super) fn into_reading(self) -> Reading {
+        Reading { value: self.value, repairs: self.repairs }
+    }
+
+    /// The greatest is preferred.
+    fn rank(&self) -> impl Ord + use<> {
+        (self.known, !self.value.is_empty(), self.complete, self.start)
+    }
+}
+
+/// Returns the objects of `text` outside private thinking, the preferred one first.
+pub(super) fn candidates(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+    let start = public_start(text);
+    let mut search = Search { text, known_keys, steps: STEPS_PER_BYTE * text.len() + 4096, found: Vec::new() };
+    let (objects, thinking) = search.run(start)?;
+    let mut found = search.found;
+    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.rank()));
+    for candidate in &mut found {
+        let mut around = surroundings(text, start, candidate, thinking || start > 0);
+        if objects > 1 {
+            around.push(Repair::OtherObjectsIgnored { objects: objects - 1 });
+        }
+        around.append(&mut candidate.repairs);
+        candidate.repairs = around;
+    }
+    Ok(found)
+}
+
+struct Search<'t> {
+    text: &'t str,
+    known_keys: &'t [&'t str],
+    steps: usize,
+    found: Vec<Candidate>,
+}
+
+impl Search<'_> {
+    /// Looks at every object from `at` on. Returns how many there were, and whether there was thinking.
+    fn run(&mut self, mut at: usize) -> Result<(usize, bool), ReadError> {
+        let text = self.text;
+        let mut objects = 0;
+        let mut thinking = false;
+        let mut restarts = 0;
+        while let Some(offset) = text[at..].find(['{', '<']) {
+            let start = at + offset;
+            if text[start..].starts_with('<') {
+                // Thinking is only looked for between objects: inside one it is quoted text.
+                let block = thinking_block_len(&text[start..]);
+                thinking |= block.is_some();
+                at = start + block.unwrap_or(1);
+                continue;
+            }
+            let Some(candidate) = self.object_at(start)? else {
+                restarts += 1;
+                if restarts > RESTARTS_MAX {
+                    break;
+                }
+                at = start + 1;
+                continue;
+            };
+            at = candidate.end;
+            objects += 1;
+            self.keep(candidate);
+        }
+        Ok((objects, thinking))
+    }
+
+    fn object_at(&mut self, start: usize) -> Result<Option<Candidate>, ReadError> {
+        let rest = &self.text[start..];
+        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Strict>();
+        if let Some(Ok(Strict { value: Value::Object(value), repairs })) = stream.next() {
+            let end = start + stream.byte_offset();
+            // A bracket too many in the middle: only the lenient parser reads on.
+            if !super::lookahead::member_follows(self.text, end) {
+                return Ok(Some(self.candidate(value, repairs, true, start, end)));
+            }
+        }
+        let parsed = Lenient::new(self.text, start, &mut self.steps).parse();
+        let Parsed { value, repairs, complete, end } = parsed.map_err(|stop| match stop {
+            Stop::TooDeep => ReadError::TooDeep,
+            Stop::OutOfSteps => ReadError::TooBroken,
+        })?;
+        if value.is_empty() && (!complete || !rest[1..].trim_start().starts_with(['}', ']', '.', '/'])) {
+            return Ok(None);
+        }
+        Ok(Some(self.candidate(value, repairs, complete, start, end)))
+    }
+
+    fn candidate(
+        &self,
+        value: Map<String, Value>,
+        repairs: Vec<Repair>,
+        complete: bool,
+        start: usize,
+        end: usize,
+    ) -> Candidate {
+        let known = self.known_keys.iter().filter(|key| value.contains_key(**key)).count();
+        Candidate { value, repairs, known, complete, start, end }
+    }
+
+    fn keep(&mut self, candidate: Candidate) {
+        self.found.push(candidate);
+        if self.found.len() > CANDIDATES_MAX
+            && let Some((worst, _)) = self.found.iter().enumerate().min_by_key(|(_, candidate)| candidate.rank())
+        {
+            self.found.swap_remove(worst);
+        }
+    }
+}
+
+/// Returns where the public part begins in a reply whose thinking was opened by the chat template.
+fn public_start(text: &str) -> usize {
+    let ranges = public_ranges(text);
+    let start = ranges.first().map_or(0, |range| range.start);
+    let object = text.find('{').unwrap_or(text.len());
+    let lead = &text[..object];
+    // An object or a fence right at the beginning is the answer, whatever it quotes.
+    let begins_with_object = lead.trim().is_empty() || lead.trim_start().starts_with("```");
+    if begins_with_object || !text[start..].contains('{') { 0 } else { start }
+}
+
+fn surroundings(text: &str, start: usize, candidate: &Candidate, thinking: bool) -> Vec<Repair> {
+    let mut repairs = Vec::new();
+    if thinking {
+        repairs.push(Repair::ThinkingRemoved);
+    }
+    let before = &text[start..candidate.start.max(start)];
+    let after = &text[candidate.end..];
+    if before.contains("```") || after.contains("```") {
+        repairs.push(Repair::FenceRemoved);
+    }
+    if is_prose(before) || is_prose(after) {
+        repairs.push(Repair::TextAroundRemoved);
+    }
+    repairs
+}
+
+/// Tells whether `text` is more than blanks, fences and thinking.
+fn is_prose(text: &str) -> bool {
+    crate::tags::without_thinking(text).lines().any(|line| {
+        let line = line.trim();
+        match line.split_once("```") {
+            None => !line.is_empty(),
+            Some((before, after)) => {
+                !before.trim().is_empty() || after.split("```").any(|word| word.trim().contains(' '))
+            }
+        }
+    })
+}

@@ -1,0 +1,195 @@
+//! Counts tokens with a real tokenizer (o200k) and fits sections of text into a budget (P15).
+//!
+//! Never estimates: a count is what the tokenizer would produce. Providers with other vocabularies
+//! count differently; budgets are stated in these tokens.
+
+mod fit;
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
+use regex::Regex;
+
+pub use fit::{FitError, Fitted, Omission, Section, cut, fit};
+
+/// Pieces remembered at most; beyond it the memory starts anew.
+const MEMORY_PIECES_MAX: usize = 1 << 16;
+
+/// Longest piece remembered, in bytes. Words fit; longer ones are rare and counted each time.
+const MEMORY_PIECE_BYTES_MAX: usize = 32;
+
+/// Returns how many o200k tokens `text` is.
+///
+/// The first call in a process loads the vocabulary (see [`warm_up`]). The tokenizer splits a text
+/// into words and encodes each on its own, so counts of words are remembered and the sum is exact.
+pub fn count(text: &str) -> u32 {
+    let mut total = 0;
+    let mut unknown = Vec::new();
+    {
+        let memory = MEMORY.read().unwrap_or_else(PoisonError::into_inner);
+        for piece in Pieces::of(text) {
+            match memory.get(piece) {
+                Some(tokens) => total += tokens,
+                None => unknown.push(piece),
+            }
+        }
+    }
+    total + unknown.into_iter().map(count_unknown).sum::<u32>()
+}
+
+/// Loads the vocabulary now, so that the first prompt does not wait for it.
+///
+/// Takes a fraction of a second; meant for a thread that has nothing else to do.
+pub fn warm_up() {
+    LazyLock::force(&WORDS);
+    tiktoken_rs::o200k_base_singleton();
+}
+
+static MEMORY: LazyLock<RwLock<HashMap<Box<str>, u32, RandomState>>> = LazyLock::new(RwLock::default);
+
+/// The word splitter of o200k without its look-ahead, which [`Pieces`] applies.
+static WORDS: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = [
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+",
+    ];
+    Regex::new(&pattern.join("|")).expect("the pattern is fixed and tested")
+});
+
+/// The words of a text, as the tokenizer splits it; together they are the whole text.
+struct Pieces<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Pieces<'t> {
+    fn of(text: &'t str) -> Self {
+        Self { text, at: 0 }
+    }
+}
+
+impl<'t> Iterator for Pieces<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        let found = WORDS.find_at(self.text, self.at)?;
+        let mut end = found.end();
+        // `\s+(?!\S)`: blanks before a word leave their last one to it.
+        let piece = found.as_str();
+        if let Some(last) = piece.chars().next_back()
+            && last.is_whitespace()
+            && !matches!(last, '\r' | '\n')
+            && end < self.text.len()
+            && last.len_utf8() < piece.len()
+            && piece.chars().all(char::is_whitespace)
+        {
+            end -= last.len_utf8();
+        }
+        self.at = end;
+        Some(&self.text[found.start()..end])
+    }
+}
+
+/// Returns the end of each piece in bytes, with its tokens.
+fn lengths(text: &str) -> Vec<(usize, u32)> {
+    let mut end = 0;
+    Pieces::of(text)
+        .map(|piece| {
+            end += piece.len();
+            (end, count(piece))
+        })
+        .collect()
+}
+
+fn count_unknown(piece: &str) -> u32 {
+    let encoded = tiktoken_rs::o200k_base_singleton().encode_ordinary(piece);
+    let tokens = u32::try_from(encoded.len()).unwrap_or(u32::MAX);
+    if piece.len() <= MEMORY_PIECE_BYTES_MAX {
+        let mut memory = MEMORY.write().unwrap_or_else(PoisonError::into_inner);
+        if memory.len() >= MEMORY_PIECES_MAX {
+            memory.clear();
+        }
+        memory.insert(piece.into(), tokens);
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reference(text: &str) -> u32 {
+        u32::try_from(tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()).unwrap()
+    }
+
+    #[test]
+    fn p15_counts_are_those_of_the_tokenizer() {
+        for text in [
+            "",
+            " ",
+            "Hello, world",
+            "a  b   c\t\td\n\n  e \r\n f  ",
+            "  \u{2009} x\u{a0}y\u{85}z",
+            "It's John'S; we’ve 12345 items — 3.14159!",
+            "中文字符 混合 English và tiếng Việt 👩‍👩‍👧‍👦",
+            "fn main() { println!(\"{}\", 1_000); } // ///",
+            "…",
+        ] {
+            assert_eq!(count(text), reference(text), "{text:?}");
+            assert_eq!(count(text), reference(text), "again: {text:?}");
+        }
+    }
+
+    #[test]
+    fn the_ellipsis_of_a_cut_is_one_token() {
+        assert_eq!(count("…"), 1);
+        assert_eq!(count(" …"), 1);
+    }
+
+    #[test]
+    fn p15_one_long_word_is_counted_in_bounded_time() {
+        let word = "ab".repeat(100_000);
+        assert_eq!(count(&word), reference(&word));
+    }
+
+    #[test]
+    fn the_memory_of_words_is_bounded_and_exact_after_it_starts_anew() {
+        for n in 0..(MEMORY_PIECES_MAX + 10) {
+            count(&format!("q{}", letters(n)));
+        }
+        assert!(MEMORY.read().unwrap().len() <= MEMORY_PIECES_MAX);
+        let text = "Counts are exact after the memory starts anew.";
+        assert_eq!(count(text), reference(text));
+    }
+
+    fn letters(mut n: usize) -> String {
+        let mut word = String::new();
+        while n > 0 {
+            word.push(char::from(b'a' + u8::try_from(n % 26).unwrap()));
+            n /= 26;
+        }
+        word
+    }
+
+    proptest! {
+        #[test]
+        fn p15_counts_are_those_of_the_tokenizer_for_any_text(text in any::<String>()) {
+            prop_assert_eq!(count(&text), reference(&text));
+        }
+
+        #[test]
+        fn p15_blanks_and_breaks_are_counted_as_the_tokenizer_does(
+            text in "[ \\t\\n\\r\u{a0}\u{2003}aB1',./é中]{0,40}",
+        ) {
+            prop_assert_eq!(count(&text), reference(&text));
+            let ends = lengths(&text);
+            prop_assert_eq!(ends.last().map_or(0, |(end, _)| *end), text.len());
+        }
+    }
+}
