@@ -204,6 +204,23 @@ pub struct ChatReply {
     pub wire_retries: u32,
 }
 
+impl ChatReply {
+    /// Makes a whole answer of `text` from `model` that took no time and whose usage is unknown.
+    pub fn new(model: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            reasoning: None,
+            usage: Usage::default(),
+            finish: FinishReason::Stop,
+            model: model.into(),
+            request_id: None,
+            latency: Duration::ZERO,
+            first_byte: None,
+            wire_retries: 0,
+        }
+    }
+}
+
 /// Tokens spent; what the provider does not say stays `None`, never 0 (K3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -8,8 +8,13 @@ pub mod chat;
 pub mod model_error;
 pub mod openai;
 mod retry;
+pub mod scripted;
+pub mod simulated;
+mod speech;
 
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, Usage,
 };
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
+pub use scripted::{ScriptedAnswer, ScriptedModel};
+pub use simulated::{SimulatedConfig, SimulatedModel};
