@@ -7,9 +7,11 @@ mod append;
 mod list;
 mod memory;
 mod port;
+mod sqlite;
 mod wake;
 
 pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
+pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

@@ -1,0 +1,195 @@
+//! A store in one SQLite file.
+//!
+//! One task owns the one connection that writes and commits whatever was queued while the disk was busy with the
+//! commit before; reads go through a pool beside it. Other processes may use the same file.
+
+mod commit;
+mod open;
+mod poll;
+mod read;
+mod writer;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::id::Seq;
+use sqlx::SqlitePool;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+pub use open::OpenError;
+
+use crate::append::{Append, AppendError};
+use crate::list::{ListFilter, Listed};
+use crate::port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
+use crate::wake::Wakes;
+use writer::Job;
+
+/// When an acknowledged event is safe.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// At once: every commit reaches the disk before it is acknowledged.
+    #[default]
+    Full,
+    /// Soon: a power cut may lose the last commits, a crash of the process loses none. The file never breaks.
+    Relaxed,
+}
+
+/// How a SQLite store works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// When an acknowledged event is safe.
+    pub durability: Durability,
+    /// How long to wait for another process that is writing.
+    pub busy_timeout: Duration,
+    /// How often to look for events of other processes while somebody waits for them.
+    pub poll_interval: Duration,
+    /// The most reads at the same time.
+    pub readers_max: u32,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            busy_timeout: Duration::from_secs(5),
+            poll_interval: Duration::from_millis(250),
+            readers_max: 4,
+        }
+    }
+}
+
+/// The store could not be closed cleanly. Acknowledged events are safe as far as [`Durability`] says.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot close the store cleanly")]
+pub struct CloseError(#[source] BoxError);
+
+/// Keeps events in one SQLite file.
+///
+/// Dropping it lets the appends already handed over finish in the background; [`SqliteStore::close`] waits.
+pub struct SqliteStore {
+    path: PathBuf,
+    readers: SqlitePool,
+    jobs: mpsc::Sender<Job>,
+    wakes: Arc<Wakes>,
+    poller: AbortHandle,
+}
+
+impl SqliteStore {
+    /// Opens a store, creating or migrating the file where needed.
+    ///
+    /// The location is a path, `sqlite:PATH` or `sqlite://PATH`, taken as it is. Must be called on a tokio
+    /// runtime with time enabled; the store lives on that runtime.
+    ///
+    /// # Errors
+    /// [`OpenError`] says what is wrong with the file and what can be done.
+    pub async fn open(location: &str, options: SqliteOptions) -> Result<Self, OpenError> {
+        let opened = open::open(location, &options).await?;
+        let wakes = Wakes::new(opened.last);
+        let cursor = poll::Cursor::new(opened.last);
+        let jobs = writer::spawn(opened.writer, Arc::clone(&wakes), Arc::clone(&cursor));
+        let poller = poll::spawn(opened.readers.clone(), Arc::clone(&wakes), cursor, options.poll_interval);
+        Ok(Self { path: opened.path, readers: opened.readers, jobs, wakes, poller })
+    }
+
+    /// Returns the file's path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Finishes the appends already handed over, moves them from the journal into the file and closes it.
+    ///
+    /// Whatever is asked of the store later fails with `Closed`. Closing twice does nothing.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub async fn close(&self) -> Result<(), CloseError> {
+        self.poller.abort();
+        self.wakes.close();
+        self.readers.close().await;
+        let (reply, done) = oneshot::channel();
+        if self.jobs.send(Job::Close { reply }).await.is_err() {
+            return Ok(());
+        }
+        match done.await {
+            Ok(closed) => closed.map_err(CloseError),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.poller.abort();
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl EventStore for SqliteStore {
+    async fn append(&self, append: Append) -> Result<Position, AppendError> {
+        append.check()?;
+        let stream = append.stream;
+        let (reply, done) = oneshot::channel();
+        let job = Job::Append(writer::AppendJob { append, reply });
+        self.jobs.send(job).await.map_err(|_| AppendError::Closed)?;
+        match done.await {
+            Ok(answer) => answer,
+            Err(_) => Err(AppendError::Backend { stream, source: "the writer stopped".into() }),
+        }
+    }
+
+    async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError> {
+        read::stream(&self.readers, stream, after, limit).await
+    }
+
+    async fn read_all(&self, after: Position, limit: u32) -> Result<Vec<(Position, Envelope)>, ReadError> {
+        read::all(&self.readers, after, limit).await
+    }
+
+    async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError> {
+        read::head(&self.readers, stream).await
+    }
+
+    async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {
+        read::request(&self.readers, tenant, request_id).await
+    }
+
+    async fn list(&self, filter: ListFilter) -> Result<Vec<Listed>, ReadError> {
+        read::list(&self.readers, &filter).await
+    }
+
+    async fn redact(&self, stream: StreamId, seq: Seq) -> Result<(), RedactError> {
+        let (reply, done) = oneshot::channel();
+        let job = Job::Redact { stream, seq, reply };
+        self.jobs.send(job).await.map_err(|_| RedactError::Closed)?;
+        match done.await {
+            Ok(answer) => answer,
+            Err(_) => Err(RedactError::Backend { stream, seq, source: "the writer stopped".into() }),
+        }
+    }
+
+    async fn wait(&self, stream: StreamId, after: Seq) -> Result<Seq, ReadError> {
+        let mut wait = self.wakes.subscribe(stream)?;
+        match self.head(stream).await? {
+            Some(head) if head.seq > after => Ok(head.seq),
+            Some(_) | None => wait.beyond(after).await,
+        }
+    }
+
+    async fn wait_all(&self, after: Position) -> Result<Position, ReadError> {
+        let mut wait = self.wakes.subscribe_all()?;
+        let last = read::last_position(&self.readers).await?;
+        if last > after { Ok(last) } else { wait.beyond(after).await }
+    }
+}

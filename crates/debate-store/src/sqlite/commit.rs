@@ -1,0 +1,329 @@
+//! Commits a group of appends: decides each on what is stored, writes those that fit, leaves the others out.
+//!
+//! An append that continues a stream from where this process left it is one plain insert, nothing asked before:
+//! the insert trigger refuses it if another process came first, and then the group is decided in a transaction.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use debate_core::chain::GENESIS;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::id::{Digest, Seq};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection};
+use sqlx::{Arguments as _, AssertSqlSafe, Row as _};
+
+use crate::append::{Append, AppendError};
+use crate::port::{BoxError, Head, Position, RequestOwner};
+use crate::sqlite::read::{self, integer};
+
+/// Events per insert statement. Each number up to this one has its own prepared statement.
+const ROWS_PER_INSERT: usize = 16;
+
+/// Heads remembered; when there are more, all are forgotten.
+const HEADS_MAX: usize = 8_192;
+
+const INSERT: &str = "INSERT INTO events (stream_kind, stream_id, seq, kind, version, at, tenant, actor, trace, \
+     hash, prose_digest, salt, body, prose) VALUES ";
+const VALUES: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+
+/// Where each stream of a JSON list `[[kind, id in hex], …]` stands.
+const HEADS: &str = "SELECT s.key, e.seq, e.hash FROM json_each(?1) s JOIN events e \
+     ON e.stream_kind = s.value ->> 0 AND e.stream_id = unhex(s.value ->> 1) \
+     AND e.seq = (SELECT max(m.seq) FROM events m \
+         WHERE m.stream_kind = s.value ->> 0 AND m.stream_id = unhex(s.value ->> 1))";
+
+/// What came of a group.
+pub(super) struct Answers {
+    /// One answer per append, in order.
+    pub(super) each: Vec<Result<Position, AppendError>>,
+    /// What was written, if anything.
+    pub(super) written: Option<Written>,
+}
+
+/// Events that are now stored.
+pub(super) struct Written {
+    pub(super) first: Position,
+    pub(super) last: Position,
+    /// Where each written stream stands now.
+    pub(super) heads: Vec<(StreamId, Seq)>,
+}
+
+/// Owns the connection that writes.
+pub(super) struct Committer {
+    connection: SqliteConnection,
+    /// The last events of streams as this process saw them. Another process may have gone on since.
+    heads: HashMap<StreamId, Head>,
+    /// The insert statements for 1, 2, … rows.
+    inserts: Vec<Arc<str>>,
+}
+
+/// What is to be done with one append.
+enum Decision {
+    /// Its events follow the stream's last one.
+    Write,
+    /// Its events are there already.
+    Stored {
+        last: Position,
+        record_request: bool,
+    },
+    Refuse(AppendError),
+}
+
+impl Committer {
+    pub(super) fn new(connection: SqliteConnection) -> Self {
+        let statement = |rows| {
+            let mut sql = String::from(INSERT);
+            for row in 0..rows {
+                let _ = write!(sql, "{}{VALUES}", if row == 0 { "" } else { "," });
+            }
+            Arc::from(sql)
+        };
+        let inserts = (1..=ROWS_PER_INSERT).map(statement).collect();
+        Self { connection, heads: HashMap::new(), inserts }
+    }
+
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        &mut self.connection
+    }
+
+    pub(super) fn into_connection(self) -> SqliteConnection {
+        self.connection
+    }
+
+    /// Commits appends to different streams; each is stored whole or not at all.
+    pub(super) async fn commit(&mut self, appends: &[Append]) -> Answers {
+        match self.try_commit(appends).await {
+            Ok(answers) => answers,
+            Err(error) => {
+                self.heads.clear();
+                // There may be no transaction to roll back; a dead connection fails the next group by itself.
+                let _ = sqlx::query("ROLLBACK").execute(&mut self.connection).await;
+                let error: Arc<dyn Error + Send + Sync> = Arc::from(error);
+                let failed = |append: &Append| {
+                    let source = Box::new(Arc::clone(&error));
+                    Err(AppendError::Backend { stream: append.stream, source })
+                };
+                Answers { each: appends.iter().map(failed).collect(), written: None }
+            }
+        }
+    }
+
+    async fn try_commit(&mut self, appends: &[Append]) -> Result<Answers, BoxError> {
+        if self.continues_known_heads(appends) {
+            let all: Vec<&Append> = appends.iter().collect();
+            match self.insert(&all).await {
+                Ok(last) => {
+                    let mut each = Vec::with_capacity(appends.len());
+                    let written = self.record(&all, last, &mut each);
+                    return Ok(Answers { each: each.into_iter().map(Ok).collect(), written });
+                }
+                Err(error) if is_refused_by_trigger(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.commit_in_transaction(appends).await
+    }
+
+    /// Returns whether one insert can store everything, as far as this process knows.
+    fn continues_known_heads(&self, appends: &[Append]) -> bool {
+        let rows: usize = appends.iter().map(|append| append.envelopes.len()).sum();
+        rows <= ROWS_PER_INSERT
+            && appends.iter().all(|append| {
+                let known = self.heads.get(&append.stream);
+                append.request.is_none()
+                    && known.is_some_and(|head| {
+                        head.seq == append.expected && append.check_follows(&head.hash).is_ok()
+                    })
+            })
+    }
+
+    async fn commit_in_transaction(&mut self, appends: &[Append]) -> Result<Answers, BoxError> {
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await?;
+        self.load_heads(appends).await?;
+        let mut decisions = Vec::with_capacity(appends.len());
+        for append in appends {
+            decisions.push(self.decide(append).await?);
+        }
+        let decided = || appends.iter().zip(&decisions);
+        let accepted: Vec<&Append> =
+            decided().filter(|(_, it)| matches!(it, Decision::Write)).map(|(append, _)| append).collect();
+        let last = self.insert(&accepted).await?;
+        for (append, decision) in decided() {
+            match decision {
+                Decision::Write | Decision::Stored { record_request: true, .. } => {
+                    self.insert_request(append).await?;
+                }
+                Decision::Stored { record_request: false, .. } | Decision::Refuse(_) => {}
+            }
+        }
+        sqlx::query("COMMIT").execute(&mut self.connection).await?;
+
+        let mut positions = Vec::with_capacity(accepted.len());
+        let written = self.record(&accepted, last, &mut positions);
+        let mut positions = positions.into_iter();
+        let answer = |decision| match decision {
+            Decision::Write => Ok(positions.next().unwrap_or(last)),
+            Decision::Stored { last, .. } => Ok(last),
+            Decision::Refuse(error) => Err(error),
+        };
+        Ok(Answers { each: decisions.into_iter().map(answer).collect(), written })
+    }
+
+    /// Reads where the streams stand, whatever was remembered of them.
+    async fn load_heads(&mut self, appends: &[Append]) -> Result<(), BoxError> {
+        if self.heads.len() > HEADS_MAX {
+            self.heads.clear();
+        }
+        let mut streams = Vec::with_capacity(appends.len());
+        for Append { stream, .. } in appends {
+            self.heads.remove(stream);
+            streams.push(serde_json::json!([stream.kind.as_str(), stream.id.simple().to_string()]));
+        }
+        let rows = sqlx::query(HEADS)
+            .bind(serde_json::Value::from(streams).to_string())
+            .fetch_all(&mut self.connection)
+            .await?;
+        for row in rows {
+            let index = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
+            let seq = Seq(u64::try_from(row.try_get::<i64, _>(1)?).unwrap_or(0));
+            let hash: [u8; 32] = row.try_get::<&[u8], _>(2)?.try_into()?;
+            if let Some(append) = appends.get(index) {
+                self.heads.insert(append.stream, Head { seq, hash: Digest(hash) });
+            }
+        }
+        Ok(())
+    }
+
+    async fn decide(&mut self, append: &Append) -> Result<Decision, BoxError> {
+        let owner = match &append.request {
+            Some(it) => read::request(&mut self.connection, &it.tenant, &it.request_id).await?,
+            None => None,
+        };
+        let head = self.heads.get(&append.stream).copied().unwrap_or(Head { seq: Seq::START, hash: GENESIS });
+        let stored = if head.seq > append.expected { self.stored_position(append).await? } else { None };
+        if let Some(owner) = owner {
+            return Ok(decide_repeated(append, &owner, stored));
+        }
+        if let Some(last) = stored {
+            return Ok(Decision::Stored { last, record_request: true });
+        }
+        if head.seq != append.expected {
+            return Ok(Decision::Refuse(append.conflict(head.seq)));
+        }
+        Ok(append.check_follows(&head.hash).map_or_else(Decision::Refuse, |()| Decision::Write))
+    }
+
+    /// Returns where the last of these events stands, if all of them are already there.
+    async fn stored_position(&mut self, append: &Append) -> Result<Option<Position>, BoxError> {
+        let rows = sqlx::query(
+            "SELECT position, hash FROM events WHERE stream_kind = ?1 AND stream_id = ?2 AND seq > ?3 \
+             ORDER BY seq LIMIT ?4",
+        )
+        .bind(append.stream.kind.as_str())
+        .bind(append.stream.id.as_bytes().to_vec())
+        .bind(integer(append.expected.0))
+        .bind(integer(append.envelopes.len() as u64))
+        .fetch_all(&mut self.connection)
+        .await?;
+        let mut hashes = Vec::with_capacity(rows.len());
+        let mut last = Position::START;
+        for row in rows {
+            last = Position(u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or(0));
+            let hash = row.try_get::<&[u8], _>(1)?.try_into()?;
+            hashes.push(Digest(hash));
+        }
+        Ok(append.is_stored_as(hashes).then_some(last))
+    }
+
+    /// Inserts the events of all appends and returns the last one's position.
+    async fn insert(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
+        let events: Vec<&Envelope> = appends.iter().flat_map(|append| &append.envelopes).collect();
+        let mut last = Position::START;
+        for rows in events.chunks(ROWS_PER_INSERT) {
+            let mut arguments = SqliteArguments::default();
+            for envelope in rows {
+                bind(&mut arguments, envelope).map_err(sqlx::Error::Encode)?;
+            }
+            let sql = AssertSqlSafe(Arc::clone(&self.inserts[rows.len() - 1]));
+            let done = sqlx::query_with(sql, arguments).execute(&mut self.connection).await?;
+            last = Position(u64::try_from(done.last_insert_rowid()).unwrap_or(0));
+        }
+        Ok(last)
+    }
+
+    async fn insert_request(&mut self, append: &Append) -> Result<(), sqlx::Error> {
+        let Some(request) = &append.request else { return Ok(()) };
+        sqlx::query(
+            "INSERT INTO requests (tenant, request_id, body_hash, stream_kind, stream_id) \
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )
+        .bind(request.tenant.clone())
+        .bind(request.request_id.clone())
+        .bind(request.body_hash.0.to_vec())
+        .bind(append.stream.kind.as_str())
+        .bind(append.stream.id.as_bytes().to_vec())
+        .execute(&mut self.connection)
+        .await?;
+        Ok(())
+    }
+
+    /// Remembers the new heads and works out each append's position: within a transaction they have no holes.
+    fn record(
+        &mut self,
+        written: &[&Append],
+        last: Position,
+        positions: &mut Vec<Position>,
+    ) -> Option<Written> {
+        let events: u64 = written.iter().map(|append| append.envelopes.len() as u64).sum();
+        let before = last.0.saturating_sub(events);
+        let mut position = before;
+        let mut heads = Vec::with_capacity(written.len());
+        for append in written {
+            position += append.envelopes.len() as u64;
+            positions.push(Position(position));
+            if let Some(event) = append.envelopes.last() {
+                self.heads.insert(append.stream, Head { seq: event.seq, hash: event.hash });
+                heads.push((append.stream, event.seq));
+            }
+        }
+        (events > 0).then_some(Written { first: Position(before + 1), last, heads })
+    }
+}
+
+/// Decides an append whose request id is known: it must be the very same append.
+fn decide_repeated(append: &Append, owner: &RequestOwner, stored: Option<Position>) -> Decision {
+    let same_body = append.request.as_ref().is_some_and(|it| it.body_hash == owner.body_hash);
+    match stored {
+        Some(last) if same_body && owner.stream == append.stream => {
+            Decision::Stored { last, record_request: false }
+        }
+        Some(_) | None => Decision::Refuse(AppendError::RequestTaken { stream: owner.stream, same_body }),
+    }
+}
+
+fn bind(arguments: &mut SqliteArguments, envelope: &Envelope) -> Result<(), sqlx::error::BoxDynError> {
+    arguments.add(envelope.stream.kind.as_str())?;
+    arguments.add(envelope.stream.id.as_bytes().to_vec())?;
+    arguments.add(integer(envelope.seq.0))?;
+    arguments.add(envelope.kind.clone())?;
+    arguments.add(envelope.version)?;
+    arguments.add(envelope.at.0)?;
+    arguments.add(envelope.tenant.clone())?;
+    arguments.add(envelope.actor.clone())?;
+    arguments.add(envelope.trace.clone())?;
+    arguments.add(envelope.hash.0.to_vec())?;
+    arguments.add(envelope.prose_digest.map(|digest| digest.0.to_vec()))?;
+    arguments.add(envelope.prose.as_ref().map(|prose| prose.salt.to_vec()))?;
+    arguments.add(envelope.body.clone())?;
+    arguments.add(envelope.prose.as_ref().map(|prose| prose.text.clone()))?;
+    Ok(())
+}
+
+/// Returns whether an insert was refused because its place is taken or not yet reached.
+fn is_refused_by_trigger(error: &sqlx::Error) -> bool {
+    const SQLITE_CONSTRAINT_TRIGGER: &str = "1811";
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| code == SQLITE_CONSTRAINT_TRIGGER)
+}

@@ -1,0 +1,192 @@
+//! The one task that writes. It needs no timer: what queues up while the disk is busy is the next group.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+
+use debate_core::envelope::StreamId;
+use debate_core::id::Seq;
+use sqlx::Connection as _;
+use sqlx::sqlite::SqliteConnection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::append::{Append, AppendError};
+use crate::port::{BoxError, Position, RedactError};
+use crate::sqlite::commit::Committer;
+use crate::sqlite::poll::Cursor;
+use crate::sqlite::read::integer;
+use crate::wake::Wakes;
+
+/// Jobs that may wait for the writer; more wait in front of the queue.
+const JOBS_MAX: usize = 1_024;
+
+/// The most events of one group; one append alone may have more.
+const EVENTS_PER_GROUP_MAX: usize = 1_024;
+
+/// Something to write, and where the answer goes.
+pub(super) enum Job {
+    Append(AppendJob),
+    Redact { stream: StreamId, seq: Seq, reply: oneshot::Sender<Result<(), RedactError>> },
+    Close { reply: oneshot::Sender<Result<(), BoxError>> },
+}
+
+/// An append, already checked in itself.
+pub(super) struct AppendJob {
+    pub(super) append: Append,
+    pub(super) reply: oneshot::Sender<Result<Position, AppendError>>,
+}
+
+/// Starts the writer. It ends on [`Job::Close`] or when every sender is gone and the queue is empty.
+pub(super) fn spawn(
+    connection: SqliteConnection,
+    wakes: Arc<Wakes>,
+    cursor: Arc<Cursor>,
+) -> mpsc::Sender<Job> {
+    let (sender, jobs) = mpsc::channel(JOBS_MAX);
+    let writer =
+        Writer { committer: Committer::new(connection), jobs, backlog: VecDeque::new(), wakes, cursor };
+    tokio::spawn(writer.run());
+    sender
+}
+
+struct Writer {
+    committer: Committer,
+    jobs: mpsc::Receiver<Job>,
+    /// Jobs taken from the queue that did not fit the last group.
+    backlog: VecDeque<Job>,
+    wakes: Arc<Wakes>,
+    cursor: Arc<Cursor>,
+}
+
+impl Writer {
+    async fn run(mut self) {
+        while let Some(job) = self.next().await {
+            match job {
+                Job::Append(first) => {
+                    let group = self.gather(first);
+                    self.append(group).await;
+                }
+                Job::Redact { stream, seq, reply } => {
+                    let answer = match redact(self.committer.connection(), stream, seq).await {
+                        Ok(true) => Ok(()),
+                        Ok(false) => Err(RedactError::NotFound { stream, seq }),
+                        Err(error) => Err(RedactError::Backend { stream, seq, source: error.into() }),
+                    };
+                    let _ = reply.send(answer);
+                }
+                Job::Close { reply } => {
+                    self.refuse_rest().await;
+                    let _ = reply.send(finish(self.committer).await.map_err(Into::into));
+                    return;
+                }
+            }
+        }
+        if let Err(error) = finish(self.committer).await {
+            tracing::warn!(%error, "cannot close the store cleanly");
+        }
+    }
+
+    async fn next(&mut self) -> Option<Job> {
+        match self.backlog.pop_front() {
+            Some(job) => Some(job),
+            None => self.jobs.recv().await,
+        }
+    }
+
+    /// Takes what is queued behind an append and can be committed with it.
+    fn gather(&mut self, first: AppendJob) -> Group {
+        let mut group = Group::default();
+        group.push(first);
+        loop {
+            let job = match self.backlog.pop_front() {
+                Some(job) => job,
+                None => match self.jobs.try_recv() {
+                    Ok(job) => job,
+                    Err(_) => return group,
+                },
+            };
+            match job {
+                Job::Append(next) if group.has_room_for(&next.append) => group.push(next),
+                other @ (Job::Append(_) | Job::Redact { .. } | Job::Close { .. }) => {
+                    self.backlog.push_front(other);
+                    return group;
+                }
+            }
+        }
+    }
+
+    async fn append(&mut self, group: Group) {
+        let (appends, replies): (Vec<_>, Vec<_>) =
+            group.jobs.into_iter().map(|job| (job.append, job.reply)).unzip();
+        let answers = self.committer.commit(&appends).await;
+        if let Some(written) = &answers.written {
+            self.cursor.skip_own(written.first, written.last);
+            self.wakes.committed(&written.heads, written.last);
+        }
+        for (reply, answer) in replies.into_iter().zip(answers.each) {
+            // Nobody may be waiting any more.
+            let _ = reply.send(answer);
+        }
+    }
+
+    /// Answers whatever came after the store was closed.
+    async fn refuse_rest(&mut self) {
+        self.jobs.close();
+        while let Some(job) = self.next().await {
+            match job {
+                Job::Append(job) => drop(job.reply.send(Err(AppendError::Closed))),
+                Job::Redact { reply, .. } => drop(reply.send(Err(RedactError::Closed))),
+                Job::Close { reply } => drop(reply.send(Ok(()))),
+            }
+        }
+    }
+}
+
+/// Appends that are committed together: at most one per stream and per request, so that each is decided on what
+/// is already stored.
+#[derive(Default)]
+struct Group {
+    jobs: Vec<AppendJob>,
+    events: usize,
+    streams: HashSet<StreamId>,
+    requests: HashSet<(String, String)>,
+}
+
+impl Group {
+    fn has_room_for(&self, append: &Append) -> bool {
+        self.events + append.envelopes.len() <= EVENTS_PER_GROUP_MAX
+            && !self.streams.contains(&append.stream)
+            && request_of(append).is_none_or(|request| !self.requests.contains(&request))
+    }
+
+    fn push(&mut self, job: AppendJob) {
+        self.events += job.append.envelopes.len();
+        self.streams.insert(job.append.stream);
+        self.requests.extend(request_of(&job.append));
+        self.jobs.push(job);
+    }
+}
+
+fn request_of(append: &Append) -> Option<(String, String)> {
+    append.request.as_ref().map(|request| (request.tenant.clone(), request.request_id.clone()))
+}
+
+/// Deletes prose and salt; returns whether the event is there. The journal is emptied too, for it still has them.
+async fn redact(connection: &mut SqliteConnection, stream: StreamId, seq: Seq) -> Result<bool, sqlx::Error> {
+    let updated = sqlx::query(
+        "UPDATE events SET prose = NULL, salt = NULL WHERE stream_kind = ?1 AND stream_id = ?2 AND seq = ?3",
+    )
+    .bind(stream.kind.as_str())
+    .bind(stream.id.as_bytes().to_vec())
+    .bind(integer(seq.0))
+    .execute(&mut *connection)
+    .await?;
+    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(connection).await?;
+    Ok(updated.rows_affected() > 0)
+}
+
+/// Moves the journal into the file and closes it.
+async fn finish(committer: Committer) -> Result<(), sqlx::Error> {
+    let mut connection = committer.into_connection();
+    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
+    connection.close().await
+}
