@@ -1,0 +1,203 @@
+//! An HTTP/1.1 server on loopback, port 0, that answers from a list and breaks off where it is told to.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+/// What the server does with one request.
+pub(crate) struct Response {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+    piece_bytes: usize,
+    end: End,
+}
+
+#[derive(PartialEq)]
+enum End {
+    Proper,
+    CutOff,
+    Stall,
+    /// Nothing is said; the connection is reset.
+    Reset,
+    /// Nothing is said; the connection stays open.
+    Mute,
+}
+
+impl Response {
+    pub(crate) fn events(body: &str) -> Self {
+        Self::new(200, "text/event-stream", body, End::Proper)
+    }
+
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
+        Self::new(status, "application/json", &body.to_string(), End::Proper)
+    }
+
+    pub(crate) fn html(status: u16) -> Self {
+        Self::new(status, "text/html", "<html><body>bad gateway</body></html>", End::Proper)
+    }
+
+    pub(crate) fn reset() -> Self {
+        Self::new(0, "", "", End::Reset)
+    }
+
+    pub(crate) fn stall() -> Self {
+        Self::new(0, "", "", End::Mute)
+    }
+
+    fn new(status: u16, content_type: &str, body: &str, end: End) -> Self {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        Self { status, headers, body: body.as_bytes().to_vec(), piece_bytes: usize::MAX, end }
+    }
+
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sends the body in HTTP chunks of `bytes` bytes.
+    pub(crate) fn in_pieces_of(self, bytes: usize) -> Self {
+        Self { piece_bytes: bytes, ..self }
+    }
+
+    /// Closes the connection after the body, without the end that HTTP asks for.
+    pub(crate) fn cut_off(self) -> Self {
+        Self { end: End::CutOff, ..self }
+    }
+
+    /// Says nothing after the body and keeps the connection.
+    pub(crate) fn then_stall(self) -> Self {
+        Self { end: End::Stall, ..self }
+    }
+}
+
+/// A request as it arrived.
+#[derive(Clone)]
+pub(crate) struct Seen {
+    pub(crate) head: String,
+    body: Vec<u8>,
+}
+
+impl Seen {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+#[derive(Default)]
+struct Shared {
+    responses: Mutex<VecDeque<Response>>,
+    requests: Mutex<Vec<Seen>>,
+    connections: AtomicUsize,
+    client_gone: Notify,
+}
+
+pub(crate) struct FaultServer {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl FaultServer {
+    pub(crate) async fn start(responses: Vec<Response>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared { responses: Mutex::new(responses.into()), ..Shared::default() });
+        let accepting = Arc::clone(&shared);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                accepting.connections.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve(stream, Arc::clone(&accepting)));
+            }
+        });
+        Self { address, shared }
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Seen> {
+        self.shared.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// Returns once a stalled response has seen its client go away.
+    pub(crate) async fn client_gone(&self) {
+        self.shared.client_gone.notified().await;
+    }
+}
+
+async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
+    while let Some(seen) = read_request(&mut stream).await {
+        shared.requests.lock().unwrap().push(seen);
+        let response = shared.responses.lock().unwrap().pop_front();
+        let response = response.unwrap_or_else(|| Response::new(418, "text/plain", "no more", End::Proper));
+        match response.end {
+            End::Reset => {
+                stream.set_zero_linger().unwrap();
+                return;
+            }
+            End::Mute => {}
+            End::Proper | End::CutOff | End::Stall => write_response(&mut stream, &response).await,
+        }
+        match response.end {
+            End::Proper => {}
+            End::CutOff | End::Reset => return,
+            End::Stall | End::Mute => {
+                let _ = stream.read(&mut [0; 16]).await;
+                shared.client_gone.notify_one();
+                return;
+            }
+        }
+    }
+}
+
+async fn read_request(stream: &mut TcpStream) -> Option<Seen> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let end = head_end + length.parse::<usize>().unwrap();
+    while bytes.len() < end {
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+    Some(Seen { head, body: bytes[head_end..end].to_vec() })
+}
+
+async fn write_response(stream: &mut TcpStream, response: &Response) {
+    let mut head = format!("HTTP/1.1 {} Status\r\ntransfer-encoding: chunked\r\n", response.status);
+    for (name, value) in &response.headers {
+        write!(head, "{name}: {value}\r\n").unwrap();
+    }
+    head.push_str("\r\n");
+    let mut bytes = head.into_bytes();
+    for piece in response.body.chunks(response.piece_bytes) {
+        bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    if response.end == End::Proper {
+        bytes.extend_from_slice(b"0\r\n\r\n");
+    }
+    // A client that has read enough may be gone already.
+    let _ = stream.write_all(&bytes).await;
+}
