@@ -218,6 +218,9 @@ async fn a_refused_parameter_is_left_out_at_once_and_from_then_on() {
     assert_eq!(server.requests().len(), 5);
 }
 
+/// A name, a response that stalls, the limit to shorten, and what comes of it.
+type Stall<'a> = (&'a str, Response, fn(&mut WireLimits, Duration), Result<&'a str, &'a str>);
+
 #[tokio::test]
 async fn every_stall_ends_at_its_own_limit() {
     let short = Duration::from_millis(30);
@@ -225,7 +228,7 @@ async fn every_stall_ends_at_its_own_limit() {
     let part = "data: {\"choices\":[{\"delta\":{\"content\":\"hé\"}}]}\n\n";
     let first_byte = |limits: &mut WireLimits, limit| limits.first_byte_timeout = limit;
     let idle = |limits: &mut WireLimits, limit| limits.idle_timeout = limit;
-    let table: [(&str, Response, fn(&mut WireLimits, Duration), Result<&str, &str>); 5] = [
+    let table: [Stall<'_>; 5] = [
         ("no headers", Response::stall(), first_byte, Err("timeout_first_byte")),
         ("headers alone", Response::events("").then_stall(), first_byte, Err("timeout_first_byte")),
         ("silence in the answer", Response::events(part).then_stall(), idle, Err("timeout_idle")),
