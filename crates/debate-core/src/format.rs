@@ -19,6 +19,9 @@ use crate::stop::Completeness;
 /// Every function is pure: the same debate gives the same answer on any machine. `apply` is the only one that
 /// changes anything, and it only records.
 pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
+    /// The format's name as requests spell it.
+    const NAME: &'static str;
+
     /// The rules of one debate, already valid. Facts: they survive redaction.
     type Config: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync;
     /// The subject in people's words. Prose: redaction deletes it.
@@ -33,9 +36,6 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     type Answer: Debug + Clone + Send;
     /// The result.
     type Outcome: Debug + Clone + PartialEq + Serialize + Send;
-
-    /// Returns the format's name as requests spell it.
-    fn name(config: &Self::Config) -> &'static str;
 
     /// Returns the state of a debate in which nothing has been said yet.
     fn open(config: &Self::Config) -> Self::State;

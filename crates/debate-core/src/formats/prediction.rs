@@ -30,14 +30,13 @@ use outcome::DebateResult;
 use state::State;
 use visible::Visible;
 
-/// The format's name in requests.
-pub const NAME: &str = "prediction";
-
 /// The prediction debate as a [`Format`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prediction;
 
 impl Format for Prediction {
+    const NAME: &'static str = "prediction";
+
     type Config = Config;
     type Brief = Brief;
     type Fact = Fact;
@@ -45,10 +44,6 @@ impl Format for Prediction {
     type Visible = Visible;
     type Answer = Answer;
     type Outcome = DebateResult;
-
-    fn name(_config: &Config) -> &'static str {
-        NAME
-    }
 
     fn open(_config: &Config) -> State {
         State::default()
