@@ -21,4 +21,5 @@ pub mod measures;
 pub mod plan;
 pub mod prose;
 pub mod record;
+pub mod request;
 pub mod stop;

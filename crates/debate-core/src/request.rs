@@ -1,0 +1,131 @@
+//! What every format's request has in common at the edge: limits on every size, and violations that are collected
+//! until every field was looked at (rule K12). Nothing behind this module sees raw input.
+
+pub(crate) mod fields;
+mod json;
+pub mod sizes;
+
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::id::Digest;
+
+pub(crate) use fields::{Complaints, Field, Fields};
+pub(crate) use json::{parse, raw_member};
+
+/// The path of a violation that concerns the request as a whole.
+pub const WHOLE: &str = "request";
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Violation {
+    /// The path of the field, such as `prediction_context.outcomes[2].id`; [`WHOLE`] for the request itself.
+    pub field: String,
+    /// What is wrong with it, for people.
+    pub reason: String,
+}
+
+impl Violation {
+    /// Says what is wrong with the request as a whole.
+    pub fn whole(reason: impl Into<String>) -> Self {
+        Self { field: WHOLE.to_owned(), reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.reason)
+    }
+}
+
+/// A request was refused: everything that is wrong with it, in the order of the request (rule K12).
+///
+/// There is at least one; after [`sizes::VIOLATIONS_MAX`] the rest is counted, not listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("the request breaks {} rule{}{}", .0.len(), if .0.len() == 1 { "" } else { "s" }, Lines(.0))]
+pub struct Violations(pub Vec<Violation>);
+
+impl From<Violation> for Violations {
+    fn from(violation: Violation) -> Self {
+        Self(vec![violation])
+    }
+}
+
+struct Lines<'a>(&'a [Violation]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|violation| write!(f, "\n  {violation}"))
+    }
+}
+
+/// Returns the digest of a request: equal for two that differ only in the order of keys, in white space or in how
+/// a number is written (rule K11).
+#[must_use]
+pub fn request_digest(request: &Value) -> Digest {
+    let mut text = String::new();
+    write_canonical(request, &mut text);
+    Digest::of_text(&text)
+}
+
+fn write_canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            text.push('{');
+            for (place, (key, value)) in entries.into_iter().enumerate() {
+                text.push_str(if place == 0 { "" } else { "," });
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write_canonical(value, text);
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (place, item) in items.iter().enumerate() {
+                text.push_str(if place == 0 { "" } else { "," });
+                write_canonical(item, text);
+            }
+            text.push(']');
+        }
+        Value::Number(number) => match fields::whole_number(number) {
+            Some(whole) => text.push_str(&whole.to_string()),
+            None => text.push_str(&number.to_string()),
+        },
+        Value::Null | Value::Bool(_) | Value::String(_) => text.push_str(&value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(json: &str) -> Digest {
+        request_digest(&serde_json::from_str(json).unwrap())
+    }
+
+    #[test]
+    fn k11_the_digest_of_a_request_ignores_order_white_space_and_spelling_of_numbers() {
+        let one = digest(r#"{"a": [1, {"x": 2.0, "y": "z"}], "b": null}"#);
+        assert_eq!(one, digest(r#"{"b":null,"a":[1.0,{"y":"z","x":2}]}"#));
+        assert_ne!(one, digest(r#"{"b":null,"a":[{"y":"z","x":2},1]}"#));
+        assert_ne!(one, digest(r#"{"b":null,"a":[1.5,{"y":"z","x":2}]}"#));
+        assert_ne!(one, digest(r#"{"b":null,"a":[1,{"y":"z","x":"2"}]}"#));
+    }
+
+    #[test]
+    fn violations_read_as_one_line_each() {
+        let violations = Violations(vec![
+            Violation { field: "config.rounds".to_owned(), reason: "must be from 1 to 10".to_owned() },
+            Violation::whole("is too long"),
+        ]);
+        assert_eq!(
+            violations.to_string(),
+            "the request breaks 2 rules\n  config.rounds: must be from 1 to 10\n  request: is too long"
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! Reading a request field by field. Whatever does not fit is noted with its path and replaced by nothing, and the
+//! reading goes on, so that all violations come out together (rule K12).
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::{Bound, RangeBounds, RangeInclusive};
+
+use serde_json::{Map, Number, Value};
+
+use super::sizes::{NAME_CHARS_MAX, VIOLATIONS_MAX};
+use super::{Violation, Violations};
+
+/// The largest whole number that a double holds exactly with all below it.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// What is wrong so far.
+#[derive(Debug, Default)]
+pub(crate) struct Complaints(RefCell<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    listed: Vec<Violation>,
+    unlisted: usize,
+}
+
+impl Complaints {
+    /// Notes a violation.
+    pub(crate) fn add(&self, field: &str, reason: impl Display) {
+        let mut noted = self.0.borrow_mut();
+        if noted.listed.len() < VIOLATIONS_MAX {
+            noted.listed.push(Violation { field: field.to_owned(), reason: reason.to_string() });
+        } else {
+            noted.unlisted += 1;
+        }
+    }
+
+    /// Returns what was read if nothing was wrong with it.
+    pub(crate) fn finish<T>(self, read: T) -> Result<T, Violations> {
+        let Noted { mut listed, unlisted } = self.0.into_inner();
+        if unlisted > 0 {
+            listed.push(Violation::whole(format!("breaks {unlisted} more rules")));
+        }
+        if listed.is_empty() { Ok(read) } else { Err(Violations(listed)) }
+    }
+}
+
+/// One field of a request, there or not. A JSON null counts as not there.
+#[derive(Debug, Clone)]
+pub(crate) struct Field<'a> {
+    path: String,
+    value: Option<&'a Value>,
+    complaints: &'a Complaints,
+}
+
+/// The fields of an object of which all names are known.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields<'a> {
+    path: String,
+    map: Option<&'a Map<String, Value>>,
+    complaints: &'a Complaints,
+}
+
+impl<'a> Fields<'a> {
+    /// Starts with the request itself.
+    pub(crate) fn of_request(request: &'a Value, known: &[&str], complaints: &'a Complaints) -> Self {
+        let root = Field { path: String::new(), value: Some(request), complaints };
+        root.object(known)
+    }
+
+    /// Returns a field by its name.
+    pub(crate) fn field(&self, name: &str) -> Field<'a> {
+        let value = self.map.and_then(|map| map.get(name)).filter(|value| !value.is_null());
+        Field { path: join(&self.path, name), value, complaints: self.complaints }
+    }
+
+    /// Returns a field that must be there.
+    pub(crate) fn required(&self, name: &str) -> Field<'a> {
+        let field = self.field(name);
+        if field.value.is_none() && self.map.is_some() {
+            field.refuse("is required");
+        }
+        field
+    }
+}
+
+impl<'a> Field<'a> {
+    /// Returns the value as it came, if there is one.
+    pub(crate) fn value(&self) -> Option<&'a Value> {
+        self.value
+    }
+
+    /// Returns the path.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Notes what is wrong with this field.
+    pub(crate) fn refuse(&self, reason: impl Display) {
+        let path = if self.path.is_empty() { super::WHOLE } else { &self.path };
+        self.complaints.add(path, reason);
+    }
+
+    /// Reads an object that has no other fields than these; an absent one has none.
+    pub(crate) fn object(&self, known: &[&str]) -> Fields<'a> {
+        let map = self.map();
+        for name in map.into_iter().flat_map(Map::keys).filter(|name| !known.contains(&name.as_str())) {
+            self.complaints.add(&join(&self.path, name), "is not a field of this request");
+        }
+        Fields { path: self.path.clone(), map, complaints: self.complaints }
+    }
+
+    /// Reads an object whose keys are names of the caller's; an absent one has none.
+    pub(crate) fn entries(&self, max: usize) -> Vec<(&'a str, Self)> {
+        let map = self.map();
+        if let Some(found) = map.map(Map::len).filter(|found| *found > max) {
+            self.refuse(format_args!("has {found} entries; {max} are allowed"));
+            return Vec::new();
+        }
+        let entry = |(name, value): (&'a String, &'a Value)| {
+            let path = join(&self.path, name);
+            (name.as_str(), Self { path, value: Some(value), complaints: self.complaints })
+        };
+        map.into_iter().flatten().map(entry).collect()
+    }
+
+    /// Reads a list; an absent one is empty.
+    pub(crate) fn items(&self, max: usize) -> Vec<Self> {
+        let items = match self.value {
+            None => return Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(_) => {
+                self.refuse("must be a list");
+                return Vec::new();
+            }
+        };
+        if items.len() > max {
+            self.refuse(format_args!("has {} entries; {max} are allowed", items.len()));
+            return Vec::new();
+        }
+        let item = |(place, value)| Self {
+            path: format!("{}[{place}]", self.path),
+            value: Some(value),
+            complaints: self.complaints,
+        };
+        items.iter().enumerate().map(item).collect()
+    }
+
+    /// Reads a text of at most so many characters.
+    pub(crate) fn text(&self, chars_max: usize) -> Option<&'a str> {
+        let Value::String(text) = self.value? else {
+            self.refuse("must be a text");
+            return None;
+        };
+        let chars = text.chars().count();
+        if chars > chars_max {
+            self.refuse(format_args!("has {chars} characters; {chars_max} are allowed"));
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads a text in which there is something to read.
+    pub(crate) fn words(&self, chars_max: usize) -> Option<&'a str> {
+        let text = self.text(chars_max)?;
+        if text.trim().is_empty() {
+            self.refuse("must not be empty");
+            return None;
+        }
+        Some(text)
+    }
+
+    /// Reads a text, empty where there is none.
+    pub(crate) fn text_or_empty(&self, chars_max: usize) -> String {
+        self.text(chars_max).unwrap_or_default().to_owned()
+    }
+
+    /// Reads a list of texts.
+    pub(crate) fn texts(&self, max: usize, chars_max: usize) -> Vec<String> {
+        self.items(max).iter().filter_map(|item| item.required_text(chars_max)).collect()
+    }
+
+    /// Reads a name: 1–64 letters, digits, `_`, `-` or `.`, all ASCII.
+    pub(crate) fn name(&self) -> Option<&'a str> {
+        let text = self.text(usize::MAX)?;
+        self.check_name(text).then_some(text)
+    }
+
+    /// Notes whatever keeps a text from being a name; says whether it is one.
+    pub(crate) fn check_name(&self, text: &str) -> bool {
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let is_name = (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(fits);
+        if !is_name {
+            self.refuse(format_args!(
+                "must be 1 to {NAME_CHARS_MAX} ASCII letters, digits, underscores, hyphens or full stops"
+            ));
+        }
+        is_name
+    }
+
+    /// Reads a whole number.
+    pub(crate) fn whole(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        let found = match self.value? {
+            Value::Number(number) => whole_number(number),
+            Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                self.refuse("must be a whole number");
+                return None;
+            }
+        };
+        let found = found.and_then(|found| u64::try_from(found).ok()).filter(|found| range.contains(found));
+        if found.is_none() {
+            let (start, end) = range.into_inner();
+            self.refuse(format_args!("must be a whole number from {start} to {end}"));
+        }
+        found
+    }
+
+    /// Reads a number.
+    pub(crate) fn number(&self, range: impl RangeBounds<f64>) -> Option<f64> {
+        let found = match self.value? {
+            Value::Number(number) => number.as_f64(),
+            Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                self.refuse("must be a number");
+                return None;
+            }
+        };
+        let found = found.filter(|found| range.contains(found));
+        if found.is_none() {
+            self.refuse(Between(range.start_bound().cloned(), range.end_bound().cloned()));
+        }
+        found
+    }
+
+    /// Reads a truth value.
+    pub(crate) fn truth(&self) -> Option<bool> {
+        let Value::Bool(truth) = self.value? else {
+            self.refuse("must be true or false");
+            return None;
+        };
+        Some(*truth)
+    }
+
+    /// Reads a word or a number, as the caller has it; null where there is none.
+    pub(crate) fn scalar(&self, chars_max: usize) -> Value {
+        match self.value {
+            None => Value::Null,
+            Some(Value::String(_)) => self.text(chars_max).map_or(Value::Null, Value::from),
+            Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => value.clone(),
+            Some(Value::Array(_) | Value::Object(_)) => {
+                self.refuse("must be a text or a number");
+                Value::Null
+            }
+        }
+    }
+
+    fn required_text(&self, chars_max: usize) -> Option<String> {
+        self.text(chars_max).map(str::to_owned)
+    }
+
+    fn map(&self) -> Option<&'a Map<String, Value>> {
+        match self.value? {
+            Value::Object(map) => Some(map),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                self.refuse("must be an object");
+                None
+            }
+        }
+    }
+}
+
+/// Says between which bounds a number must be.
+struct Between(Bound<f64>, Bound<f64>);
+
+impl Display for Between {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Bound::Included(low) => write!(f, "must be from {low}")?,
+            Bound::Excluded(low) => write!(f, "must be above {low}")?,
+            Bound::Unbounded => f.write_str("must be a number")?,
+        }
+        match self.1 {
+            Bound::Included(high) => write!(f, " to {high}"),
+            Bound::Excluded(high) => write!(f, " to below {high}"),
+            Bound::Unbounded => Ok(()),
+        }
+    }
+}
+
+/// Returns a number that is whole, however it is written: `3` and `3.0` are the same.
+pub(super) fn whole_number(number: &Number) -> Option<i128> {
+    if let Some(whole) = number.as_u64() {
+        return Some(i128::from(whole));
+    }
+    if let Some(whole) = number.as_i64() {
+        return Some(i128::from(whole));
+    }
+    let value = number.as_f64()?;
+    (value == value.trunc() && value.abs() <= EXACT_MAX).then_some(value as i128)
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}

@@ -1,0 +1,62 @@
+//! The limits on every size in a request (rule K12), in one place. Lengths of text are in characters unless said
+//! otherwise; what a debate may spend has its defaults in [`crate::limits`].
+
+use std::ops::RangeInclusive;
+
+/// Bytes of a whole request.
+pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
+/// How deep objects and lists may be nested.
+pub const NESTING_MAX: usize = 64;
+/// Violations that are listed; the rest is counted.
+pub const VIOLATIONS_MAX: usize = 100;
+
+/// The caller's id of the task.
+pub const TASK_ID_CHARS_MAX: usize = 256;
+/// Bytes of the task, which is kept verbatim.
+pub const TASK_BYTES_MAX: usize = 64 * 1024;
+/// The question as it is put to the roles; a longer one is cut.
+pub const QUESTION_CHARS_MAX: usize = 2_000;
+/// The topic of a debate without a task.
+pub const TOPIC_CHARS_MAX: usize = 8_000;
+/// The name of a role, participant, criterion, skill or tool.
+pub const NAME_CHARS_MAX: usize = 64;
+/// A one-line name for people, such as an outcome's label or a variable's name.
+pub const LABEL_CHARS_MAX: usize = 500;
+/// A text of a brief: a description, a finding, a highlight, a gap.
+pub const TEXT_CHARS_MAX: usize = 4_000;
+/// Texts in one list of a brief.
+pub const TEXTS_MAX: usize = 100;
+
+/// The possible answers of a question.
+pub const OUTCOMES_MAX: usize = 50;
+/// The id of an outcome.
+pub const OUTCOME_ID_CHARS_MAX: usize = 128;
+/// Variables that matter.
+pub const KEY_VARIABLES_MAX: usize = 100;
+/// Who takes part in one debate.
+pub const PARTICIPANTS_MAX: usize = 20;
+/// Criteria by which arguments are scored.
+pub const CRITERIA_MAX: usize = 10;
+/// Bands of one criterion's rubric.
+pub const RUBRIC_BANDS_MAX: usize = 10;
+/// What a band of a rubric means.
+pub const RUBRIC_CHARS_MAX: usize = 300;
+/// A persona's system prompt; longer ones leave no room in an argument's 600 tokens (rule P15).
+pub const PERSONA_CHARS_MAX: usize = 1_200;
+/// Where a persona leans, or what it looks for.
+pub const LEANING_CHARS_MAX: usize = 300;
+/// The heaviest weight of a criterion; all weights are above 0.
+pub const WEIGHT_MAX: f64 = 1_000.0;
+
+/// Tokens of one reply to an argument call.
+pub const ARGUMENT_TOKENS: RangeInclusive<u64> = 50..=4_000;
+/// Wall time of one debate in milliseconds: a tenth of a second to an hour.
+pub const DEADLINE_MS: RangeInclusive<u64> = 100..=3_600_000;
+/// Requests to models in one debate.
+pub const CALLS: RangeInclusive<u64> = 1..=10_000;
+/// Tokens of one debate, in or out.
+pub const TOKENS_MAX: u64 = 100_000_000;
+/// Failed attempts at one question.
+pub const ATTEMPTS: RangeInclusive<u64> = 1..=10;
+/// Starts of one call, whatever their cause (rule K2).
+pub const STARTS: RangeInclusive<u64> = 1..=20;
