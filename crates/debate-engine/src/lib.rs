@@ -1,1 +1,26 @@
-//! Placeholder while the house is laid.
+//! The engine: one owner and one loop per debate, many debates in a process, recovery by replay.
+//!
+//! It knows no format by name and no rules; it starts what the kernel wants, appends what the kernel decides, and
+//! lets people follow, control and check debates. It never touches SQL, wire types or prompts' texts.
+
+pub mod control;
+mod driver;
+pub mod engine;
+mod house;
+mod journal;
+mod live;
+mod served;
+pub mod surroundings;
+mod turn;
+pub mod verify;
+pub mod watch;
+
+pub use control::{Control, ControlError};
+pub use driver::{DriveError, Ended};
+pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, Start, StartError, Started, format_of};
+pub use house::{Settings, Tools};
+pub use journal::{LoadError, RecordError};
+pub use live::Chunk;
+pub use surroundings::Surroundings;
+pub use verify::{Fault, Verification};
+pub use watch::{WatchError, Watched};

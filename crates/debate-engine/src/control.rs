@@ -1,0 +1,60 @@
+//! What people can do to a debate while it runs or rests.
+
+use debate_core::command::{Command, DecideError};
+use debate_core::format::Format;
+use debate_core::id::{DebateId, OutcomeId};
+
+use crate::journal::{LoadError, RecordError};
+
+/// Something that people tell a debate to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Control {
+    /// Start nothing new; calls in flight finish (rule K17).
+    Pause,
+    /// Go on.
+    Resume,
+    /// End now with what there is (rule K9).
+    Cancel {
+        /// Why.
+        reason: String,
+    },
+    /// Hold more rounds after a conclusion (rule K17).
+    Continue {
+        /// How many.
+        rounds: u32,
+    },
+    /// Record what happened in the world (rule K16).
+    Resolve {
+        /// Which outcome.
+        outcome: OutcomeId,
+    },
+}
+
+impl Control {
+    pub(crate) fn command<F: Format>(&self) -> Command<F> {
+        match self {
+            Self::Pause => Command::Pause,
+            Self::Resume => Command::Resume,
+            Self::Cancel { reason } => Command::Cancel { reason: reason.clone() },
+            Self::Continue { rounds } => Command::Continue { rounds: *rounds },
+            Self::Resolve { outcome } => Command::Resolve { outcome: outcome.clone() },
+        }
+    }
+}
+
+/// A control was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// The debate is not in a state for it.
+    #[error(transparent)]
+    Refused(DecideError),
+    /// The debate cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The store failed; whether it was recorded is unknown.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The debate's driver went away; whether it was recorded shows in the log.
+    #[error("debate {0} is changing hands; look at its log and try again")]
+    Unsettled(DebateId),
+}

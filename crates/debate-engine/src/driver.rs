@@ -1,0 +1,429 @@
+//! The loop that drives one debate: start the wanted work that is not in flight, turn each result into a command,
+//! append what is decided, fold it, and round again. There is no other path: after a crash nothing is in flight,
+//! so the same loop starts whatever is still wanted.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_core::call::Work;
+use debate_core::codec::Author;
+use debate_core::command::{BeginCall, Command, DecideError};
+use debate_core::debate::{Debate, Lifecycle};
+use debate_core::decide::Draft;
+use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts};
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Digest};
+use debate_prompts::prompts::{Prompts, RenderError};
+use debate_store::AppendError;
+use futures::future::{AbortHandle, Abortable, Aborted};
+use futures::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::control::{Control, ControlError};
+use crate::house::House;
+use crate::journal::{Journal, LoadError, RecordError};
+use crate::live::Live;
+use crate::turn::{self, Question};
+
+/// How often a driver looks whether another process wrote to its debate.
+const FOREIGN_WRITES_EVERY: Duration = Duration::from_secs(1);
+
+/// Appends of unknown outcome before a driver gives its debate up; it can be taken up again.
+const RELOADS_MAX: u32 = 8;
+
+/// What other tasks may say to a driver.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) control: Control,
+    pub(crate) actor: String,
+    pub(crate) reply: oneshot::Sender<Result<(), ControlError>>,
+}
+
+/// How a driver came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The debate has concluded.
+    Concluded,
+    /// Another writer drives it.
+    ClaimLost,
+    /// This process is shutting down; the debate can be taken up again.
+    ShutDown,
+}
+
+/// A debate could not be driven on. Nothing is lost: it can be taken up again.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The store kept failing.
+    #[error("the store kept failing")]
+    Store(#[source] RecordError),
+    /// A decision was refused that must not be: a defect of this program.
+    #[error("the kernel refused its own plan")]
+    Plan(#[source] DecideError),
+}
+
+type Landing<F> = (Work, Result<Command<F>, Aborted>);
+type Flight<F> = Pin<Box<dyn Future<Output = Landing<F>> + Send>>;
+
+/// Everything that drives one debate.
+pub(crate) struct Driver<P: Prompts> {
+    house: Arc<House>,
+    prompts: Arc<P>,
+    journal: Journal<P::Format>,
+    author: Author,
+    live: Live,
+    flights: FuturesUnordered<Flight<P::Format>>,
+    aloft: BTreeMap<Work, (AbortHandle, Option<AttemptRef>)>,
+}
+
+impl<P: Prompts> std::fmt::Debug for Driver<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driver").field("debate", &self.journal.debate.id()).finish_non_exhaustive()
+    }
+}
+
+/// Drives a debate until it concludes, is lost to another writer, or the process shuts down.
+///
+/// # Errors
+/// The log cannot be read, or the store kept failing.
+pub(crate) async fn drive<P: Prompts>(
+    house: Arc<House>,
+    prompts: Arc<P>,
+    debate: DebateId,
+    live: Live,
+    mut orders: mpsc::Receiver<Order>,
+) -> Result<Ended, DriveError> {
+    let mut reloads = 0;
+    loop {
+        let journal = Journal::load(&*house.store, debate, None).await?;
+        let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
+        let mut driver = Driver {
+            house: Arc::clone(&house),
+            prompts: Arc::clone(&prompts),
+            journal,
+            author,
+            live: live.clone(),
+            flights: FuturesUnordered::new(),
+            aloft: BTreeMap::new(),
+        };
+        match driver.run(&mut orders).await {
+            Ok(Ended::ClaimLost) => {
+                let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
+                let concluded = journal.debate.lifecycle() == Lifecycle::Concluded;
+                return Ok(if concluded { Ended::Concluded } else { Ended::ClaimLost });
+            }
+            Ok(ended) => return Ok(ended),
+            // Whether the events are stored is unknown: the crash path says so without guessing.
+            Err(DriveError::Store(error)) if reloads < RELOADS_MAX => {
+                reloads += 1;
+                tracing::warn!(%debate, error = &error as &dyn std::error::Error, "append failed; replaying");
+                tokio::time::sleep(Duration::from_millis(20 << reloads)).await;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl<P: Prompts> Driver<P> {
+    async fn run(&mut self, orders: &mut mpsc::Receiver<Order>) -> Result<Ended, DriveError> {
+        let mut foreign = tokio::time::interval(FOREIGN_WRITES_EVERY);
+        foreign.tick().await;
+        loop {
+            if !self.start_wanted().await? {
+                return Ok(Ended::ClaimLost);
+            }
+            if self.debate().lifecycle() == Lifecycle::Concluded {
+                return Ok(Ended::Concluded);
+            }
+            let deadline = self.deadline();
+            let kept = tokio::select! {
+                biased;
+                () = self.house.shutdown.cancelled() => return Ok(Ended::ShutDown),
+                Some(order) = orders.recv() => self.obey(order).await?,
+                Some(landing) = self.flights.next() => self.land(landing).await?,
+                () = deadline => self.command(Command::CheckDeadline).await?,
+                _ = foreign.tick() => !self.has_foreign_writes().await,
+            };
+            if !kept {
+                return Ok(Ended::ClaimLost);
+            }
+        }
+    }
+
+    fn debate(&self) -> &Debate<P::Format> {
+        &self.journal.debate
+    }
+
+    /// Gives up flights that are no longer wanted and starts work that is; `false` when the claim is lost.
+    async fn start_wanted(&mut self) -> Result<bool, DriveError> {
+        loop {
+            let mut draft = self.draft();
+            self.ground_unwanted(&mut draft)?;
+            let wanted = self.debate().wanted_work();
+            let started = self.begin(&mut draft, wanted)?;
+            let events = draft.into_events();
+            if events.is_empty() {
+                return Ok(true);
+            }
+            let attempts = attempts_of(&events);
+            if !self.record(&events).await? {
+                return Ok(false);
+            }
+            for takeoff in started {
+                self.take_off(takeoff, &attempts);
+            }
+        }
+    }
+
+    fn draft(&self) -> Draft<P::Format> {
+        self.debate().draft(self.house.surroundings.now())
+    }
+
+    fn ground_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
+        if self.aloft.is_empty() {
+            return Ok(());
+        }
+        let running = self.debate().running_work();
+        let unwanted: Vec<Work> = self.aloft.keys().filter(|work| !running.contains(work)).cloned().collect();
+        for work in unwanted {
+            let Some((abort, attempt)) = self.aloft.remove(&work) else { continue };
+            abort.abort();
+            let Some(attempt) = attempt else { continue };
+            match draft.decide(Command::AbandonCall(attempt)) {
+                // An attempt that the kernel has closed already needs no second end.
+                Ok(()) | Err(DecideError::NotOpen(_) | DecideError::Concluded) => {}
+                Err(error) => return Err(DriveError::Plan(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        draft: &mut Draft<P::Format>,
+        wanted: Vec<Work>,
+    ) -> Result<Vec<Takeoff<P::Format>>, DriveError> {
+        let mut started = Vec::new();
+        for work in wanted.into_iter().filter(|work| !self.aloft.contains_key(work)) {
+            let (command, takeoff) = self.prepare(work);
+            match draft.decide(command) {
+                Ok(()) => started.push(takeoff),
+                // What was decided just before, such as an exhausted budget, may have made it unwanted.
+                Err(DecideError::NotWanted(_)) => {}
+                Err(error) => return Err(DriveError::Plan(error)),
+            }
+        }
+        Ok(started)
+    }
+
+    fn prepare(&self, work: Work) -> (Command<P::Format>, Takeoff<P::Format>) {
+        let Work::Turn { want, .. } = &work else {
+            return (Command::BeginTool(work.clone()), Takeoff::Tool(work));
+        };
+        let debate = self.debate();
+        let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
+        let visible = P::Format::visible(debate, want);
+        let turns = call.map_or(&[][..], |call| &call.turns);
+        let model = self.house.model.name().to_owned();
+        let rendered = self.prompts.render(&visible, want, turns);
+        let failures = call.map_or(0, |call| call.failures);
+        match rendered {
+            Ok(prompt) => {
+                let timeout = self.house.settings.call_timeout;
+                let question = Question::new(want.clone(), visible, prompt, failures, timeout);
+                let begin = BeginCall {
+                    work: work.clone(),
+                    hedge: false,
+                    model,
+                    prompt: question.prompt_ref(),
+                    reserved: question.reserved(),
+                };
+                (Command::BeginCall(begin), Takeoff::Turn(work, Box::new(question)))
+            }
+            Err(error) => {
+                let prompt = PromptRef {
+                    version: String::new(),
+                    digest: Digest::default(),
+                    tokens: 0,
+                    omitted: Vec::new(),
+                };
+                let reserved = debate_core::call::Tokens::default();
+                let begin = BeginCall { work: work.clone(), hedge: false, model, prompt, reserved };
+                (Command::BeginCall(begin), Takeoff::Unrenderable(work, error))
+            }
+        }
+    }
+
+    fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {
+        let work = takeoff.work().clone();
+        let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
+        let flight: Pin<Box<dyn Future<Output = Command<P::Format>> + Send>> = match (takeoff, &started) {
+            (Takeoff::Tool(work), _) => Box::pin(run_tool(Arc::clone(&self.house), self.tool(&work), work)),
+            // The kernel chose not to start it.
+            (Takeoff::Turn(..) | Takeoff::Unrenderable(..), None) => return,
+            (Takeoff::Turn(_, question), Some(attempt)) => {
+                let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
+                let (attempt, live) = (attempt.clone(), self.live.clone());
+                Box::pin(async move {
+                    let _slot = house.calls.acquire().await;
+                    turn::ask(&*prompts, &*house.model, &question, attempt, &live).await
+                })
+            }
+            (Takeoff::Unrenderable(_, error), Some(attempt)) => {
+                let command = unrenderable(attempt.clone(), &error);
+                Box::pin(async move { command })
+            }
+        };
+        let (abort, registration) = AbortHandle::new_pair();
+        let landing = work.clone();
+        let flight = Abortable::new(flight, registration);
+        self.flights.push(Box::pin(async move { (landing, flight.await) }));
+        self.aloft.insert(work, (abort, started));
+    }
+
+    fn tool(&self, work: &Work) -> (String, String) {
+        let Work::Tool { want, turn, index } = work else { return Default::default() };
+        let turns = self.debate().call(&want.call).map_or(&[][..], |call| &call.turns);
+        let asked = turns.get((*turn as usize).wrapping_sub(1));
+        let name = asked.and_then(|turn| turn.tools.get(*index as usize)).map(|tool| tool.tool.clone());
+        let prose = asked.and_then(|turn| turn.prose.shown());
+        let arguments = prose.and_then(|prose| prose.arguments.get(*index as usize)).cloned();
+        (name.unwrap_or_default(), arguments.unwrap_or_default())
+    }
+
+    /// Takes in a result and all others that are ready, in one append.
+    async fn land(&mut self, first: Landing<P::Format>) -> Result<bool, DriveError> {
+        let mut draft = self.draft();
+        let mut next = Some(first);
+        while let Some((work, command)) = next {
+            if let Ok(command) = command {
+                self.aloft.remove(&work);
+                match draft.decide(command) {
+                    // The answer came after its question was settled or withdrawn.
+                    Ok(())
+                    | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
+                    Err(error) => return Err(DriveError::Plan(error)),
+                }
+            }
+            next = futures::FutureExt::now_or_never(self.flights.next()).flatten();
+        }
+        self.record(&draft.into_events()).await
+    }
+
+    async fn command(&mut self, command: Command<P::Format>) -> Result<bool, DriveError> {
+        let now = self.house.surroundings.now();
+        let events = self.debate().decide(now, command).map_err(DriveError::Plan)?;
+        self.record(&events).await
+    }
+
+    async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
+        let command = order.control.command();
+        let events = match self.debate().decide(self.house.surroundings.now(), command) {
+            Ok(events) => events,
+            Err(error) => {
+                // Whoever asked may be gone; the debate does not care.
+                let _unheard = order.reply.send(Err(ControlError::Refused(error)));
+                return Ok(true);
+            }
+        };
+        let engine = std::mem::replace(&mut self.author.actor, order.actor);
+        let recorded = self.record(&events).await;
+        self.author.actor = engine;
+        let told = match &recorded {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(ControlError::Unsettled(self.debate().id())),
+        };
+        let _unheard = order.reply.send(told);
+        recorded
+    }
+
+    /// Appends and folds; `false` when another writer came first.
+    async fn record(&mut self, events: &[Event<P::Format>]) -> Result<bool, DriveError> {
+        let house = &self.house;
+        let now = house.surroundings.now();
+        match self.journal.record(&*house.store, &house.surroundings, &self.author, now, events).await {
+            Ok(()) => Ok(true),
+            Err(RecordError::Append(AppendError::Conflict { .. })) => Ok(false),
+            Err(error) => Err(DriveError::Store(error)),
+        }
+    }
+
+    /// Returns a future that is ready when a deadline is due; never while the debate does not run.
+    fn deadline(&self) -> impl Future<Output = ()> + use<P> {
+        let debate = self.debate();
+        let due = if debate.stop().is_none() { debate.closing_at() } else { debate.deadline_at() };
+        let running = debate.lifecycle() == Lifecycle::Running;
+        let wait = Duration::from_millis(due.since_ms(self.house.surroundings.now()));
+        async move {
+            if running {
+                tokio::time::sleep(wait).await;
+            } else {
+                std::future::pending().await
+            }
+        }
+    }
+
+    /// Returns whether somebody else wrote to this debate, who then has the claim to it.
+    fn has_foreign_writes(&self) -> impl Future<Output = bool> + use<P> {
+        let (house, debate, known) = (Arc::clone(&self.house), self.debate().id(), self.journal.head.seq);
+        async move {
+            let head = house.store.head(debate.into()).await;
+            matches!(head, Ok(Some(head)) if head.seq > known)
+        }
+    }
+}
+
+/// Work that is about to start.
+enum Takeoff<F: Format> {
+    Turn(Work, Box<Question<F>>),
+    Unrenderable(Work, RenderError),
+    Tool(Work),
+}
+
+impl<F: Format> Takeoff<F> {
+    fn work(&self) -> &Work {
+        match self {
+            Self::Turn(work, _) | Self::Unrenderable(work, _) | Self::Tool(work) => work,
+        }
+    }
+}
+
+fn attempts_of<F: Format>(events: &[Event<F>]) -> Vec<AttemptRef> {
+    let started = events.iter().filter_map(|event| match event {
+        Event::Kernel(KernelEvent::CallStarted(started)) => Some(started),
+        Event::Kernel(_) | Event::Opened(_) | Event::Fact(_) => None,
+    });
+    let attempt = |started: &CallStarted| AttemptRef {
+        call: started.call.clone(),
+        revision: started.revision,
+        attempt: started.attempt,
+        turn: started.turn,
+    };
+    started.map(attempt).collect()
+}
+
+fn unrenderable<F: Format>(attempt: AttemptRef, error: &RenderError) -> Command<F> {
+    Command::FailCall {
+        attempt,
+        failure: FailureKind::Denied,
+        reply: ReplyFacts::default(),
+        message: error.to_string(),
+        text: None,
+    }
+}
+
+async fn run_tool<F: Format>(
+    house: Arc<House>,
+    (name, arguments): (String, String),
+    work: Work,
+) -> Command<F> {
+    let begun = house.surroundings.now();
+    let (ok, result) = (house.tools)(name, arguments).await;
+    let latency_ms = house.surroundings.now().since_ms(begun);
+    Command::FinishTool { work, ok, latency_ms, result }
+}

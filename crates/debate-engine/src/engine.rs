@@ -1,0 +1,470 @@
+//! Many debates in one process: starting, following, controlling, recovering, checking them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use debate_core::codec::{self, Author, Head};
+use debate_core::command::DecideError;
+use debate_core::debate::Debate;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::event::Opened;
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::limits::Limits;
+use debate_core::prose::Prose;
+use debate_llm::ChatModel;
+use debate_prompts::prompts::Prompts;
+use debate_store::{Append, AppendError, EventStore, ListFilter, Listed, ReadError, RequestKey};
+use futures::stream::Stream;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::control::{Control, ControlError};
+use crate::driver::{Ended, Order};
+use crate::house::{House, Settings, Tools};
+use crate::journal::{Journal, LoadError, PAGE};
+use crate::live::Live;
+use crate::served::{Served, ServedFormat, name_of};
+use crate::surroundings::Surroundings;
+use crate::verify::{Fault, Verification};
+use crate::watch::{self, WatchError, Watched};
+
+/// Event kinds that say where a debate is in its life; the last of them tells.
+pub const LIFECYCLE_KINDS: [&str; 5] = ["opened", "paused", "resumed", "concluded", "continued"];
+
+/// Controls that may wait for one driver.
+const ORDERS_MAX: usize = 16;
+
+/// A valid request to open a debate of format `F`.
+#[derive(Debug, Clone)]
+pub struct Start<F: Format> {
+    /// The format's rules.
+    pub config: F::Config,
+    /// The subject.
+    pub brief: F::Brief,
+    /// What it may spend.
+    pub limits: Limits,
+    /// The digest of the request's body.
+    pub request_digest: Digest,
+    /// The caller's id of the request, for idempotent starts (rule K11).
+    pub request_id: Option<String>,
+    /// Who asks, and for whom.
+    pub author: Author,
+}
+
+/// A debate was opened, or had been by the same request before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// Which debate.
+    pub debate: DebateId,
+    /// Whether the same request opened it earlier.
+    pub existing: bool,
+}
+
+/// A debate was not opened; nothing is recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The request id was used for another request (rule K11).
+    #[error("request id {request_id:?} was used for another request, which opened debate {debate}")]
+    RequestTaken {
+        /// The request id.
+        request_id: String,
+        /// The debate that it opened.
+        debate: DebateId,
+    },
+    /// The process holds as many debates as it may.
+    #[error("{held} debates are held here already")]
+    Busy {
+        /// How many.
+        held: usize,
+    },
+    /// The format is not served here.
+    #[error("format {0:?} is not served here")]
+    Format(&'static str),
+    /// The format's first step failed: a defect of this program.
+    #[error("the debate cannot open")]
+    Open(#[source] DecideError),
+    /// The store failed.
+    #[error("the debate cannot be recorded")]
+    Store(#[source] AppendError),
+    /// The process is shutting down.
+    #[error("the engine is shutting down")]
+    ShutDown,
+}
+
+struct Held {
+    orders: mpsc::Sender<Order>,
+    live: Live,
+}
+
+/// Drives debates. Cheap to clone; all clones are one engine.
+#[derive(Clone)]
+pub struct Engine {
+    house: Arc<House>,
+    formats: Arc<BTreeMap<&'static str, Arc<dyn Served>>>,
+    held: Arc<Mutex<HashMap<DebateId, Held>>>,
+    tasks: TaskTracker,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("house", &self.house).finish_non_exhaustive()
+    }
+}
+
+/// Puts an engine together.
+pub struct EngineBuilder {
+    store: Arc<dyn EventStore>,
+    model: Arc<dyn ChatModel>,
+    tools: Tools,
+    settings: Settings,
+    surroundings: Surroundings,
+    actor: String,
+    formats: BTreeMap<&'static str, Arc<dyn Served>>,
+}
+
+impl std::fmt::Debug for EngineBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EngineBuilder").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl EngineBuilder {
+    /// Serves one more format.
+    #[must_use]
+    pub fn format<P: Prompts>(mut self, prompts: P) -> Self {
+        self.formats.insert(name_of::<P>(), Arc::new(ServedFormat(Arc::new(prompts))));
+        self
+    }
+
+    /// Sets the limits of the process.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Sets clock and randomness.
+    #[must_use]
+    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = surroundings;
+        self
+    }
+
+    /// Sets what runs tools.
+    #[must_use]
+    pub fn tools(mut self, tools: Tools) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Sets the name under which this process writes events.
+    #[must_use]
+    pub fn actor(mut self, actor: impl Into<String>) -> Self {
+        self.actor = actor.into();
+        self
+    }
+
+    /// Returns the engine; it drives nothing until told.
+    #[must_use]
+    pub fn build(self) -> Engine {
+        let house = House {
+            store: self.store,
+            model: self.model,
+            tools: self.tools,
+            settings: self.settings,
+            surroundings: self.surroundings,
+            actor: self.actor,
+            calls: Semaphore::new(self.settings.calls_max),
+            debates: Semaphore::new(self.settings.debates_max),
+            shutdown: CancellationToken::new(),
+        };
+        Engine {
+            house: Arc::new(house),
+            formats: Arc::new(self.formats),
+            held: Arc::default(),
+            tasks: TaskTracker::new(),
+        }
+    }
+}
+
+impl Engine {
+    /// Begins to put an engine together.
+    pub fn builder(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> EngineBuilder {
+        let no_tools: Tools =
+            Arc::new(|name, _| Box::pin(async move { (false, format!("tool {name} is not served here")) }));
+        EngineBuilder {
+            store,
+            model,
+            tools: no_tools,
+            settings: Settings::default(),
+            surroundings: Surroundings::real(),
+            actor: "engine".to_owned(),
+            formats: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn EventStore> {
+        &self.house.store
+    }
+
+    /// Returns the model's name as it is recorded.
+    #[must_use]
+    pub fn model_name(&self) -> &str {
+        self.house.model.name()
+    }
+
+    /// Opens a debate and drives it in the background.
+    ///
+    /// # Errors
+    /// The request id was used for another request, there is no room, or the store failed. Nothing is recorded.
+    pub async fn start<F: Format>(&self, start: Start<F>) -> Result<Started, StartError> {
+        if !self.formats.contains_key(F::NAME) {
+            return Err(StartError::Format(F::NAME));
+        }
+        if self.house.shutdown.is_cancelled() {
+            return Err(StartError::ShutDown);
+        }
+        let held = self.held().len();
+        if held >= self.house.settings.debates_held_max {
+            return Err(StartError::Busy { held });
+        }
+        let debate = self.house.surroundings.debate_id();
+        let opened = Opened::<F> {
+            format: F::NAME.to_owned(),
+            debate,
+            request_digest: start.request_digest,
+            limits: start.limits,
+            config: start.config,
+            prose: Prose::new(start.brief),
+        };
+        let now = self.house.surroundings.now();
+        let events = opened.decide(now).map_err(StartError::Open)?;
+        let salt = || self.house.surroundings.salt();
+        let envelopes = codec::seal(debate.into(), Head::NONE, &start.author, now, &events, salt);
+        let mut append = Append::new(debate.into(), Seq::START, envelopes);
+        if let Some(request_id) = &start.request_id {
+            append = append.with_request(RequestKey {
+                tenant: start.author.tenant.clone(),
+                request_id: request_id.clone(),
+                body_hash: start.request_digest,
+            });
+        }
+        match self.house.store.append(append).await {
+            Ok(_) => {
+                self.hold(debate, F::NAME);
+                Ok(Started { debate, existing: false })
+            }
+            Err(AppendError::RequestTaken { stream, same_body: true }) => {
+                Ok(Started { debate: DebateId(stream.id), existing: true })
+            }
+            Err(AppendError::RequestTaken { stream, same_body: false }) => Err(StartError::RequestTaken {
+                request_id: start.request_id.unwrap_or_default(),
+                debate: DebateId(stream.id),
+            }),
+            Err(error) => Err(StartError::Store(error)),
+        }
+    }
+
+    /// Takes up every debate in the store that has not concluded; returns how many (rule K2).
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn recover(&self) -> Result<usize, ReadError> {
+        let open = LIFECYCLE_KINDS.iter().filter(|kind| **kind != "concluded");
+        let mut filter = ListFilter {
+            lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
+            status: Some(open.map(|kind| (*kind).to_owned()).collect()),
+            ..ListFilter::default()
+        };
+        let mut taken = 0;
+        loop {
+            let page = self.house.store.list(filter.clone()).await?;
+            for listed in &page {
+                taken += usize::from(self.hold_listed(listed));
+            }
+            match page.last() {
+                Some(last) if page.len() == filter.limit as usize => filter.before = Some(last.position),
+                Some(_) | None => return Ok(taken),
+            }
+        }
+    }
+
+    fn hold_listed(&self, listed: &Listed) -> bool {
+        let debate = DebateId(listed.first.stream.id);
+        let Some(format) = format_of(&listed.first) else { return false };
+        self.hold(debate, &format)
+    }
+
+    /// Begins to drive a debate unless it is driven here already.
+    fn hold(&self, debate: DebateId, format: &str) -> bool {
+        let Some(served) = self.formats.get(format).cloned() else {
+            tracing::warn!(%debate, format, "the format is not served here");
+            return false;
+        };
+        let (orders, inbox) = mpsc::channel(ORDERS_MAX);
+        let live = Live::default();
+        {
+            let mut held = self.held();
+            if held.contains_key(&debate) {
+                return false;
+            }
+            held.insert(debate, Held { orders, live: live.clone() });
+        }
+        let engine = self.clone();
+        self.tasks.spawn(async move {
+            let house = Arc::clone(&engine.house);
+            let ended = tokio::select! {
+                () = house.shutdown.cancelled() => Ok(Ended::ShutDown),
+                slot = house.debates.acquire() => {
+                    let _slot = slot;
+                    served.drive(Arc::clone(&house), debate, live, inbox).await
+                }
+            };
+            engine.held().remove(&debate);
+            match ended {
+                Ok(ended) => tracing::debug!(%debate, ?ended, "driver ended"),
+                Err(error) => {
+                    tracing::error!(%debate, error = &error as &dyn std::error::Error, "driver failed");
+                }
+            }
+        });
+        true
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, HashMap<DebateId, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many debates are driven or wait here.
+    #[must_use]
+    pub fn held_count(&self) -> usize {
+        self.held().len()
+    }
+
+    /// Carries out a control, wherever the debate is.
+    ///
+    /// # Errors
+    /// The debate is not in a state for it, or the store failed.
+    pub async fn control(&self, debate: DebateId, control: Control, actor: &str) -> Result<(), ControlError> {
+        let orders = self.held().get(&debate).map(|held| held.orders.clone());
+        if let Some(orders) = orders {
+            let (reply, told) = oneshot::channel();
+            let order = Order { control: control.clone(), actor: actor.to_owned(), reply };
+            if orders.send(order).await.is_ok()
+                && let Ok(result) = told.await
+            {
+                return result;
+            }
+        }
+        let (format, served) = self.served(debate).await?;
+        if served.control(&self.house, debate, &control, actor).await? {
+            self.hold(debate, &format);
+        }
+        Ok(())
+    }
+
+    async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
+        let first = self.house.store.read(StreamId::from(debate), Seq::START, 1).await?;
+        let first = first.first().ok_or(LoadError::NotFound(debate))?;
+        let format = format_of(first).unwrap_or_default();
+        match self.formats.get(format.as_str()) {
+            Some(served) => Ok((format, Arc::clone(served))),
+            None => Err(LoadError::Format { debate, format }),
+        }
+    }
+
+    /// Returns a debate of a known format as it was after event `at`, or as it is.
+    ///
+    /// # Errors
+    /// There is no such debate, or its log cannot be folded.
+    pub async fn load<F: Format>(&self, debate: DebateId, at: Option<Seq>) -> Result<Debate<F>, LoadError> {
+        Ok(Journal::load(&*self.house.store, debate, at).await?.debate)
+    }
+
+    /// Returns a debate's whole log, up to and including `until` where given.
+    ///
+    /// # Errors
+    /// There is no such debate, or the store failed.
+    pub async fn log(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
+        let mut log: Vec<Envelope> = Vec::new();
+        loop {
+            let after = log.last().map_or(Seq::START, |last| last.seq);
+            let page = self.house.store.read(debate.into(), after, PAGE).await?;
+            let whole = page.len() < PAGE as usize;
+            log.extend(page.into_iter().take_while(|envelope| until.is_none_or(|last| envelope.seq <= last)));
+            if whole || until.is_some_and(|last| log.last().is_some_and(|read| read.seq >= last)) {
+                break;
+            }
+        }
+        if log.is_empty() { Err(LoadError::NotFound(debate)) } else { Ok(log) }
+    }
+
+    /// Follows a debate from after a sequence number; ends when it has concluded.
+    ///
+    /// # Errors
+    /// There is no such debate, or it has no event `after` yet.
+    pub async fn watch(
+        &self,
+        debate: DebateId,
+        after: Seq,
+        tokens: bool,
+    ) -> Result<impl Stream<Item = Result<Watched, WatchError>> + Send + 'static, WatchError> {
+        let live = tokens.then(|| self.held().get(&debate).map(|held| held.live.subscribe())).flatten();
+        let store = Arc::clone(&self.house.store);
+        watch::watch(store, debate, after, live, self.house.settings.heartbeat).await
+    }
+
+    /// Returns once a debate has concluded, or `false` after `patience`.
+    ///
+    /// # Errors
+    /// There is no such debate, or the store failed.
+    pub async fn concluded(&self, debate: DebateId, patience: Duration) -> Result<bool, WatchError> {
+        use futures::StreamExt as _;
+        let watched = self.watch(debate, Seq::START, false).await?;
+        let drained = async {
+            futures::pin_mut!(watched);
+            while let Some(item) = watched.next().await {
+                item?;
+            }
+            Ok(true)
+        };
+        tokio::time::timeout(patience, drained).await.unwrap_or(Ok(false))
+    }
+
+    /// Checks a stored debate: hashes, fold, recorded outcomes.
+    ///
+    /// # Errors
+    /// There is no such debate, or the store failed. What is wrong with the log is in the result.
+    pub async fn verify(&self, debate: DebateId) -> Result<Verification, LoadError> {
+        match self.served(debate).await {
+            Ok((_, served)) => Ok(served.verify(&*self.house.store, debate).await?),
+            // A first event that no longer says its format was changed.
+            Err(LoadError::Format { .. }) => {
+                let head = debate_core::chain::ChainCheck::new(debate.into()).head();
+                let why = "the first event does not name a format that is known here".to_owned();
+                let fault = Some(Fault { seq: Seq(1), why });
+                Ok(Verification { debate, events: 0, head, redacted: 0, outcomes: 0, fault })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Stops driving; debates stay as they are in the log and can be taken up again.
+    pub async fn shut_down(&self) {
+        self.house.shutdown.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// Returns the format that the first event of a debate names.
+#[must_use]
+pub fn format_of(first: &Envelope) -> Option<String> {
+    let body: serde_json::Value = serde_json::from_str(&first.body).ok()?;
+    Some(body.get("format")?.as_str()?.to_owned())
+}

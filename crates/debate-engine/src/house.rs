@@ -1,0 +1,61 @@
+//! What all debates of one process share: the store, the model, tools, limits, the way to shut down.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_llm::ChatModel;
+use debate_store::EventStore;
+use futures::future::BoxFuture;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::surroundings::Surroundings;
+
+/// Runs a tool by name with its arguments as JSON; says whether it did what it was asked, and what it found.
+pub type Tools = Arc<dyn Fn(String, String) -> BoxFuture<'static, (bool, String)> + Send + Sync>;
+
+/// The limits of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Debates driven at once; more wait their turn.
+    pub debates_max: usize,
+    /// Debates driven or waiting; more are refused.
+    pub debates_held_max: usize,
+    /// Requests to models at once.
+    pub calls_max: usize,
+    /// The most time for one request to a model, wire retries included.
+    pub call_timeout: Duration,
+    /// The longest silence on a watch before a heartbeat.
+    pub heartbeat: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            debates_max: 1_000,
+            debates_held_max: 10_000,
+            calls_max: 5_000,
+            call_timeout: Duration::from_secs(60),
+            heartbeat: Duration::from_secs(15),
+        }
+    }
+}
+
+/// What all debates of one process share.
+pub(crate) struct House {
+    pub(crate) store: Arc<dyn EventStore>,
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) tools: Tools,
+    pub(crate) settings: Settings,
+    pub(crate) surroundings: Surroundings,
+    pub(crate) actor: String,
+    pub(crate) calls: Semaphore,
+    pub(crate) debates: Semaphore,
+    pub(crate) shutdown: CancellationToken,
+}
+
+impl std::fmt::Debug for House {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("House").field("model", &self.model.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,135 @@
+//! One debate as its writer holds it: the folded state, the end of its chain, and the way to add to both. Nothing
+//! is folded here before the store has it.
+
+use debate_core::codec::{self, Author, DecodeError, Head};
+use debate_core::debate::{ApplyError, Debate, ReplayError};
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::event::{Event, Recorded};
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Seq};
+use debate_store::{Append, AppendError, EventStore, ReadError};
+
+use crate::surroundings::Surroundings;
+
+/// Events fetched at once when a log is read.
+pub const PAGE: u32 = 512;
+
+/// A log cannot be turned into a debate.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// There is no such debate.
+    #[error("there is no debate {0}")]
+    NotFound(DebateId),
+    /// The debate is of a format that is not served here.
+    #[error("debate {debate} has the format {format:?}, which is not served here")]
+    Format {
+        /// Which debate.
+        debate: DebateId,
+        /// Its format.
+        format: String,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// An event cannot be read.
+    #[error("the log of {debate} is corrupt")]
+    Decode {
+        /// Which debate.
+        debate: DebateId,
+        /// What cannot be read.
+        #[source]
+        source: DecodeError,
+    },
+    /// The events do not follow from each other.
+    #[error("the log of {debate} is corrupt")]
+    Replay {
+        /// Which debate.
+        debate: DebateId,
+        /// What does not follow.
+        #[source]
+        source: ReplayError,
+    },
+}
+
+/// Decided events could not be added.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The store refused or failed.
+    #[error(transparent)]
+    Append(#[from] AppendError),
+    /// What was appended does not fold: a defect of this program.
+    #[error("an appended event does not fold")]
+    Apply(#[from] ApplyError),
+}
+
+/// A debate together with the end of its chain.
+#[derive(Debug)]
+pub(crate) struct Journal<F: Format> {
+    /// The fold.
+    pub(crate) debate: Debate<F>,
+    /// The end of the chain.
+    pub(crate) head: Head,
+    /// Whose debate it is.
+    pub(crate) tenant: String,
+}
+
+impl<F: Format> Journal<F> {
+    /// Reads a debate's log, up to and including `until` where given, and folds it.
+    pub(crate) async fn load(
+        store: &dyn EventStore,
+        debate: DebateId,
+        until: Option<Seq>,
+    ) -> Result<Self, LoadError> {
+        let stream = StreamId::from(debate);
+        let mut fold: Option<Self> = None;
+        let mut after = Seq::START;
+        loop {
+            let page = store.read(stream, after, PAGE).await?;
+            let whole = page.len() < PAGE as usize;
+            for envelope in page.iter().take_while(|envelope| until.is_none_or(|last| envelope.seq <= last)) {
+                fold = Some(Self::fold(fold, debate, envelope)?);
+                after = envelope.seq;
+            }
+            if whole || until.is_some_and(|last| after >= last) {
+                return fold.ok_or(LoadError::NotFound(debate));
+            }
+        }
+    }
+
+    fn fold(journal: Option<Self>, debate: DebateId, envelope: &Envelope) -> Result<Self, LoadError> {
+        let recorded: Recorded<F> =
+            codec::decode(envelope).map_err(|source| LoadError::Decode { debate, source })?;
+        let head = Head { seq: envelope.seq, hash: envelope.hash };
+        let replay = |source| LoadError::Replay { debate, source };
+        let Some(mut journal) = journal else {
+            let first = Debate::replay([&recorded]).map_err(replay)?;
+            return Ok(Self { debate: first, head, tenant: envelope.tenant.clone() });
+        };
+        journal.debate.apply(recorded.at, &recorded.event).map_err(|error| replay(error.into()))?;
+        journal.head = head;
+        Ok(journal)
+    }
+
+    /// Appends decided events and folds them; returns the envelopes that were written.
+    pub(crate) async fn record(
+        &mut self,
+        store: &dyn EventStore,
+        surroundings: &Surroundings,
+        author: &Author,
+        at: debate_core::id::Timestamp,
+        events: &[Event<F>],
+    ) -> Result<(), RecordError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let stream = StreamId::from(self.debate.id());
+        let envelopes = codec::seal(stream, self.head, author, at, events, || surroundings.salt());
+        let last = envelopes.last().map(|last| Head { seq: last.seq, hash: last.hash });
+        store.append(Append::new(stream, self.head.seq, envelopes)).await?;
+        for event in events {
+            self.debate.apply(at, event)?;
+        }
+        self.head = last.unwrap_or(self.head);
+        Ok(())
+    }
+}

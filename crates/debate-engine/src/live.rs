@@ -1,0 +1,84 @@
+//! Live tokens (rule K10): pieces of public text while a model speaks. They are not stored; whoever is slow misses
+//! pieces, never events.
+
+use std::sync::{Arc, OnceLock};
+
+use debate_core::event::AttemptRef;
+use debate_prompts::prompts::PublicPart;
+use debate_prompts::public_text::PublicText;
+use tokio::sync::broadcast;
+
+/// Pieces kept for a subscriber that is behind.
+const PIECES_KEPT: usize = 256;
+
+/// A piece of public text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Who speaks, in which attempt.
+    pub attempt: AttemptRef,
+    /// The number of the piece within the attempt, from 1.
+    pub number: u32,
+    /// The text.
+    pub text: String,
+}
+
+/// Where one debate's live tokens go. Costs nothing until somebody listens.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Live {
+    sender: Arc<OnceLock<broadcast::Sender<Arc<Chunk>>>>,
+}
+
+impl Live {
+    /// Begins to listen.
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Chunk>> {
+        self.sender.get_or_init(|| broadcast::Sender::new(PIECES_KEPT)).subscribe()
+    }
+
+    /// Returns what turns an attempt's raw pieces into public ones.
+    pub(crate) fn voice(&self, attempt: AttemptRef, public: PublicPart) -> Voice {
+        let text = match public {
+            PublicPart::Field(name) => Some(PublicText::field(name)),
+            PublicPart::Whole => Some(PublicText::plain()),
+            PublicPart::Nothing => None,
+        };
+        Voice { live: self.clone(), attempt, text, number: 0 }
+    }
+}
+
+/// One attempt as subscribers hear it.
+#[derive(Debug)]
+pub(crate) struct Voice {
+    live: Live,
+    attempt: AttemptRef,
+    text: Option<PublicText>,
+    number: u32,
+}
+
+impl Voice {
+    /// Passes on what is public of a raw piece.
+    pub(crate) fn push(&mut self, raw: &str) {
+        let Some(text) = &mut self.text else { return };
+        let public = text.push(raw);
+        self.send(public);
+    }
+
+    /// Passes on what was held back until the end.
+    pub(crate) fn finish(&mut self) {
+        let Some(text) = &mut self.text else { return };
+        let public = text.finish();
+        self.send(public);
+    }
+
+    fn send(&mut self, text: String) {
+        let Some(sender) = self.live.sender.get().filter(|sender| sender.receiver_count() > 0) else {
+            return;
+        };
+        if text.is_empty() {
+            return;
+        }
+        self.number += 1;
+        let chunk = Chunk { attempt: self.attempt.clone(), number: self.number, text };
+        // Nobody listening any more is no failure of the debate.
+        let _unheard = sender.send(Arc::new(chunk));
+    }
+}

@@ -1,0 +1,83 @@
+//! A format as the engine serves it: the same few things for every format, whatever its types.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use debate_core::codec::Author;
+use debate_core::format::Format;
+use debate_core::id::DebateId;
+use debate_prompts::prompts::Prompts;
+use debate_store::{EventStore, ReadError};
+use tokio::sync::mpsc;
+
+use crate::control::{Control, ControlError};
+use crate::driver::{self, DriveError, Ended, Order};
+use crate::house::House;
+use crate::journal::Journal;
+use crate::live::Live;
+use crate::verify::{self, Verification};
+
+/// What the engine does with a debate without knowing its format.
+#[async_trait]
+pub(crate) trait Served: Send + Sync {
+    /// Drives a debate until it ends.
+    async fn drive(
+        &self,
+        house: Arc<House>,
+        debate: DebateId,
+        live: Live,
+        orders: mpsc::Receiver<Order>,
+    ) -> Result<Ended, DriveError>;
+
+    /// Carries out a control on a debate that nobody drives here; says whether it wants driving now.
+    async fn control(
+        &self,
+        house: &House,
+        debate: DebateId,
+        control: &Control,
+        actor: &str,
+    ) -> Result<bool, ControlError>;
+
+    /// Checks a stored debate.
+    async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
+}
+
+/// Serves the format of `P`.
+pub(crate) struct ServedFormat<P>(pub(crate) Arc<P>);
+
+#[async_trait]
+impl<P: Prompts> Served for ServedFormat<P> {
+    async fn drive(
+        &self,
+        house: Arc<House>,
+        debate: DebateId,
+        live: Live,
+        orders: mpsc::Receiver<Order>,
+    ) -> Result<Ended, DriveError> {
+        driver::drive(house, Arc::clone(&self.0), debate, live, orders).await
+    }
+
+    async fn control(
+        &self,
+        house: &House,
+        debate: DebateId,
+        control: &Control,
+        actor: &str,
+    ) -> Result<bool, ControlError> {
+        let mut journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
+        let now = house.surroundings.now();
+        let events = journal.debate.decide(now, control.command()).map_err(ControlError::Refused)?;
+        let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
+        journal.record(&*house.store, &house.surroundings, &author, now, &events).await?;
+        Ok(!journal.debate.running_work().is_empty())
+    }
+
+    async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {
+        verify::verify::<P::Format>(store, debate).await
+    }
+}
+
+/// Returns the name of the format that `P` speaks for.
+pub(crate) fn name_of<P: Prompts>() -> &'static str {
+    <P::Format as Format>::NAME
+}

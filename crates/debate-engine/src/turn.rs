@@ -1,0 +1,171 @@
+//! One model turn: from what a call may see to the command that its reply becomes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_core::call::{Tokens, Usage, Want};
+use debate_core::command::Command;
+use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse};
+use debate_core::format::Format;
+use debate_core::id::Digest;
+use debate_llm::{
+    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind, ReplySchema,
+};
+use debate_prompts::prompts::{Prompt, Prompts, Reading, Speaker};
+
+use crate::live::Live;
+
+/// A request that is ready to leave.
+#[derive(Debug)]
+pub(crate) struct Question<F: Format> {
+    pub(crate) want: Want,
+    pub(crate) visible: F::Visible,
+    pub(crate) prompt: Prompt,
+    pub(crate) request: ChatRequest,
+}
+
+impl<F: Format> Question<F> {
+    /// Builds the request of a rendered prompt; `failures` are those of this question so far.
+    pub(crate) fn new(
+        want: Want,
+        visible: F::Visible,
+        prompt: Prompt,
+        failures: u32,
+        timeout: Duration,
+    ) -> Self {
+        let messages = prompt.messages.iter().map(|message| match message.speaker {
+            Speaker::System => Message::system(Arc::clone(&message.text)),
+            Speaker::User => Message::user(Arc::clone(&message.text)),
+            Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
+        });
+        let request = ChatRequest {
+            messages: messages.collect(),
+            schema: prompt.shape.as_ref().map(|shape| ReplySchema::new(shape.name, (*shape.schema).clone())),
+            max_output_tokens: prompt.output_tokens_max,
+            temperature: None,
+            seed: None,
+            timeout,
+            attempt: failures,
+        };
+        Self { want, visible, prompt, request }
+    }
+
+    /// Returns what the log says of the prompt.
+    pub(crate) fn prompt_ref(&self) -> PromptRef {
+        PromptRef {
+            version: self.prompt.version.to_owned(),
+            digest: Digest(self.request.prompt_digest()),
+            tokens: self.prompt.tokens,
+            omitted: self.prompt.omitted.clone(),
+        }
+    }
+
+    /// Returns the most that the request can use.
+    pub(crate) fn reserved(&self) -> Tokens {
+        Tokens { input: u64::from(self.prompt.tokens), output: u64::from(self.prompt.output_tokens_max) }
+    }
+}
+
+/// Asks a model and reads its reply.
+pub(crate) async fn ask<P: Prompts>(
+    prompts: &P,
+    model: &dyn ChatModel,
+    question: &Question<P::Format>,
+    attempt: AttemptRef,
+    live: &Live,
+) -> Command<P::Format> {
+    let mut voice = live.voice(attempt.clone(), question.prompt.public);
+    let mut hear = |piece: &str| voice.push(piece);
+    let answered = model.complete(&question.request, &mut hear).await;
+    voice.finish();
+    match answered {
+        Ok(reply) => read(prompts, question, attempt, reply),
+        Err(error) => failed(attempt, &error),
+    }
+}
+
+fn read<P: Prompts>(
+    prompts: &P,
+    question: &Question<P::Format>,
+    attempt: AttemptRef,
+    reply: ChatReply,
+) -> Command<P::Format> {
+    let mut facts = facts_of(&reply);
+    let fail = |failure, reply_facts, message: String, text| Command::FailCall {
+        attempt: attempt.clone(),
+        failure,
+        reply: reply_facts,
+        message,
+        text: Some(text),
+    };
+    match &reply.finish {
+        FinishReason::ContentFilter => {
+            return fail(FailureKind::Refused, facts, "the provider's filter cut it".into(), reply.text);
+        }
+        FinishReason::Length if question.prompt.shape.is_some() => {
+            let message = "the reply reached its token limit".to_owned();
+            return fail(FailureKind::Truncated, facts, message, reply.text);
+        }
+        FinishReason::Length | FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other(_) => {}
+    }
+    match prompts.parse(&question.visible, &question.want, &reply.text) {
+        Ok(Reading::Answer { answer, repairs }) => {
+            facts.repairs = repairs;
+            let prose = ReplyProse { text: reply.text, reasoning: reply.reasoning };
+            Command::FinishCall { attempt, reply: facts, prose, answer }
+        }
+        Ok(Reading::Tools(tools)) => {
+            let prose = ReplyProse { text: reply.text, reasoning: reply.reasoning };
+            Command::AnswerTurn { attempt, reply: facts, prose, tools }
+        }
+        Err(error) => fail(FailureKind::Unreadable, facts, error.why, reply.text),
+    }
+}
+
+fn facts_of(reply: &ChatReply) -> ReplyFacts {
+    ReplyFacts {
+        usage: usage_of(reply.usage),
+        latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
+        wire_retries: reply.wire_retries,
+        request_id: reply.request_id.clone(),
+        digest: Digest::of_text(&reply.text),
+        repairs: Vec::new(),
+    }
+}
+
+fn usage_of(usage: debate_llm::Usage) -> Usage {
+    Usage { input: usage.input, output: usage.output, cached: usage.cached }
+}
+
+fn failed<F: Format>(attempt: AttemptRef, error: &ModelError) -> Command<F> {
+    Command::FailCall {
+        attempt,
+        failure: failure_of(&error.kind),
+        reply: ReplyFacts {
+            usage: usage_of(error.usage),
+            wire_retries: error.wire_retries,
+            request_id: error.request_id.as_deref().map(str::to_owned),
+            ..ReplyFacts::default()
+        },
+        message: error.to_string(),
+        text: None,
+    }
+}
+
+fn failure_of(kind: &ModelErrorKind) -> FailureKind {
+    match kind {
+        ModelErrorKind::RateLimited { .. } | ModelErrorKind::Overloaded { .. } => FailureKind::Overloaded,
+        ModelErrorKind::Server { .. }
+        | ModelErrorKind::Connection
+        | ModelErrorKind::StreamError
+        | ModelErrorKind::Cancelled => FailureKind::Unavailable,
+        ModelErrorKind::Timeout(_) => FailureKind::Timeout,
+        ModelErrorKind::Auth
+        | ModelErrorKind::UnknownModel
+        | ModelErrorKind::QuotaExhausted
+        | ModelErrorKind::BadRequest => FailureKind::Denied,
+        ModelErrorKind::Malformed | ModelErrorKind::TooLarge => FailureKind::Unreadable,
+        ModelErrorKind::Truncated => FailureKind::Truncated,
+        ModelErrorKind::Refused => FailureKind::Refused,
+    }
+}
