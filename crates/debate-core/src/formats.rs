@@ -1,3 +1,5 @@
 //! The formats, and the one place that knows them all by name.
 
+pub mod accept;
+pub mod deliberation;
 pub mod prediction;

@@ -11,6 +11,7 @@ pub mod ledger;
 pub mod outcome;
 mod plan;
 pub mod point;
+pub(super) mod request;
 mod sights;
 pub mod state;
 mod summary;

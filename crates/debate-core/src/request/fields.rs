@@ -89,11 +89,6 @@ impl<'a> Field<'a> {
         self.value
     }
 
-    /// Returns the path.
-    pub(crate) fn path(&self) -> &str {
-        &self.path
-    }
-
     /// Notes what is wrong with this field.
     pub(crate) fn refuse(&self, reason: impl Display) {
         let path = if self.path.is_empty() { super::WHOLE } else { &self.path };
@@ -121,6 +116,11 @@ impl<'a> Field<'a> {
             (name.as_str(), Self { path, value: Some(value), complaints: self.complaints })
         };
         map.into_iter().flatten().map(entry).collect()
+    }
+
+    /// Returns the entries of an object that was read before, so that nothing is noted twice.
+    pub(crate) fn known_entries(&self) -> Vec<(&'a str, Self)> {
+        if matches!(self.value, Some(Value::Object(_))) { self.entries(usize::MAX) } else { Vec::new() }
     }
 
     /// Reads a list; an absent one is empty.

@@ -1,0 +1,234 @@
+//! What a prediction request says beyond the contract, in its field `options`.
+
+use serde_json::Value;
+
+use super::super::config::{Persona, ROLES, Rubric, RubricBand};
+use super::closing_tokens;
+use crate::call::Tokens;
+use crate::id::Role;
+use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
+use crate::measures::pooling::{PoolSettings, Pooling};
+use crate::measures::scoring::default_weight;
+use crate::request::sizes::{
+    ATTEMPTS, CALLS, CRITERIA_MAX, DEADLINE_MS, LABEL_CHARS_MAX, LEANING_CHARS_MAX, NAME_CHARS_MAX,
+    PARTICIPANTS_MAX, PERSONA_CHARS_MAX, RUBRIC_BANDS_MAX, RUBRIC_CHARS_MAX, STARTS, TOKENS_MAX, WEIGHT_MAX,
+};
+use crate::request::{Field, Fields};
+
+/// The options of one request. What was refused is left out; the complaints tell.
+#[derive(Debug)]
+pub(super) struct Options<'a> {
+    pub(super) personas: Vec<Persona>,
+    pub(super) rubrics: Vec<Rubric>,
+    pub(super) seed: Option<u64>,
+    pub(super) pooling: Pooling,
+    pub(super) pool_settings: PoolSettings,
+    pub(super) limits: AskedLimits,
+    weights: Vec<(&'a str, f64)>,
+    fields: Fields<'a>,
+}
+
+/// The limits that a request asks for.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct AskedLimits {
+    deadline_ms: Option<u64>,
+    calls_max: Option<u64>,
+    input_tokens_max: Option<u64>,
+    output_tokens_max: Option<u64>,
+    attempts_max: Option<u64>,
+    starts_max: Option<u64>,
+}
+
+impl<'a> Options<'a> {
+    /// Reads the options; absent ones are the defaults.
+    pub(super) fn read(field: &Field<'a>) -> Self {
+        let fields = field.object(&[
+            "personas",
+            "weights",
+            "rubrics",
+            "seed",
+            "pooling",
+            "extremising_factor",
+            "trimmed_share",
+            "judge_passes",
+            "models",
+            "limits",
+        ]);
+        if fields.field("judge_passes").whole(1..=2) == Some(2) {
+            fields.field("judge_passes").refuse("a second pass is not offered yet; only 1 is allowed");
+        }
+        if fields.field("models").value().is_some() {
+            fields.field("models").refuse("is not offered yet; the server's model answers");
+        }
+        Self {
+            personas: personas(&fields.field("personas")),
+            rubrics: rubrics(&fields.field("rubrics")),
+            seed: fields.field("seed").whole(0..=u64::MAX),
+            pooling: pooling(&fields.field("pooling")),
+            pool_settings: pool_settings(&fields),
+            limits: AskedLimits::read(&fields.field("limits")),
+            weights: weights(&fields.field("weights")),
+            fields,
+        }
+    }
+
+    /// Returns whether a role has words of its own here.
+    pub(super) fn has_persona(&self, role: &str) -> bool {
+        self.personas.iter().any(|persona| persona.role.as_str() == role)
+    }
+
+    /// Returns the weight that the request gives a criterion.
+    pub(super) fn weight(&self, criterion: &str) -> Option<f64> {
+        self.weights.iter().find(|(name, _)| *name == criterion).map(|(_, weight)| *weight)
+    }
+
+    /// Returns whether a criterion that the contract does not know has all that it needs (rule P5).
+    pub(super) fn defines_criterion(&self, criterion: &str) -> bool {
+        self.weight(criterion).is_some() && self.rubrics.iter().any(|rubric| rubric.criterion == criterion)
+    }
+
+    /// Notes personas of nobody in the debate.
+    pub(super) fn check_personas(&self, roles: &[Role]) {
+        for (name, entry) in self.fields.field("personas").known_entries() {
+            if !roles.iter().any(|role| role.as_str() == name) {
+                entry.refuse(format_args!("{name:?} is not one of the roles"));
+            }
+        }
+    }
+
+    /// Notes weights and rubrics of criteria that are not scored.
+    pub(super) fn check_criteria(&self, criteria: &[&str]) {
+        for name in ["weights", "rubrics"] {
+            for (criterion, entry) in self.fields.field(name).known_entries() {
+                if !criteria.contains(&criterion) {
+                    entry.refuse(format_args!("{criterion:?} is not one of the scoring criteria"));
+                }
+            }
+        }
+    }
+}
+
+impl AskedLimits {
+    fn read(field: &Field<'_>) -> Self {
+        let limits = field.object(&[
+            "deadline_ms",
+            "calls_max",
+            "input_tokens_max",
+            "output_tokens_max",
+            "attempts_max",
+            "starts_max",
+        ]);
+        let kept = closing_tokens();
+        Self {
+            deadline_ms: limits.field("deadline_ms").whole(DEADLINE_MS),
+            calls_max: limits.field("calls_max").whole(CALLS),
+            input_tokens_max: limits.field("input_tokens_max").whole(kept.input..=TOKENS_MAX),
+            output_tokens_max: limits.field("output_tokens_max").whole(kept.output..=TOKENS_MAX),
+            attempts_max: limits.field("attempts_max").whole(ATTEMPTS),
+            starts_max: limits.field("starts_max").whole(STARTS),
+        }
+    }
+
+    /// Returns the deadline in milliseconds.
+    pub(super) fn deadline_ms(&self) -> u64 {
+        self.deadline_ms.unwrap_or(DEADLINE_MS_DEFAULT)
+    }
+
+    /// Returns the limits with what was asked for in the place of the defaults.
+    pub(super) fn on_top_of(&self, defaults: Limits) -> Limits {
+        let count = |asked: Option<u64>, default: u32| asked.map_or(default, super::small);
+        Limits {
+            calls_max: self.calls_max.unwrap_or(defaults.calls_max),
+            tokens_max: Tokens {
+                input: self.input_tokens_max.unwrap_or(defaults.tokens_max.input),
+                output: self.output_tokens_max.unwrap_or(defaults.tokens_max.output),
+            },
+            attempts_max: count(self.attempts_max, defaults.attempts_max),
+            starts_max: count(self.starts_max, defaults.starts_max),
+            ..defaults
+        }
+    }
+}
+
+/// Reads personas by role, written as in the contract's table of system prompts.
+fn personas(field: &Field<'_>) -> Vec<Persona> {
+    let mut personas = Vec::new();
+    for (role, entry) in field.entries(PARTICIPANTS_MAX) {
+        if !entry.check_name(role) {
+            continue;
+        }
+        let persona = entry.object(&["system_prompt", "bias_direction", "evidence_preference"]);
+        let words = persona.required("system_prompt").words(PERSONA_CHARS_MAX).unwrap_or_default();
+        personas.push(Persona {
+            role: role.into(),
+            system_prompt: words.to_owned(),
+            bias_direction: persona.field("bias_direction").text_or_empty(LEANING_CHARS_MAX),
+            evidence_preference: persona.field("evidence_preference").text_or_empty(LEANING_CHARS_MAX),
+        });
+    }
+    let place = |persona: &Persona| ROLES.iter().position(|role| *role == persona.role.as_str());
+    personas.sort_by_key(|persona| (place(persona).unwrap_or(ROLES.len()), persona.role.clone()));
+    personas
+}
+
+fn weights<'a>(field: &Field<'a>) -> Vec<(&'a str, f64)> {
+    let entries = field.entries(CRITERIA_MAX).into_iter();
+    let positive = (std::ops::Bound::Excluded(0.0), std::ops::Bound::Included(WEIGHT_MAX));
+    let weight = |(name, entry): (&'a str, Field<'a>)| entry.number(positive).map(|weight| (name, weight));
+    entries.filter_map(weight).collect()
+}
+
+/// Reads rubrics of criteria that the contract does not know; bands are ordered by their range.
+fn rubrics(field: &Field<'_>) -> Vec<Rubric> {
+    let mut rubrics = Vec::new();
+    for (criterion, entry) in field.entries(CRITERIA_MAX) {
+        if default_weight(criterion).is_some() {
+            entry.refuse("is the contract's own criterion and has its rubric");
+            continue;
+        }
+        if !entry.check_name(criterion) {
+            continue;
+        }
+        let bands = entry.object(&["bands"]).required("bands");
+        let mut read: Vec<RubricBand> = Vec::new();
+        for (range, meaning) in bands.entries(RUBRIC_BANDS_MAX) {
+            if range.trim().is_empty() || range.chars().count() > NAME_CHARS_MAX {
+                meaning.refuse(format_args!("a range has 1 to {NAME_CHARS_MAX} characters, such as 0.0-0.3"));
+            }
+            let meaning = meaning.words(RUBRIC_CHARS_MAX).unwrap_or_default().to_owned();
+            read.push(RubricBand { range: range.to_owned(), meaning });
+        }
+        if read.is_empty() && matches!(bands.value(), Some(Value::Object(given)) if given.is_empty()) {
+            bands.refuse("must have at least one band");
+        }
+        read.sort_by(|one, other| one.range.cmp(&other.range));
+        rubrics.push(Rubric { criterion: criterion.to_owned(), bands: read });
+    }
+    rubrics.sort_by(|one, other| one.criterion.cmp(&other.criterion));
+    rubrics
+}
+
+fn pooling(field: &Field<'_>) -> Pooling {
+    match field.text(LABEL_CHARS_MAX) {
+        None | Some("linear") => Pooling::Linear,
+        Some("log_odds") => Pooling::LogOdds,
+        Some("extremised") => Pooling::Extremised,
+        Some("trimmed") => Pooling::Trimmed,
+        Some(_) => {
+            field.refuse("must be one of linear, log_odds, extremised, trimmed");
+            Pooling::Linear
+        }
+    }
+}
+
+fn pool_settings(fields: &Fields<'_>) -> PoolSettings {
+    let defaults = PoolSettings::default();
+    let positive = (std::ops::Bound::Excluded(0.0), std::ops::Bound::Included(10.0));
+    let factor = fields.field("extremising_factor").number(positive);
+    let share = fields.field("trimmed_share").number(0.0..0.5);
+    PoolSettings::new(
+        factor.unwrap_or(defaults.extremising_factor()),
+        share.unwrap_or(defaults.trimmed_share()),
+    )
+    .unwrap_or(defaults)
+}
