@@ -1,0 +1,292 @@
+//! Events of calls: requests, turns, tools, answers, failures (rules K2, K3, K5).
+
+use serde::{Deserialize, Serialize};
+
+use crate::body;
+use crate::call::{CallKey, Cause, Sight, Tokens, Usage, Want};
+use crate::id::Digest;
+use crate::prose::Prose;
+
+/// Which prompt was sent: enough to render it again and to see that it is the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptRef {
+    /// The template's name and version, such as `prediction/argue@1`.
+    pub version: String,
+    /// The digest of the request's messages.
+    pub digest: Digest,
+    /// Input tokens, as counted before sending.
+    pub tokens: u32,
+    /// Parts of the material that did not fit the token budget (rule P15).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<String>,
+}
+
+/// A request is about to leave.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallStarted {
+    /// The question.
+    pub call: CallKey,
+    /// Its revision, from 0.
+    pub revision: u32,
+    /// The attempt at this revision, from 1.
+    pub attempt: u32,
+    /// The turn of the conversation with tools, from 1.
+    pub turn: u32,
+    /// Why it is asked.
+    pub cause: Cause,
+    /// The model asked, as `provider:name`.
+    pub model: String,
+    /// The answers it is shown, in the order shown.
+    pub sees: Vec<Sight>,
+    /// The prompt.
+    pub prompt: PromptRef,
+    /// What was set aside for it (rule K8).
+    pub reserved: Tokens,
+}
+body!(CallStarted, "call_started");
+
+/// Names one attempt at one turn of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptRef {
+    /// The question.
+    pub call: CallKey,
+    /// Its revision, from 0.
+    pub revision: u32,
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// The turn, from 1.
+    pub turn: u32,
+}
+
+impl AttemptRef {
+    /// Returns the question and revision that this attempt is at.
+    #[must_use]
+    pub fn want(&self) -> Want {
+        Want { call: self.call.clone(), revision: self.revision }
+    }
+}
+
+/// What came with a reply besides its words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyFacts {
+    /// What the provider charged for.
+    pub usage: Usage,
+    /// From sending to the last byte, in milliseconds.
+    pub latency_ms: u64,
+    /// Requests repeated on the wire before an answer began (rule K5).
+    #[serde(default)]
+    pub wire_retries: u32,
+    /// The provider's id of the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The digest of the reply's text.
+    pub digest: Digest,
+    /// What the lenient reader mended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<String>,
+}
+
+/// The words of a reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyProse {
+    /// The reply, raw.
+    pub text: String,
+    /// Thinking that the provider sent apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+}
+
+/// A tool that a model asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// The tool's name.
+    pub tool: String,
+    /// The provider's id of this use.
+    pub id: String,
+}
+
+/// A model asked for tools instead of answering.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnAnswered {
+    /// Which attempt and turn.
+    #[serde(flatten)]
+    pub attempt: AttemptRef,
+    /// The tools asked for, in order.
+    pub tools: Vec<ToolUse>,
+    /// What came with the reply.
+    #[serde(flatten)]
+    pub reply: ReplyFacts,
+    /// The reply and the arguments of the tools.
+    #[serde(skip)]
+    pub prose: Prose<TurnProse>,
+}
+body!(TurnAnswered, "turn_answered", prose: TurnProse);
+
+/// The words of a turn that asks for tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnProse {
+    /// The reply.
+    #[serde(flatten)]
+    pub reply: ReplyProse,
+    /// The arguments of each tool use as JSON, in order.
+    pub arguments: Vec<String>,
+}
+
+/// A tool is about to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolStarted {
+    /// The question.
+    pub call: CallKey,
+    /// Its revision.
+    pub revision: u32,
+    /// The turn that asked.
+    pub turn: u32,
+    /// Which tool use of that turn, from 0.
+    pub index: u32,
+    /// The run of this tool use, from 1.
+    pub attempt: u32,
+    /// Why it runs.
+    pub cause: Cause,
+}
+body!(ToolStarted, "tool_started");
+
+/// A tool answered, or failed for good.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolAnswered {
+    /// The question.
+    pub call: CallKey,
+    /// Its revision.
+    pub revision: u32,
+    /// The turn that asked.
+    pub turn: u32,
+    /// Which tool use of that turn, from 0.
+    pub index: u32,
+    /// Whether the tool did what it was asked.
+    pub ok: bool,
+    /// Wall time in milliseconds.
+    pub latency_ms: u64,
+    /// What it said.
+    #[serde(skip)]
+    pub prose: Prose<String>,
+}
+body!(ToolAnswered, "tool_answered", prose: String);
+
+/// A model answered, readably. What the answer means follows as facts of the format.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallAnswered {
+    /// Which attempt and turn.
+    #[serde(flatten)]
+    pub attempt: AttemptRef,
+    /// What came with the reply.
+    #[serde(flatten)]
+    pub reply: ReplyFacts,
+    /// The reply, raw.
+    #[serde(skip)]
+    pub prose: Prose<ReplyProse>,
+}
+body!(CallAnswered, "call_answered", prose: ReplyProse);
+
+/// Why an attempt brought nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The reply is not of the shape asked for.
+    Unreadable,
+    /// The reply is readable and cannot be used at all, such as probabilities that sum to 0.
+    Unusable,
+    /// The model declined.
+    Refused,
+    /// The reply stopped in the middle.
+    Truncated,
+    /// No reply in time.
+    Timeout,
+    /// The provider is limiting the rate, or has no capacity.
+    Overloaded,
+    /// The provider failed, or the connection did.
+    Unavailable,
+    /// The provider will never accept this request: key, model, quota or shape.
+    Denied,
+    /// The call was begun as often as is allowed; nothing was sent.
+    StartsExhausted,
+    /// Not even the reserve for closing is left; nothing was sent.
+    BudgetExhausted,
+}
+
+/// An attempt brought nothing that can be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptFailed {
+    /// Which attempt and turn.
+    #[serde(flatten)]
+    pub attempt: AttemptRef,
+    /// What went wrong.
+    pub failure: FailureKind,
+    /// Whether the question has failed for good.
+    pub last: bool,
+    /// What came with the reply, as far as there was one.
+    #[serde(flatten)]
+    pub reply: ReplyFacts,
+    /// The error for people, and the reply as far as it came.
+    #[serde(skip)]
+    pub prose: Prose<FailureProse>,
+}
+body!(AttemptFailed, "attempt_failed", prose: FailureProse);
+
+/// The words of a failed attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureProse {
+    /// What went wrong, for people. Never holds keys.
+    pub message: String,
+    /// The reply as far as it came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Why an attempt was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbandonReason {
+    /// The state no longer asks for it.
+    Unwanted,
+    /// The debate was stopped.
+    Stopped,
+    /// Another attempt answered first.
+    Outrun,
+}
+
+/// An attempt was given up before it answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptAbandoned {
+    /// Which attempt and turn.
+    #[serde(flatten)]
+    pub attempt: AttemptRef,
+    /// Why.
+    pub reason: AbandonReason,
+}
+body!(AttemptAbandoned, "attempt_abandoned");
+
+/// A readable answer broke a rule and is asked for again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AnswerRejected {
+    /// The question.
+    pub call: CallKey,
+    /// The revision that was rejected; the next one is asked for.
+    pub revision: u32,
+    /// The rules it broke, such as `P6`.
+    pub rules: Vec<String>,
+    /// The reason as it is told to the one who is asked again.
+    #[serde(skip)]
+    pub prose: Prose<String>,
+}
+body!(AnswerRejected, "answer_rejected", prose: String);
+
+/// What a call was built on has changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallVoided {
+    /// The question.
+    pub call: CallKey,
+    /// The revision that is void; the next one is asked for.
+    pub revision: u32,
+    /// The answers it would see now.
+    pub sees: Vec<Sight>,
+}
+body!(CallVoided, "call_voided");

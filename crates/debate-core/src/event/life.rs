@@ -1,0 +1,124 @@
+//! Events of a debate's life: phases, stop rules, pause, conclusion, and what follows it (rules K6, K7, K14–K17).
+
+use serde::{Deserialize, Serialize};
+
+use crate::body;
+use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
+use crate::prose::Prose;
+use crate::stop::{Completeness, StopRule};
+
+/// A phase or round began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseOpened {
+    /// The phase's name, such as `opening`.
+    pub phase: String,
+    /// Its number, from 1.
+    pub round: u32,
+}
+body!(PhaseOpened, "phase_opened");
+
+/// A phase or round ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseClosed {
+    /// The phase's name.
+    pub phase: String,
+    /// Its number, from 1.
+    pub round: u32,
+}
+body!(PhaseClosed, "phase_closed");
+
+/// A rule that ends debates fired (rule K7).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StopRuleFired {
+    /// Which rule.
+    pub rule: StopRule,
+    /// The number it looked at.
+    pub statistic: f64,
+    /// The number it compared with.
+    pub threshold: f64,
+    /// Recorded, not obeyed.
+    #[serde(default)]
+    pub shadow: bool,
+    /// Whether the closing synthesis may still be asked for.
+    pub closing: bool,
+}
+body!(StopRuleFired, "stop_rule_fired");
+
+/// Nothing new starts; the deadline stands still.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Paused {
+    /// Milliseconds left to the deadline.
+    pub remaining_ms: u64,
+}
+body!(Paused, "paused");
+
+/// A paused debate goes on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// The new deadline.
+    pub deadline_at: Timestamp,
+}
+body!(Resumed, "resumed");
+
+/// Somebody ended the debate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cancelled {
+    /// Why, in their words.
+    #[serde(skip)]
+    pub prose: Prose<String>,
+}
+body!(Cancelled, "cancelled", prose: String);
+
+/// The outcome stands. Not necessarily the last event: resolution, redaction, continuation follow it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Concluded {
+    /// Which conclusion of this debate, from 1.
+    pub revision: u32,
+    /// The rule that ended it.
+    pub rule: StopRule,
+    /// Whether anything is missing (rule K6).
+    pub completeness: Completeness,
+    /// The digest of the outcome with prose withheld (rules K4, K15).
+    pub outcome_digest: Digest,
+}
+body!(Concluded, "concluded");
+
+/// A concluded debate got more rounds (rule K17).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Continued {
+    /// How many more.
+    pub rounds: u32,
+    /// The new deadline.
+    pub deadline_at: Timestamp,
+}
+body!(Continued, "continued");
+
+/// This debate goes on from another's prefix (rule K14).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Forked {
+    /// The debate it comes from.
+    pub parent: DebateId,
+    /// The last sequence number they share.
+    pub at: Seq,
+    /// The parent's hash there.
+    pub parent_hash: Digest,
+    /// What differs, as `field=value`.
+    pub change: String,
+}
+body!(Forked, "forked");
+
+/// The world answered (rule K16).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Resolved {
+    /// What happened.
+    pub outcome: OutcomeId,
+}
+body!(Resolved, "resolved");
+
+/// The prose of an event was deleted (rule K15).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Redacted {
+    /// Which event lost its prose.
+    pub seq: Seq,
+}
+body!(Redacted, "redacted");
