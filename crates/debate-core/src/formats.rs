@@ -1,5 +1,6 @@
 //! The formats, and the one place that knows them all by name.
 
 pub mod accept;
+pub mod any;
 pub mod deliberation;
 pub mod prediction;

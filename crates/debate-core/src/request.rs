@@ -3,6 +3,7 @@
 
 pub(crate) mod fields;
 mod json;
+pub(crate) mod limits;
 pub mod sizes;
 
 use std::fmt;

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::prediction;
+use super::deliberation::Deliberation;
 use super::prediction::Prediction;
+use super::{deliberation, prediction};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
@@ -13,7 +14,9 @@ use crate::request::{self, Violation, Violations, request_digest};
 #[derive(Debug, Clone, PartialEq)]
 pub enum AcceptedRequest {
     /// A prediction debate.
-    Prediction(Accepted<Prediction>),
+    Prediction(Box<Accepted<Prediction>>),
+    /// A deliberation.
+    Deliberation(Box<Accepted<Deliberation>>),
 }
 
 /// A valid request of one format.
@@ -35,6 +38,7 @@ impl AcceptedRequest {
     pub fn digest(&self) -> Digest {
         match self {
             Self::Prediction(accepted) => accepted.digest,
+            Self::Deliberation(accepted) => accepted.digest,
         }
     }
 
@@ -43,6 +47,7 @@ impl AcceptedRequest {
     pub fn format(&self) -> &'static str {
         match self {
             Self::Prediction(_) => Prediction::NAME,
+            Self::Deliberation(_) => Deliberation::NAME,
         }
     }
 }
@@ -57,7 +62,11 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
     match format_of(&value)? {
         Prediction::NAME => {
             let (config, brief, limits) = prediction::request::accept(json, &value)?;
-            Ok(AcceptedRequest::Prediction(Accepted { config, brief, limits, digest }))
+            Ok(AcceptedRequest::Prediction(Box::new(Accepted { config, brief, limits, digest })))
+        }
+        Deliberation::NAME => {
+            let (config, brief, limits) = deliberation::request::accept(&value)?;
+            Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
         }
         other => Err(unknown(&format!("{other:?}"))),
     }
@@ -82,6 +91,7 @@ fn format_of(request: &Value) -> Result<&str, Violations> {
 }
 
 fn unknown(found: &str) -> Violations {
-    let reason = format!("{found} is not a format; there is {}", Prediction::NAME);
+    let formats = [Prediction::NAME, Deliberation::NAME].join(" and ");
+    let reason = format!("{found} is not a format; there are {formats}");
     Violation { field: "format".to_owned(), reason }.into()
 }

@@ -35,6 +35,10 @@ pub const OUTCOME_ID_CHARS_MAX: usize = 128;
 pub const KEY_VARIABLES_MAX: usize = 100;
 /// Who takes part in one debate.
 pub const PARTICIPANTS_MAX: usize = 20;
+/// Skills that one speaker is given.
+pub const SKILLS_MAX: usize = 20;
+/// Phases or rounds of one debate, as an upper bound.
+pub const ROUNDS: RangeInclusive<u64> = 1..=100;
 /// Criteria by which arguments are scored.
 pub const CRITERIA_MAX: usize = 10;
 /// Bands of one criterion's rubric.

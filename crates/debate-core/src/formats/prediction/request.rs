@@ -16,7 +16,7 @@ use super::config::{
 use super::{call, plan};
 use crate::call::Tokens;
 use crate::id::{OutcomeId, Role};
-use crate::limits::Limits;
+use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::measures::pooling::JUDGE_WEIGHT;
 use crate::measures::scoring::{DEFAULT_CRITERIA, default_weight};
 use crate::request::sizes::{
@@ -82,7 +82,9 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         pooling: options.pooling,
         pool_settings: options.pool_settings,
     };
-    let limits = options.limits.on_top_of(default_limits(&config, options.limits.deadline_ms()));
+    let limits = options
+        .limits
+        .on_top_of(default_limits(&config, options.limits.deadline_ms().unwrap_or(DEADLINE_MS_DEFAULT)));
     let brief = Brief {
         question,
         task,

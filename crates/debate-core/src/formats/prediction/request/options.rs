@@ -4,14 +4,13 @@ use serde_json::Value;
 
 use super::super::config::{Persona, ROLES, Rubric, RubricBand};
 use super::closing_tokens;
-use crate::call::Tokens;
 use crate::id::Role;
-use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::measures::pooling::{PoolSettings, Pooling};
 use crate::measures::scoring::default_weight;
+use crate::request::limits::AskedLimits;
 use crate::request::sizes::{
-    ATTEMPTS, CALLS, CRITERIA_MAX, DEADLINE_MS, LABEL_CHARS_MAX, LEANING_CHARS_MAX, NAME_CHARS_MAX,
-    PARTICIPANTS_MAX, PERSONA_CHARS_MAX, RUBRIC_BANDS_MAX, RUBRIC_CHARS_MAX, STARTS, TOKENS_MAX, WEIGHT_MAX,
+    CRITERIA_MAX, LABEL_CHARS_MAX, LEANING_CHARS_MAX, NAME_CHARS_MAX, PARTICIPANTS_MAX, PERSONA_CHARS_MAX,
+    RUBRIC_BANDS_MAX, RUBRIC_CHARS_MAX, WEIGHT_MAX,
 };
 use crate::request::{Field, Fields};
 
@@ -26,17 +25,6 @@ pub(super) struct Options<'a> {
     pub(super) limits: AskedLimits,
     weights: Vec<(&'a str, f64)>,
     fields: Fields<'a>,
-}
-
-/// The limits that a request asks for.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct AskedLimits {
-    deadline_ms: Option<u64>,
-    calls_max: Option<u64>,
-    input_tokens_max: Option<u64>,
-    output_tokens_max: Option<u64>,
-    attempts_max: Option<u64>,
-    starts_max: Option<u64>,
 }
 
 impl<'a> Options<'a> {
@@ -66,7 +54,7 @@ impl<'a> Options<'a> {
             seed: fields.field("seed").whole(0..=u64::MAX),
             pooling: pooling(&fields.field("pooling")),
             pool_settings: pool_settings(&fields),
-            limits: AskedLimits::read(&fields.field("limits")),
+            limits: AskedLimits::read(&fields.field("limits"), closing_tokens()),
             weights: weights(&fields.field("weights")),
             fields,
         }
@@ -104,48 +92,6 @@ impl<'a> Options<'a> {
                     entry.refuse(format_args!("{criterion:?} is not one of the scoring criteria"));
                 }
             }
-        }
-    }
-}
-
-impl AskedLimits {
-    fn read(field: &Field<'_>) -> Self {
-        let limits = field.object(&[
-            "deadline_ms",
-            "calls_max",
-            "input_tokens_max",
-            "output_tokens_max",
-            "attempts_max",
-            "starts_max",
-        ]);
-        let kept = closing_tokens();
-        Self {
-            deadline_ms: limits.field("deadline_ms").whole(DEADLINE_MS),
-            calls_max: limits.field("calls_max").whole(CALLS),
-            input_tokens_max: limits.field("input_tokens_max").whole(kept.input..=TOKENS_MAX),
-            output_tokens_max: limits.field("output_tokens_max").whole(kept.output..=TOKENS_MAX),
-            attempts_max: limits.field("attempts_max").whole(ATTEMPTS),
-            starts_max: limits.field("starts_max").whole(STARTS),
-        }
-    }
-
-    /// Returns the deadline in milliseconds.
-    pub(super) fn deadline_ms(&self) -> u64 {
-        self.deadline_ms.unwrap_or(DEADLINE_MS_DEFAULT)
-    }
-
-    /// Returns the limits with what was asked for in the place of the defaults.
-    pub(super) fn on_top_of(&self, defaults: Limits) -> Limits {
-        let count = |asked: Option<u64>, default: u32| asked.map_or(default, super::small);
-        Limits {
-            calls_max: self.calls_max.unwrap_or(defaults.calls_max),
-            tokens_max: Tokens {
-                input: self.input_tokens_max.unwrap_or(defaults.tokens_max.input),
-                output: self.output_tokens_max.unwrap_or(defaults.tokens_max.output),
-            },
-            attempts_max: count(self.attempts_max, defaults.attempts_max),
-            starts_max: count(self.starts_max, defaults.starts_max),
-            ..defaults
         }
     }
 }

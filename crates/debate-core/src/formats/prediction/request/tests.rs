@@ -34,7 +34,8 @@ fn with(path: &str, value: Value) -> Value {
 
 fn prediction(json: &str) -> Accepted<Prediction> {
     match accept(json).unwrap_or_else(|refused| panic!("{refused}")) {
-        AcceptedRequest::Prediction(accepted) => accepted,
+        AcceptedRequest::Prediction(accepted) => *accepted,
+        AcceptedRequest::Deliberation(_) => panic!("it became a deliberation"),
     }
 }
 

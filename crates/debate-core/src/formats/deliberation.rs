@@ -1,0 +1,121 @@
+//! The deliberation: experts take positions on a free topic, criticise each other, revise; an orchestrator sums up
+//! (rules D1–D11).
+
+pub mod answer;
+pub mod call;
+pub mod conclude;
+pub mod config;
+pub mod fact;
+pub mod golden;
+pub mod outcome;
+mod plan;
+pub mod request;
+mod sights;
+pub mod skills;
+pub mod state;
+pub mod visible;
+
+use crate::call::{CallKey, Sight, Want};
+use crate::debate::Debate;
+use crate::format::{Format, Step};
+use crate::id::OutcomeId;
+use crate::prose::{Prose, Texts};
+use crate::stop::Completeness;
+use answer::Answer;
+use call::Call;
+use config::{Brief, Config, Phase};
+use fact::{ConsensusReached, ContributionMade, Fact};
+use outcome::DeliberationResult;
+use state::State;
+use visible::Visible;
+
+/// The deliberation as a [`Format`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deliberation;
+
+impl Format for Deliberation {
+    const NAME: &'static str = "deliberation";
+
+    type Config = Config;
+    type Brief = Brief;
+    type Fact = Fact;
+    type State = State;
+    type Visible = Visible;
+    type Answer = Answer;
+    type Outcome = DeliberationResult;
+
+    fn open(_config: &Config) -> State {
+        State::default()
+    }
+
+    fn apply(state: &mut State, fact: &Fact) {
+        state.apply(fact);
+    }
+
+    fn wanted(debate: &Debate<Self>) -> Vec<Want> {
+        plan::wanted(debate)
+    }
+
+    fn sees(debate: &Debate<Self>, want: &Want) -> Vec<Sight> {
+        sights::sees(debate, want)
+    }
+
+    fn visible(debate: &Debate<Self>, want: &Want) -> Visible {
+        sights::visible(debate, want)
+    }
+
+    fn facts(_debate: &Debate<Self>, want: &Want, answer: &Answer) -> Result<Vec<Fact>, String> {
+        let (Answer::Contribution(content) | Answer::Consensus(content)) = answer;
+        if content.trim().is_empty() {
+            return Err("the reply says nothing".to_owned());
+        }
+        let content = content.clone();
+        let fact = match (Call::of(&want.call), answer) {
+            (Some(Call { phase: Phase::Consensus, number, .. }), Answer::Consensus(_)) => {
+                ConsensusReached::of(number, want.revision, content).into()
+            }
+            (
+                Some(Call {
+                    phase: phase @ (Phase::Initial | Phase::Rebuttal | Phase::Revised),
+                    number,
+                    speaker,
+                }),
+                Answer::Contribution(_),
+            ) => ContributionMade::of(phase, number, speaker, want.revision, content).into(),
+            (_, Answer::Contribution(_) | Answer::Consensus(_)) => {
+                return Err(format!("the reply does not answer {}", want.call));
+            }
+        };
+        Ok(vec![fact])
+    }
+
+    fn advance(debate: &Debate<Self>) -> Option<Step<Fact>> {
+        plan::advance(debate)
+    }
+
+    fn is_closing(call: &CallKey) -> bool {
+        Call::of(call).is_some_and(|call| call.phase == Phase::Consensus)
+    }
+
+    fn completeness(debate: &Debate<Self>) -> Completeness {
+        conclude::completeness(debate)
+    }
+
+    fn outcome(debate: &Debate<Self>, texts: Texts) -> DeliberationResult {
+        conclude::outcome(debate, texts)
+    }
+
+    fn outcomes(_config: &Config) -> &[OutcomeId] {
+        &[]
+    }
+
+    fn continued(_config: &Config, _rounds: u32) -> Option<Config> {
+        None
+    }
+
+    fn reopen(_state: &mut State, _config: &Config) {}
+
+    fn title(brief: &Prose<Brief>) -> Option<String> {
+        brief.shown().map(|brief| brief.topic.clone())
+    }
+}
