@@ -16,6 +16,9 @@ use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::stop::StopRule;
 
+/// Models whose names begin so give no forecast, only something to try the engine with.
+const SIMULATED_PREFIX: &str = "simulated";
+
 /// Where a debate is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lifecycle {
@@ -380,6 +383,12 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn models(&self) -> &BTreeSet<String> {
         &self.models
+    }
+
+    /// Returns whether any reply came from a simulated model.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        self.models.iter().any(|model| model.starts_with(SIMULATED_PREFIX))
     }
 
     /// Returns the conclusion that stands and when it was reached.

@@ -26,9 +26,6 @@ use crate::measures::scoring;
 use crate::prose::{REDACTED, Texts};
 use crate::stop::{Completeness, StopRule};
 
-/// Models whose names begin so give no forecast, only something to try the engine with.
-const SIMULATED_PREFIX: &str = "simulated";
-
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult {
     let (config, state) = (debate.config(), debate.state());
@@ -230,7 +227,7 @@ fn extra(
     Extra {
         confidence: confidence(debate, &completeness),
         completeness,
-        simulated: debate.models().iter().any(|model| model.starts_with(SIMULATED_PREFIX)),
+        simulated: debate.is_simulated(),
         stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
         usage_complete: debate.spend().complete,
         consensus_per_outcome: consensus_per_outcome.unwrap_or_default(),
@@ -247,7 +244,7 @@ fn extra(
 }
 
 /// Returns the synthesis's confidence, lowered by what is missing (rule P16).
-fn confidence(debate: &Debate<Prediction>, completeness: &Completeness) -> f64 {
+pub(in crate::formats) fn confidence(debate: &Debate<Prediction>, completeness: &Completeness) -> f64 {
     let (config, state) = (debate.config(), debate.state());
     if matches!(completeness, Completeness::Void { .. }) {
         return 0.0;

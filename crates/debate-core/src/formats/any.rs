@@ -1,0 +1,234 @@
+//! A debate of whatever format, for readers that take them all: the one dispatch over formats.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::deliberation::Deliberation;
+use super::prediction::{self, Prediction};
+use crate::codec::{self, DecodeError};
+use crate::debate::{Debate, Lifecycle, ReplayError, Spend};
+use crate::envelope::Envelope;
+use crate::event::Concluded;
+use crate::format::Format;
+use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
+use crate::prose::Texts;
+use crate::stop::{Completeness, StopRule};
+
+/// The names of all formats, the contract's first.
+pub const FORMATS: [&str; 2] = [Prediction::NAME, Deliberation::NAME];
+
+/// One debate of any format, folded.
+#[derive(Debug, Clone)]
+pub enum AnyDebate {
+    /// A prediction debate.
+    Prediction(Box<Debate<Prediction>>),
+    /// A deliberation.
+    Deliberation(Box<Debate<Deliberation>>),
+}
+
+/// Stored envelopes are not the log of a debate.
+#[derive(Debug, thiserror::Error)]
+pub enum AnyReplayError {
+    /// There are no events.
+    #[error("the log is empty")]
+    Empty,
+    /// The first event does not name a format that is known here.
+    #[error("the first event, {kind}, does not name a format that is known here")]
+    Format {
+        /// The first event's kind.
+        kind: String,
+    },
+    /// An envelope cannot be read.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The events do not fold.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+/// Evaluates the same expression for a debate of every format.
+macro_rules! each {
+    ($any:expr, $debate:ident => $value:expr) => {
+        match $any {
+            AnyDebate::Prediction($debate) => $value,
+            AnyDebate::Deliberation($debate) => $value,
+        }
+    };
+}
+
+impl AnyDebate {
+    /// Folds a stored log, or the prefix of one; the first event says the format.
+    ///
+    /// # Errors
+    /// The log is empty, of an unknown format, or does not fold.
+    pub fn replay(log: &[Envelope]) -> Result<Self, AnyReplayError> {
+        let first = log.first().ok_or(AnyReplayError::Empty)?;
+        match format_of(first).as_deref() {
+            Some(Prediction::NAME) => Ok(Self::Prediction(Box::new(fold(log)?))),
+            Some(Deliberation::NAME) => Ok(Self::Deliberation(Box::new(fold(log)?))),
+            Some(_) | None => Err(AnyReplayError::Format { kind: first.kind.clone() }),
+        }
+    }
+
+    /// Folds the next stored event.
+    ///
+    /// # Errors
+    /// The envelope cannot be read or does not fit; the debate is then of no further use.
+    pub fn apply(&mut self, envelope: &Envelope) -> Result<(), AnyReplayError> {
+        each!(self, debate => {
+            let recorded = codec::decode(envelope)?;
+            debate.apply(recorded.at, &recorded.event).map_err(ReplayError::from)?;
+        });
+        Ok(())
+    }
+
+    /// Returns which debate this is.
+    #[must_use]
+    pub fn id(&self) -> DebateId {
+        each!(self, debate => debate.id())
+    }
+
+    /// Returns the format's name.
+    #[must_use]
+    pub fn format(&self) -> &'static str {
+        match self {
+            Self::Prediction(_) => Prediction::NAME,
+            Self::Deliberation(_) => Deliberation::NAME,
+        }
+    }
+
+    /// Returns the sequence number of the last event folded.
+    #[must_use]
+    pub fn head(&self) -> Seq {
+        each!(self, debate => debate.head())
+    }
+
+    /// Returns where the debate is in its life.
+    #[must_use]
+    pub fn lifecycle(&self) -> Lifecycle {
+        each!(self, debate => debate.lifecycle())
+    }
+
+    /// Returns the phase that is open, with its number.
+    #[must_use]
+    pub fn phase(&self) -> Option<(&str, u32)> {
+        each!(self, debate => debate.phase())
+    }
+
+    /// Returns what was spent.
+    #[must_use]
+    pub fn spend(&self) -> Spend {
+        each!(self, debate => debate.spend())
+    }
+
+    /// Returns how whole the outcome is: as concluded, or were the debate to conclude now (rule K6).
+    #[must_use]
+    pub fn completeness(&self) -> Completeness {
+        match self.conclusion() {
+            Some((concluded, _)) => concluded.completeness.clone(),
+            None => match self {
+                Self::Prediction(debate) => Prediction::completeness(debate),
+                Self::Deliberation(debate) => Deliberation::completeness(debate),
+            },
+        }
+    }
+
+    /// Returns the rule that ended the debate, or is ending it (rule K7).
+    #[must_use]
+    pub fn stop_rule(&self) -> Option<StopRule> {
+        each!(self, debate => debate.stop_rule())
+    }
+
+    /// Returns when the debate was opened.
+    #[must_use]
+    pub fn opened_at(&self) -> Timestamp {
+        each!(self, debate => debate.opened_at())
+    }
+
+    /// Returns when time is up.
+    #[must_use]
+    pub fn deadline_at(&self) -> Timestamp {
+        each!(self, debate => debate.deadline_at())
+    }
+
+    /// Returns the conclusion that stands and when it was reached.
+    #[must_use]
+    pub fn conclusion(&self) -> Option<(&Concluded, Timestamp)> {
+        each!(self, debate => debate.conclusion())
+    }
+
+    /// Returns what happened in the world, once known.
+    #[must_use]
+    pub fn resolution(&self) -> Option<&OutcomeId> {
+        each!(self, debate => debate.resolution())
+    }
+
+    /// Returns the question or topic, unless it was redacted.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        match self {
+            Self::Prediction(debate) => Prediction::title(debate.brief()),
+            Self::Deliberation(debate) => Deliberation::title(debate.brief()),
+        }
+    }
+
+    /// Returns the models asked so far, in name order.
+    #[must_use]
+    pub fn models(&self) -> &BTreeSet<String> {
+        each!(self, debate => debate.models())
+    }
+
+    /// Returns whether any reply came from a simulated model.
+    #[must_use]
+    pub fn is_simulated(&self) -> bool {
+        each!(self, debate => debate.is_simulated())
+    }
+
+    /// Returns whether prose of this debate was deleted.
+    #[must_use]
+    pub fn is_redacted(&self) -> bool {
+        each!(self, debate => debate.is_redacted())
+    }
+
+    /// Returns how sure the debate is, in [0, 1], as the result says it; none where the format has no such number.
+    #[must_use]
+    pub fn confidence(&self) -> Option<f64> {
+        match self {
+            Self::Prediction(debate) => Some(prediction::conclude::confidence(debate, &self.completeness())),
+            Self::Deliberation(_) => None,
+        }
+    }
+
+    /// Returns the result as it stands, as JSON: field for field the contract's where there is one.
+    #[must_use]
+    pub fn outcome_json(&self, texts: Texts) -> String {
+        each!(self, debate => json_of(debate, texts))
+    }
+
+    /// Returns the digest of the outcome as it stands, prose withheld (rules K4, K15).
+    #[must_use]
+    pub fn outcome_digest(&self) -> Digest {
+        each!(self, debate => debate.outcome_digest())
+    }
+}
+
+/// Returns the format that the first event of a debate names.
+#[must_use]
+pub fn format_of(first: &Envelope) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        format: String,
+    }
+    serde_json::from_str::<Named>(&first.body).ok().map(|named| named.format)
+}
+
+fn fold<F: Format>(log: &[Envelope]) -> Result<Debate<F>, AnyReplayError> {
+    let recorded = log.iter().map(codec::decode::<F>).collect::<Result<Vec<_>, _>>()?;
+    Ok(Debate::replay(&recorded)?)
+}
+
+fn json_of<F: Format>(debate: &Debate<F>, texts: Texts) -> String {
+    let outcome = F::outcome(debate, texts);
+    serde_json::to_string(&outcome).expect("outcomes have string keys and finite numbers")
+}
