@@ -30,12 +30,8 @@ pub fn xml(text: &str) -> Cow<'_, str> {
 /// For names and labels, where a line break could start a line that looks like someone else's.
 pub fn xml_line(text: &str) -> String {
     let breaks = ['\n', '\r', '\t', '\u{85}', '\u{2028}', '\u{2029}', '\u{b}', '\u{c}'];
-    let line = text
-        .split(breaks)
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ");
+    let line =
+        text.split(breaks).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     xml(&line).into_owned()
 }
 
@@ -59,19 +55,13 @@ mod tests {
 
     #[test]
     fn d8_escapes_ampersands_and_angle_brackets_and_nothing_else() {
-        assert_eq!(
-            xml(r#"a < b && c > "d" 'e' &amp;"#),
-            r#"a &lt; b &amp;&amp; c &gt; "d" 'e' &amp;amp;"#
-        );
+        assert_eq!(xml(r#"a < b && c > "d" 'e' &amp;"#), r#"a &lt; b &amp;&amp; c &gt; "d" 'e' &amp;amp;"#);
         assert!(matches!(xml("plain – text\n\t中"), Cow::Borrowed(_)));
     }
 
     #[test]
     fn k13_control_characters_and_overrides_become_replacement_characters() {
-        assert_eq!(
-            xml("a\0b\u{1b}[2Jc\u{202e}d\u{feff}"),
-            "a\u{fffd}b\u{fffd}[2Jc\u{fffd}d\u{fffd}"
-        );
+        assert_eq!(xml("a\0b\u{1b}[2Jc\u{202e}d\u{feff}"), "a\u{fffd}b\u{fffd}[2Jc\u{fffd}d\u{fffd}");
     }
 
     #[test]

@@ -108,9 +108,13 @@ fn find(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
     if text.len() > REPLY_BYTES_MAX {
         return Err(ReadError::TooLong { bytes: text.len() });
     }
-    let text = text.trim_start_matches('\u{feff}').trim();
+    let strict = text.trim_matches([' ', '\t', '\n', '\r']);
+    let text = text.trim_matches(lookahead::is_blank);
     let quoted = match serde_json::from_str::<Strict>(text) {
-        Ok(Strict { value: Value::Object(value), repairs }) => {
+        Ok(Strict { value: Value::Object(value), mut repairs }) => {
+            if text.len() < strict.len() {
+                repairs.insert(0, Repair::Blank);
+            }
             return Ok(vec![Candidate::whole(value, repairs)]);
         }
         Ok(Strict { value: Value::String(quoted), .. }) => Some(quoted),
@@ -122,15 +126,20 @@ fn find(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
     if let Some(quoted) = quoted {
         return unescaped(&quoted, known_keys);
     }
-    let found = candidates(text, known_keys)?;
-    if !found.is_empty() {
-        return Ok(found);
-    }
-    if text.contains("\\\"") {
+    if begins_escaped(text) {
         let plain = text.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\");
         return unescaped(&plain, known_keys);
     }
-    Err(ReadError::NoObject)
+    let found = candidates(text, known_keys)?;
+    if found.is_empty() { Err(ReadError::NoObject) } else { Ok(found) }
+}
+
+/// Tells whether the first key of `text` has an escaped quote.
+fn begins_escaped(text: &str) -> bool {
+    text.split_once('{').is_some_and(|(_, first)| {
+        let first = first.trim_start();
+        first.strip_prefix("\\n").unwrap_or(first).trim_start().starts_with("\\\"")
+    })
 }
 
 /// Reads a reply that was JSON inside a JSON string.

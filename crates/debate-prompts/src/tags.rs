@@ -99,9 +99,9 @@ pub(crate) fn thinking_block_len(text: &str) -> Option<usize> {
 /// Tells whether more text could turn `text`, which begins with `<`, into a thinking tag.
 pub(crate) fn may_become_thinking_tag(text: &str) -> bool {
     let name = text.strip_prefix("</").or_else(|| text.strip_prefix('<')).unwrap_or(text);
-    THINKING_TAGS
-        .iter()
-        .any(|tag| name.len() <= tag.len() && tag.as_bytes()[..name.len()].eq_ignore_ascii_case(name.as_bytes()))
+    THINKING_TAGS.iter().any(|tag| {
+        name.len() <= tag.len() && tag.as_bytes()[..name.len()].eq_ignore_ascii_case(name.as_bytes())
+    })
 }
 
 /// Returns start and end of the first opening (or closing) tag `name` at or after `from`.

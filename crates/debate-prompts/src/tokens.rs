@@ -4,14 +4,16 @@
 //! count differently; budgets are stated in these tokens.
 
 mod fit;
+mod pieces;
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
-use regex::Regex;
 
 pub use fit::{FitError, Fitted, Omission, Section, cut, fit};
+
+use pieces::Pieces;
 
 /// Pieces remembered at most; beyond it the memory starts anew.
 const MEMORY_PIECES_MAX: usize = 1 << 16;
@@ -42,58 +44,11 @@ pub fn count(text: &str) -> u32 {
 ///
 /// Takes a fraction of a second; meant for a thread that has nothing else to do.
 pub fn warm_up() {
-    LazyLock::force(&WORDS);
+    pieces::warm_up();
     tiktoken_rs::o200k_base_singleton();
 }
 
 static MEMORY: LazyLock<RwLock<HashMap<Box<str>, u32, RandomState>>> = LazyLock::new(RwLock::default);
-
-/// The word splitter of o200k without its look-ahead, which [`Pieces`] applies.
-static WORDS: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = [
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+",
-    ];
-    Regex::new(&pattern.join("|")).expect("the pattern is fixed and tested")
-});
-
-/// The words of a text, as the tokenizer splits it; together they are the whole text.
-struct Pieces<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Pieces<'t> {
-    fn of(text: &'t str) -> Self {
-        Self { text, at: 0 }
-    }
-}
-
-impl<'t> Iterator for Pieces<'t> {
-    type Item = &'t str;
-
-    fn next(&mut self) -> Option<&'t str> {
-        let found = WORDS.find_at(self.text, self.at)?;
-        let mut end = found.end();
-        // `\s+(?!\S)`: blanks before a word leave their last one to it.
-        let piece = found.as_str();
-        if let Some(last) = piece.chars().next_back()
-            && last.is_whitespace()
-            && !matches!(last, '\r' | '\n')
-            && end < self.text.len()
-            && last.len_utf8() < piece.len()
-            && piece.chars().all(char::is_whitespace)
-        {
-            end -= last.len_utf8();
-        }
-        self.at = end;
-        Some(&self.text[found.start()..end])
-    }
-}
 
 /// Returns the end of each piece in bytes, with its tokens.
 fn lengths(text: &str) -> Vec<(usize, u32)> {

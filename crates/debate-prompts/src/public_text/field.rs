@@ -118,7 +118,10 @@ impl FieldText {
                 self.key.clear();
             }
             // A key without quotes.
-            c if self.depth == 1 && self.next == Next::Key && (c.is_alphanumeric() || matches!(c, '_' | '-')) => {
+            c if self.depth == 1
+                && self.next == Next::Key
+                && (c.is_alphanumeric() || matches!(c, '_' | '-')) =>
+            {
                 push_key(&mut self.key, c);
             }
             _ => {}
@@ -228,7 +231,10 @@ mod tests {
     #[test]
     fn k10_only_the_public_field_is_shown() {
         check(r#"{"thinking": "secret", "argument": "Said.", "confidence": 0.7}"#, "Said.");
-        check(r#"{"thinking": {"argument": "secret"}, "list": [{"argument": "no"}], "argument": "Said."}"#, "Said.");
+        check(
+            r#"{"thinking": {"argument": "secret"}, "list": [{"argument": "no"}], "argument": "Said."}"#,
+            "Said.",
+        );
         check(r#"{"note": "\"argument\": \"secret\"", "argument" : "Said."}"#, "Said.");
         check(r#"{"arguments": "secret", "argument": "Said.", "argument": "again"}"#, "Said.");
         check(r#"{"argument": {"text": "not a text"}, "argument2": "secret"}"#, "");
@@ -237,15 +243,24 @@ mod tests {
 
     #[test]
     fn k10_thinking_prose_and_fences_before_the_object_are_not_shown() {
-        check("<think>{\"argument\": \"secret\"}</think>Here:\n```json\n{\"argument\": \"Said.\"}\n```", "Said.");
+        check(
+            "<think>{\"argument\": \"secret\"}</think>Here:\n```json\n{\"argument\": \"Said.\"}\n```",
+            "Said.",
+        );
         check("a {set} and <b> {\"argument\": \"Said.\"} {\"argument\": \"More.\"}", "Said.");
         check("<thinking>{\"argument\": \"secret\"}", "");
     }
 
     #[test]
     fn k10_escapes_are_decoded() {
-        check(r#"{"argument": "a\"b\\c\n\u00e9\uD83D\uDE00 <think>x</think>"}"#, "a\"b\\c\né😀 <think>x</think>");
-        check(r#"{"argument": "lone \uD83D and \uDE00 and \uD83D\u0041"}"#, "lone \u{fffd} and \u{fffd} and \u{fffd}A");
+        check(
+            r#"{"argument": "a\"b\\c\n\u00e9\uD83D\uDE00 <think>x</think>"}"#,
+            "a\"b\\c\né😀 <think>x</think>",
+        );
+        check(
+            r#"{"argument": "lone \uD83D and \uDE00 and \uD83D\u0041"}"#,
+            "lone \u{fffd} and \u{fffd} and \u{fffd}A",
+        );
         check(r#"{"argument": "path \d \uZZ"}"#, r"path \d \uZZ");
         check(r#"{"argument": "\u0041rgument", "\u0061": 1}"#, "Argument");
     }

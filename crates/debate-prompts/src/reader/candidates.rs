@@ -11,11 +11,11 @@ use crate::tags::{public_ranges, thinking_block_len};
 /// Objects kept at most; the worst gives way.
 const CANDIDATES_MAX: usize = 16;
 
-/// Opening brackets that turned out to open no object, tried at most.
-const RESTARTS_MAX: usize = 64;
+/// Objects without an end and without a known key, looked into at most.
+const LOOKED_INTO_MAX: usize = 8;
 
 /// Steps of repair per byte of text, so that no input takes more than linear time.
-const STEPS_PER_BYTE: usize = 64;
+const STEPS_PER_BYTE: usize = 32;
 
 /// An object found in a reply.
 pub(super) struct Candidate {
@@ -46,7 +46,8 @@ impl Candidate {
 /// Returns the objects of `text` outside private thinking, the preferred one first.
 pub(super) fn candidates(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
     let start = public_start(text);
-    let mut search = Search { text, known_keys, steps: STEPS_PER_BYTE * text.len() + 4096, found: Vec::new() };
+    let mut search =
+        Search { text, known_keys, steps: STEPS_PER_BYTE * text.len() + 4096, found: Vec::new() };
     let (objects, thinking) = search.run(start)?;
     let mut found = search.found;
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.rank()));
@@ -74,7 +75,7 @@ impl Search<'_> {
         let text = self.text;
         let mut objects = 0;
         let mut thinking = false;
-        let mut restarts = 0;
+        let mut looked_into = 0;
         while let Some(offset) = text[at..].find(['{', '<']) {
             let start = at + offset;
             if text[start..].starts_with('<') {
@@ -84,29 +85,31 @@ impl Search<'_> {
                 at = start + block.unwrap_or(1);
                 continue;
             }
-            let Some(candidate) = self.object_at(start)? else {
-                restarts += 1;
-                if restarts > RESTARTS_MAX {
-                    break;
-                }
+            let candidate = self.object_at(start)?;
+            // Prose such as `{perhaps: …` may swallow the answer.
+            let is_lost = !candidate.complete && candidate.known == 0 && !self.known_keys.is_empty();
+            if is_lost && looked_into < LOOKED_INTO_MAX {
+                looked_into += 1;
                 at = start + 1;
-                continue;
-            };
-            at = candidate.end;
-            objects += 1;
-            self.keep(candidate);
+            } else {
+                at = candidate.end.max(start + 1);
+            }
+            if !candidate.value.is_empty() || (candidate.complete && is_empty_object(&text[start..])) {
+                objects += 1;
+                self.keep(candidate);
+            }
         }
         Ok((objects, thinking))
     }
 
-    fn object_at(&mut self, start: usize) -> Result<Option<Candidate>, ReadError> {
+    fn object_at(&mut self, start: usize) -> Result<Candidate, ReadError> {
         let rest = &self.text[start..];
         let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Strict>();
         if let Some(Ok(Strict { value: Value::Object(value), repairs })) = stream.next() {
             let end = start + stream.byte_offset();
             // A bracket too many in the middle: only the lenient parser reads on.
             if !super::lookahead::member_follows(self.text, end) {
-                return Ok(Some(self.candidate(value, repairs, true, start, end)));
+                return Ok(self.candidate(value, repairs, true, start, end));
             }
         }
         let parsed = Lenient::new(self.text, start, &mut self.steps).parse();
@@ -114,10 +117,7 @@ impl Search<'_> {
             Stop::TooDeep => ReadError::TooDeep,
             Stop::OutOfSteps => ReadError::TooBroken,
         })?;
-        if value.is_empty() && (!complete || !rest[1..].trim_start().starts_with(['}', ']', '.', '/'])) {
-            return Ok(None);
-        }
-        Ok(Some(self.candidate(value, repairs, complete, start, end)))
+        Ok(self.candidate(value, repairs, complete, start, end))
     }
 
     fn candidate(
@@ -135,11 +135,17 @@ impl Search<'_> {
     fn keep(&mut self, candidate: Candidate) {
         self.found.push(candidate);
         if self.found.len() > CANDIDATES_MAX
-            && let Some((worst, _)) = self.found.iter().enumerate().min_by_key(|(_, candidate)| candidate.rank())
+            && let Some((worst, _)) =
+                self.found.iter().enumerate().min_by_key(|(_, candidate)| candidate.rank())
         {
             self.found.swap_remove(worst);
         }
     }
+}
+
+/// Tells whether the object that `text` begins with has nothing in it, rather than nothing readable.
+fn is_empty_object(text: &str) -> bool {
+    text[1..].trim_start().starts_with(['}', ']', '.', '/', '#'])
 }
 
 /// Returns where the public part begins in a reply whose thinking was opened by the chat template.

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::DEPTH_MAX;
-use super::lookahead::{Frame, bare_key_at, is_blank, item_follows, member_follows, quoted_key_at, skip_blank, starts_value};
+use super::lookahead::{
+    Frame, bare_key_at, is_blank, item_follows, member_follows, quoted_key_at, skip_blank, starts_value,
+};
 use super::lookahead::{KEY_BYTES_MAX, closing_quotes};
 use super::repair::{Repair, Repairs, quoted_key};
 
@@ -46,7 +48,12 @@ impl<'t, 's> Lenient<'t, 's> {
 
     pub(super) fn parse(mut self) -> Result<Parsed, Stop> {
         let value = self.object()?;
-        Ok(Parsed { value, repairs: self.repairs.into_vec(), complete: self.complete, end: self.at })
+        let mut repairs = self.repairs.into_vec();
+        if repairs.is_empty() {
+            // Strict JSON refused it, and only white space is read without a note.
+            repairs.push(Repair::Blank);
+        }
+        Ok(Parsed { value, repairs, complete: self.complete, end: self.at })
     }
 
     fn object(&mut self) -> Result<Map<String, Value>, Stop> {
@@ -176,7 +183,9 @@ impl<'t, 's> Lenient<'t, 's> {
         }
         self.at = colon + 1;
         self.note(Repair::UnquotedKey);
-        if quote == 0 && let Some(Frame::Object { bare }) = self.frames.last_mut() {
+        if quote == 0
+            && let Some(Frame::Object { bare }) = self.frames.last_mut()
+        {
             *bare = true;
         }
         Ok(Some(key.to_owned()))
@@ -269,10 +278,14 @@ impl<'t, 's> Lenient<'t, 's> {
     fn ends_bare_value(&self, c: char, start: usize) -> bool {
         let rest = &self.text[self.at..];
         match c {
-            '}' | ']' | '\n' => true,
+            '}' | '\n' => true,
+            ']' => self.frames.contains(&Frame::Array),
             ',' => {
-                let token = &self.text[start..self.at];
-                is_literal(token.trim_end()) || item_follows(self.text, self.at + 1, self.frames.last().copied())
+                let token = self.text[start..self.at].trim_end();
+                let is_grouped = rest[1..].starts_with(|c: char| c.is_ascii_digit());
+                is_literal(token)
+                    || (respelled_number(token).is_some() && !is_grouped)
+                    || item_follows(self.text, self.at + 1, self.frames.last().copied())
             }
             '/' => rest.starts_with("/*") || (rest.starts_with("//") && !self.text[..self.at].ends_with(':')),
             '`' => rest.starts_with("```"),

@@ -65,7 +65,9 @@ pub(super) fn bare_key_at(text: &str, at: usize) -> bool {
     let rest = &text[at..];
     let len = rest
         .char_indices()
-        .take_while(|(offset, c)| *offset <= KEY_BYTES_MAX && (c.is_alphanumeric() || matches!(c, '_' | '-' | '$')))
+        .take_while(|(offset, c)| {
+            *offset <= KEY_BYTES_MAX && (c.is_alphanumeric() || matches!(c, '_' | '-' | '$'))
+        })
         .map(|(offset, c)| offset + c.len_utf8())
         .last()
         .unwrap_or(0);
@@ -93,8 +95,12 @@ pub(super) fn closes_value(text: &str, at: usize, frames: &[Frame]) -> bool {
         '#' => next > at,
         '`' if rest.starts_with("```") => true,
         _ => match frames.last() {
-            Some(Frame::Object { bare }) => quoted_key_at(text, next) || ((*bare || broken) && bare_key_at(text, next)),
-            Some(Frame::Array) => next > at && (closing_quotes(c).is_some() || (broken && starts_value(rest))),
+            Some(Frame::Object { bare }) => {
+                quoted_key_at(text, next) || ((*bare || broken) && bare_key_at(text, next))
+            }
+            Some(Frame::Array) => {
+                next > at && (closing_quotes(c).is_some() || (broken && starts_value(rest)))
+            }
             None => true,
         },
     }
@@ -115,6 +121,10 @@ fn closes_frame(text: &str, at: usize, frames: &[Frame]) -> bool {
     let Some(c) = text[next..].chars().next() else { return true };
     match c {
         '}' | ']' | '`' | '/' | '#' => true,
+        ',' if outer.is_empty() => {
+            let after = skip_blank(text, next + 1);
+            text[after..].is_empty() || text[after..].starts_with(['{', '[']) || quoted_key_at(text, after)
+        }
         ',' => item_follows(text, next + 1, outer.last().copied()),
         _ => match outer.last() {
             Some(Frame::Object { .. }) => quoted_key_at(text, next) || bare_key_at(text, next),
@@ -144,8 +154,9 @@ pub(super) fn item_follows(text: &str, at: usize, frame: Option<Frame>) -> bool 
 /// Tells whether `text` begins like a JSON value, a text without quotes not included.
 pub(super) fn starts_value(text: &str) -> bool {
     let literals = ["true", "false", "null", "True", "False", "None"];
-    text.starts_with(|c: char| matches!(c, '{' | '[' | '-') || c.is_ascii_digit() || closing_quotes(c).is_some())
-        || literals.iter().any(|literal| text.starts_with(literal))
+    text.starts_with(|c: char| {
+        matches!(c, '{' | '[' | '-') || c.is_ascii_digit() || closing_quotes(c).is_some()
+    }) || literals.iter().any(|literal| text.starts_with(literal))
 }
 
 /// Returns the length of `text` without the brackets, blanks and fence at its end, or `None` when

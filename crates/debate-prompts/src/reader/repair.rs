@@ -72,6 +72,8 @@ pub enum Repair {
     MissingColon,
     /// A bracket missing, superfluous or of the wrong kind.
     Bracket,
+    /// White space that JSON does not know.
+    Blank,
     /// A comment.
     Comment,
     /// An ellipsis in place of members or items.
@@ -109,6 +111,7 @@ impl fmt::Display for Repair {
             Self::Comma => f.write_str("put commas right"),
             Self::MissingColon => f.write_str("added a colon"),
             Self::Bracket => f.write_str("put brackets right"),
+            Self::Blank => f.write_str("read other white space"),
             Self::Comment => f.write_str("left a comment aside"),
             Self::Ellipsis => f.write_str("left an ellipsis aside"),
             Self::Literal => f.write_str("respelled a literal"),

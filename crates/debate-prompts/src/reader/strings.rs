@@ -1,7 +1,9 @@
 //! Reads texts whose quotes or escapes are broken.
 
 use super::lenient::{Lenient, Stop};
-use super::lookahead::{KEY_BYTES_MAX, before_brackets, closes_value, closing_quotes, is_blank, quoted_key_at, skip_blank};
+use super::lookahead::{
+    KEY_BYTES_MAX, before_brackets, closes_value, closing_quotes, is_blank, quoted_key_at, skip_blank,
+};
 use super::repair::Repair;
 
 impl Lenient<'_, '_> {
@@ -25,7 +27,8 @@ impl Lenient<'_, '_> {
             }
             self.at += c.len_utf8();
             if quotes.contains(&c) {
-                if self.text[skip_blank(self.text, self.at)..].starts_with(':') {
+                let next = skip_blank(self.text, self.at);
+                if self.text[next..].starts_with(':') {
                     if first_end.is_some() {
                         self.note(Repair::UnescapedQuotes);
                     }
@@ -33,6 +36,9 @@ impl Lenient<'_, '_> {
                     return Ok(Some(key));
                 }
                 first_end.get_or_insert((self.at, key.len()));
+                if next > self.at {
+                    break;
+                }
             }
             key.push(c);
         }
@@ -74,9 +80,12 @@ impl Lenient<'_, '_> {
                 self.escape(value);
                 continue;
             }
-            if closing_quotes(c).is_some() && self.begins_next_member(start) {
+            if quotes.contains(&c) && self.begins_next_member(start) {
+                let body = &self.text[start..self.at];
+                let len = body.trim_end_matches(|c| c == ',' || is_blank(c)).len();
+                shorten(value, body.len() - len, value_start);
+                self.at = start + len;
                 self.missing_quote();
-                value.truncate(value.trim_end().trim_end_matches(',').trim_end().len().max(value_start));
                 return Ok(());
             }
             self.at += c.len_utf8();

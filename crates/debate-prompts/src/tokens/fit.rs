@@ -71,29 +71,42 @@ pub fn fit(
     render: impl Fn(&[Cow<'_, str>]) -> String,
 ) -> Result<Fitted, FitError> {
     let full: Vec<u32> = sections.iter().map(|section| count(section.text)).collect();
-    let mut allotted = full.clone();
     let mut texts: Vec<Cow<'_, str>> = sections.iter().map(|section| Cow::Borrowed(section.text)).collect();
     let mut text = render(&texts);
     let mut tokens = count(&text);
-    for _ in 0..RENDERS_MAX {
-        if tokens <= tokens_max {
-            break;
-        }
-        if !shrink(sections, &mut allotted, tokens - tokens_max) {
-            break;
-        }
-        for (index, section) in sections.iter().enumerate() {
-            if allotted[index] < full[index] {
-                texts[index] = cut(section.text, allotted[index]);
+    if tokens > tokens_max {
+        let frame = count(&render(&vec![Cow::Borrowed(""); sections.len()]));
+        let plain: u32 = full.iter().sum();
+        let rendered = tokens.saturating_sub(frame);
+        let mut allotted = full.clone();
+        for _ in 0..RENDERS_MAX {
+            if tokens <= tokens_max
+                || !shrink(sections, &mut allotted, deflated(tokens - tokens_max, plain, rendered))
+            {
+                break;
             }
+            for (index, section) in sections.iter().enumerate() {
+                if allotted[index] < full[index] {
+                    texts[index] = cut(section.text, allotted[index]);
+                }
+            }
+            text = render(&texts);
+            tokens = count(&text);
         }
-        text = render(&texts);
-        tokens = count(&text);
     }
     if tokens > tokens_max {
         return Err(FitError { tokens_needed: tokens, tokens_max });
     }
     Ok(Fitted { text, tokens, omissions: omissions(sections, &full, &texts) })
+}
+
+/// Returns how many plain tokens to take so that `over` rendered ones go, at least 1.
+///
+/// Escaping makes texts longer: `plain` tokens of sections became `rendered` ones.
+fn deflated(over: u32, plain: u32, rendered: u32) -> u32 {
+    let share = u64::from(over) * u64::from(plain.min(rendered));
+    let taken = share.div_ceil(u64::from(rendered.max(1)));
+    u32::try_from(taken).unwrap_or(over).max(1)
 }
 
 /// Returns at most `tokens_max` tokens of `text`, cut after a sentence or else a word, with `…`.
@@ -222,7 +235,8 @@ mod tests {
 
     #[test]
     fn p15_what_fits_is_not_touched() {
-        let fitted = fit(&[section("brief", "One. Two.", 2, 0), section("a", "Three.", 1, 0)], 100, join).unwrap();
+        let fitted =
+            fit(&[section("brief", "One. Two.", 2, 0), section("a", "Three.", 1, 0)], 100, join).unwrap();
         assert_eq!(fitted.text, "Brief: One. Two.\nOthers: Three.\nEnd.");
         assert_eq!(fitted.tokens, count(&fitted.text));
         assert!(fitted.omissions.is_empty());
