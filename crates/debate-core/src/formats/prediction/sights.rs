@@ -46,12 +46,13 @@ fn turns_shown<'a>(
         _ if is_judge && config.phase(round) == Phase::Closing => round,
         _ => round - 1,
     };
-    let shown = (1..=latest).rev().flat_map(move |round| {
-        let turns: Vec<&Turn> = debate.state().round_turns(config, round).collect();
-        if is_judge { judge_order(debate, turns.into_iter()) } else { turns }
-    });
-    let role = role.clone();
-    shown.filter(move |turn| turn.made.round < round || turn.made.role != role)
+    let speaker = role.clone();
+    (1..=latest).rev().flat_map(move |shown| {
+        // What a role says in this very round is no part of what it is shown, once it has said it.
+        let others = |turn: &&Turn| shown < round || turn.made.role != speaker;
+        let turns = debate.state().round_turns(config, shown).filter(others);
+        if is_judge { judge_order(debate, turns) } else { turns.collect() }
+    })
 }
 
 /// Returns the arguments in the order in which the judge sees them, drawn from the debate's seed (rule P19).

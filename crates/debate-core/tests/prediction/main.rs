@@ -1,0 +1,4 @@
+//! The rules of the prediction debate, shown on whole debates with canned answers.
+
+mod rules;
+mod stage;
