@@ -76,6 +76,8 @@ pub struct CallState {
     pub starts: u32,
     /// The latest attempt at this revision.
     pub attempt: u32,
+    /// The latest turn that was started at this revision.
+    pub turn_started: u32,
     /// Failed attempts at this revision.
     pub failures: u32,
     /// Whether this revision has failed for good.
@@ -97,6 +99,12 @@ impl CallState {
     #[must_use]
     pub fn next_turn(&self) -> u32 {
         u32::try_from(self.turns.len()).unwrap_or(u32::MAX - 1) + 1
+    }
+
+    /// Returns the attempt that a start of `turn` would be: the running one for a new turn, else one more.
+    #[must_use]
+    pub fn next_attempt(&self, turn: u32) -> u32 {
+        if turn > self.turn_started { self.attempt.max(1) } else { self.attempt + 1 }
     }
 
     /// Returns whether this revision has its answer.
@@ -135,7 +143,7 @@ impl CallState {
         if self.is_answered() || self.failed {
             return Err(format!("revision {} is settled", self.revision));
         }
-        if started.attempt != self.attempt + 1 || started.turn != self.next_turn() {
+        if started.turn != self.next_turn() || started.attempt != self.next_attempt(started.turn) {
             return Err(format!("attempt {} of turn {} is out of order", started.attempt, started.turn));
         }
         let lost = match started.cause {
@@ -146,6 +154,7 @@ impl CallState {
         };
         self.starts += 1;
         self.attempt = started.attempt;
+        self.turn_started = started.turn;
         self.sees.clone_from(&started.sees);
         self.open.push(OpenAttempt {
             attempt: started.attempt,
@@ -207,6 +216,7 @@ impl CallState {
         self.revision = revision;
         self.revised = cause;
         self.attempt = 0;
+        self.turn_started = 0;
         self.failures = 0;
         self.failed = false;
         self.turns.clear();

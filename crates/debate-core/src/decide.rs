@@ -178,11 +178,11 @@ impl<F: Format> Draft<F> {
         let fresh = CallState::default();
         let call = self.debate.calls.get(&want.call);
         let state = call.filter(|call| call.revision == want.revision).unwrap_or(&fresh);
-        let cause = cause_of(state, begin.hedge);
+        let cause = cause_of(state, *turn, begin.hedge);
         let attempt = AttemptRef {
             call: want.call.clone(),
             revision: want.revision,
-            attempt: state.attempt + 1,
+            attempt: state.next_attempt(*turn),
             turn: *turn,
         };
         if call.is_some_and(|call| call.starts >= self.debate.limits.starts_max) {
@@ -452,15 +452,18 @@ impl<F: Format> Draft<F> {
     }
 }
 
-/// Returns why a call is asked, from what the log says of it.
-fn cause_of(call: &CallState, hedge: bool) -> Cause {
-    if hedge && !call.open.is_empty() {
-        Cause::Hedge
-    } else if !call.open.is_empty() {
-        Cause::Lost
-    } else if call.failures > 0 {
-        Cause::Reask
-    } else {
-        call.revised.filter(|_| call.attempt == 0).unwrap_or(Cause::First)
+/// Returns why a turn of a call is asked, from what the log says of it.
+fn cause_of(call: &CallState, turn: u32, hedge: bool) -> Cause {
+    if !call.open.is_empty() {
+        return if hedge { Cause::Hedge } else { Cause::Lost };
+    }
+    if call.failures > 0 {
+        return Cause::Reask;
+    }
+    match call.attempt {
+        0 => call.revised.unwrap_or(Cause::First),
+        _ if turn > call.turn_started => Cause::First,
+        // Its last attempt was given up because what it would have seen was about to change.
+        _ => Cause::Void,
     }
 }
