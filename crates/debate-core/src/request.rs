@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::id::Digest;
+use crate::limits::Limits;
 
 pub(crate) use fields::{Complaints, Field, Fields};
 pub(crate) use json::{parse, raw_member};
@@ -62,8 +63,21 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// Returns the digest of a request: equal for two that differ only in the order of keys, in white space or in how
-/// a number is written (rule K11).
+/// Returns the digest of what a request asks for (rule K11): equal for two that differ only in their spelling, such as
+/// the order of keys, a default written out, or the wire they came over.
+#[must_use]
+pub(crate) fn meaning_digest(
+    format: &str,
+    config: &impl Serialize,
+    subject: &impl Serialize,
+    limits: &Limits,
+) -> Digest {
+    let meaning = serde_json::to_value((format, config, subject, limits));
+    request_digest(&meaning.expect("valid requests have string keys and finite numbers"))
+}
+
+/// Returns the digest of JSON: equal for two that differ only in the order of keys, in white space or in how a number
+/// is written.
 #[must_use]
 pub fn request_digest(request: &Value) -> Digest {
     let mut text = String::new();

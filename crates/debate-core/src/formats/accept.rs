@@ -8,7 +8,7 @@ use super::{deliberation, prediction};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
-use crate::request::{self, Violation, Violations, request_digest};
+use crate::request::{self, Violation, Violations, meaning_digest};
 
 /// A valid request: what its debate is opened with.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,12 +28,12 @@ pub struct Accepted<F: Format> {
     pub brief: F::Brief,
     /// What the debate may spend.
     pub limits: Limits,
-    /// The digest of the request (rule K11).
+    /// The digest of what the request asks for (rule K11).
     pub digest: Digest,
 }
 
 impl AcceptedRequest {
-    /// Returns the digest of the request, equal for two that differ in spelling only.
+    /// Returns the digest of what the request asks for, equal for two that differ in spelling only.
     #[must_use]
     pub fn digest(&self) -> Digest {
         match self {
@@ -58,14 +58,15 @@ impl AcceptedRequest {
 /// Everything that is wrong with it; nothing is to be recorded.
 pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
     let value = request::parse(json)?;
-    let digest = request_digest(&value);
     match format_of(&value)? {
         Prediction::NAME => {
             let (config, brief, limits) = prediction::request::accept(json, &value)?;
+            let digest = prediction::request::digest(&config, &brief, &limits);
             Ok(AcceptedRequest::Prediction(Box::new(Accepted { config, brief, limits, digest })))
         }
         Deliberation::NAME => {
             let (config, brief, limits) = deliberation::request::accept(&value)?;
+            let digest = meaning_digest(Deliberation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
         }
         other => Err(unknown(&format!("{other:?}"))),

@@ -13,9 +13,10 @@ use super::config::{
     OutcomeText, Prior, ROLES, ROUNDS_DEFAULT, ROUNDS_MAX, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS,
     SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS, SimulationSummary, Timeframe,
 };
-use super::{call, plan};
+use super::{Prediction, call, plan};
 use crate::call::Tokens;
-use crate::id::{OutcomeId, Role};
+use crate::format::Format as _;
+use crate::id::{Digest, OutcomeId, Role};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::measures::pooling::JUDGE_WEIGHT;
 use crate::measures::scoring::{DEFAULT_CRITERIA, default_weight};
@@ -23,7 +24,7 @@ use crate::request::sizes::{
     ARGUMENT_TOKENS, CRITERIA_MAX, KEY_VARIABLES_MAX, LABEL_CHARS_MAX, OUTCOME_ID_CHARS_MAX, OUTCOMES_MAX,
     PARTICIPANTS_MAX, QUESTION_CHARS_MAX, TASK_BYTES_MAX, TASK_ID_CHARS_MAX, TEXT_CHARS_MAX, TEXTS_MAX,
 };
-use crate::request::{Complaints, Field, Fields, Violations, raw_member, request_digest};
+use crate::request::{Complaints, Field, Fields, Violations, meaning_digest, raw_member};
 use options::Options;
 
 /// The name under which results give an argument's weighted mean; no criterion may have it.
@@ -34,7 +35,7 @@ const CUT: &str = "…";
 /// Makes rules, subject and limits of a request.
 ///
 /// `json` is the text of `request`: the task is kept as it stands there. Without a seed in the options, the seed
-/// follows from the digest of the request, so that the same request gives the same debate.
+/// follows from what the request asks for, so that the same request gives the same debate.
 ///
 /// # Errors
 /// Everything that is wrong with the request.
@@ -69,7 +70,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
     let options = Options::read(&fields.field("options"));
     let roles = roles(&rules.field("roles"), &options);
     let criteria = criteria(&rules.field("scoring_criteria"), &options);
-    let config = Config {
+    let mut config = Config {
         task_id,
         outcomes,
         roles,
@@ -78,7 +79,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         max_argument_length,
         criteria,
         judge_weight,
-        seed: options.seed.unwrap_or_else(|| request_digest(request).as_seed()),
+        seed: options.seed.unwrap_or_default(),
         pooling: options.pooling,
         pool_settings: options.pool_settings,
     };
@@ -95,7 +96,17 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         personas: options.personas,
         rubrics: options.rubrics,
     };
+    if options.seed.is_none() {
+        config.seed = digest(&config, &brief, &limits).as_seed();
+    }
     complaints.finish((config, brief, limits))
+}
+
+/// Returns the digest of what a request asks for; the spelling of its task counts for nothing (rule K11).
+pub(in crate::formats) fn digest(config: &Config, brief: &Brief, limits: &Limits) -> Digest {
+    let task: Value = serde_json::from_str(&brief.task).unwrap_or_default();
+    let rest = Brief { task: String::new(), ..brief.clone() };
+    meaning_digest(Prediction::NAME, config, &(task, rest), limits)
 }
 
 /// Returns the limits that follow from the rules: four times what a debate without faults needs at the token

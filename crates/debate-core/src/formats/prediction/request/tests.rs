@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::config::{Brief, Config};
 use crate::formats::accept::{Accepted, AcceptedRequest, accept, accept_bytes};
 use crate::formats::prediction::Prediction;
+use crate::id::Role;
 use crate::limits::Limits;
 use crate::measures::pooling::{PoolSettings, Pooling};
 
@@ -55,7 +56,7 @@ fn check_refused(path: &str, value: Value, expected: &[&str]) {
 #[test]
 fn defaults_are_those_of_the_contract() {
     let (config, brief, limits) = accepted(&request());
-    let roles: Vec<&str> = config.roles.iter().map(|role| role.as_str()).collect();
+    let roles: Vec<&str> = config.roles.iter().map(Role::as_str).collect();
     assert_eq!(roles, ["optimist", "pessimist", "contrarian", "historian", "judge"]);
     let criteria: Vec<_> = config.criteria.iter().map(|it| (it.name.as_str(), it.weight)).collect();
     assert_eq!(criteria, [("logical_strength", 0.4), ("evidence_quality", 0.4), ("novelty", 0.2)]);
@@ -108,6 +109,28 @@ fn p19_the_seed_follows_from_the_request_unless_given() {
     assert_eq!(seed(&request()), seed(&request()));
     assert_ne!(seed(&request()), seed(&with("task_id", json!("t-2"))));
     assert_eq!(seed(&with("options.seed", json!(u64::MAX))), u64::MAX);
+}
+
+#[test]
+fn k11_two_spellings_of_one_request_have_one_digest() {
+    let spelled = r#"{"config": {"judge_weight": 0.60, "rounds": 3.0, "roles": null},
+        "prediction_context": {"outcomes": [{"label": "Yes", "id": "yes", "description": "It rains"},
+        {"id": "no", "label": "No", "description": ""}], "key_variables": [], "task": {"question" : "Will it rain?"}},
+        "format": "prediction", "task_id": "t-1"}"#;
+    assert_eq!(prediction(spelled).digest, prediction(&request().to_string()).digest);
+    for other in [
+        with("options.seed", json!(0)),
+        with("options.limits.deadline_ms", json!(109_999)),
+        with("prediction_context.task.question", json!("Will it snow?")),
+        with("prediction_context.task.source", json!("")),
+        with("config.rounds", json!(2)),
+    ] {
+        assert_ne!(
+            prediction(&other.to_string()).digest,
+            prediction(&request().to_string()).digest,
+            "{other}"
+        );
+    }
 }
 
 #[test]
