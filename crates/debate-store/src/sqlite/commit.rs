@@ -1,7 +1,7 @@
 //! Commits a group of appends: decides each on what is stored, writes those that fit, leaves the others out.
 //!
-//! An append that continues a stream from where this process left it is one plain insert, nothing asked before:
-//! the insert trigger refuses it if another process came first, and then the group is decided in a transaction.
+//! Appends that continue streams from where this process left them are inserted with nothing asked before: the
+//! insert trigger refuses them if another process came first, and then the group is decided in a transaction.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -98,8 +98,7 @@ impl Committer {
             Ok(answers) => answers,
             Err(error) => {
                 self.heads.clear();
-                // There may be no transaction to roll back; a dead connection fails the next group by itself.
-                let _ = sqlx::query("ROLLBACK").execute(&mut self.connection).await;
+                self.roll_back().await;
                 let error: Arc<dyn Error + Send + Sync> = Arc::from(error);
                 let failed = |append: &Append| {
                     let source = Box::new(Arc::clone(&error));
@@ -113,34 +112,52 @@ impl Committer {
     async fn try_commit(&mut self, appends: &[Append]) -> Result<Answers, BoxError> {
         if self.continues_known_heads(appends) {
             let all: Vec<&Append> = appends.iter().collect();
-            match self.insert(&all).await {
+            match self.insert_at_once(&all).await {
                 Ok(last) => {
                     let mut each = Vec::with_capacity(appends.len());
                     let written = self.record(&all, last, &mut each);
                     return Ok(Answers { each: each.into_iter().map(Ok).collect(), written });
                 }
-                Err(error) if is_refused_by_trigger(&error) => {}
+                Err(error) if is_refused_by_trigger(&error) => self.roll_back().await,
                 Err(error) => return Err(error.into()),
             }
         }
-        self.commit_in_transaction(appends).await
+        self.decide_and_commit(appends).await
     }
 
-    /// Returns whether one insert can store everything, as far as this process knows.
+    /// Returns whether everything follows what this process saw last, and nothing needs to be looked up.
     fn continues_known_heads(&self, appends: &[Append]) -> bool {
-        let rows: usize = appends.iter().map(|append| append.envelopes.len()).sum();
-        rows <= ROWS_PER_INSERT
-            && appends.iter().all(|append| {
-                let known = self.heads.get(&append.stream);
-                append.request.is_none()
-                    && known.is_some_and(|head| {
-                        head.seq == append.expected && append.check_follows(&head.hash).is_ok()
-                    })
-            })
+        appends.iter().all(|append| {
+            let known = self.heads.get(&append.stream);
+            append.request.is_none()
+                && known.is_some_and(|head| {
+                    head.seq == append.expected && append.check_follows(&head.hash).is_ok()
+                })
+        })
     }
 
-    async fn commit_in_transaction(&mut self, appends: &[Append]) -> Result<Answers, BoxError> {
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut self.connection).await?;
+    /// Inserts everything in one statement, which needs no transaction around it, or else in one transaction.
+    async fn insert_at_once(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
+        if events_of(appends).count() <= ROWS_PER_INSERT {
+            return self.insert(appends).await;
+        }
+        self.execute("BEGIN IMMEDIATE").await?;
+        let last = self.insert(appends).await?;
+        self.execute("COMMIT").await?;
+        Ok(last)
+    }
+
+    async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+        sqlx::query(sql).execute(&mut self.connection).await.map(drop)
+    }
+
+    /// Leaves the transaction, if there is one. A dead connection fails the next group by itself.
+    async fn roll_back(&mut self) {
+        let _ = self.execute("ROLLBACK").await;
+    }
+
+    async fn decide_and_commit(&mut self, appends: &[Append]) -> Result<Answers, BoxError> {
+        self.execute("BEGIN IMMEDIATE").await?;
         self.load_heads(appends).await?;
         let mut decisions = Vec::with_capacity(appends.len());
         for append in appends {
@@ -158,7 +175,7 @@ impl Committer {
                 Decision::Stored { record_request: false, .. } | Decision::Refuse(_) => {}
             }
         }
-        sqlx::query("COMMIT").execute(&mut self.connection).await?;
+        self.execute("COMMIT").await?;
 
         let mut positions = Vec::with_capacity(accepted.len());
         let written = self.record(&accepted, last, &mut positions);
@@ -239,7 +256,7 @@ impl Committer {
 
     /// Inserts the events of all appends and returns the last one's position.
     async fn insert(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
-        let events: Vec<&Envelope> = appends.iter().flat_map(|append| &append.envelopes).collect();
+        let events: Vec<&Envelope> = events_of(appends).collect();
         let mut last = Position::START;
         for rows in events.chunks(ROWS_PER_INSERT) {
             let mut arguments = SqliteArguments::default();
@@ -276,7 +293,7 @@ impl Committer {
         last: Position,
         positions: &mut Vec<Position>,
     ) -> Option<Written> {
-        let events: u64 = written.iter().map(|append| append.envelopes.len() as u64).sum();
+        let events = events_of(written).count() as u64;
         let before = last.0.saturating_sub(events);
         let mut position = before;
         let mut heads = Vec::with_capacity(written.len());
@@ -290,6 +307,10 @@ impl Committer {
         }
         (events > 0).then_some(Written { first: Position(before + 1), last, heads })
     }
+}
+
+fn events_of<'a>(appends: &'a [&Append]) -> impl Iterator<Item = &'a Envelope> {
+    appends.iter().flat_map(|append| &append.envelopes)
 }
 
 /// Decides an append whose request id is known: it must be the very same append.

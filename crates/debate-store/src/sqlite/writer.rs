@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use debate_core::envelope::StreamId;
 use debate_core::id::Seq;
-use sqlx::Connection as _;
 use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection as _, Row as _};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::append::{Append, AppendError};
@@ -180,13 +180,22 @@ async fn redact(connection: &mut SqliteConnection, stream: StreamId, seq: Seq) -
     .bind(integer(seq.0))
     .execute(&mut *connection)
     .await?;
-    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(connection).await?;
+    if !empty_journal(connection).await? {
+        tracing::warn!(%stream, %seq, "redacted, but the journal keeps a copy until nobody reads the file");
+    }
     Ok(updated.rows_affected() > 0)
 }
 
 /// Moves the journal into the file and closes it.
 async fn finish(committer: Committer) -> Result<(), sqlx::Error> {
     let mut connection = committer.into_connection();
-    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
+    empty_journal(&mut connection).await?;
     connection.close().await
+}
+
+/// Moves the journal into the file; returns whether the journal is empty now, which a long read can prevent.
+async fn empty_journal(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let row = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(connection).await?;
+    let is_busy: i64 = row.try_get(0)?;
+    Ok(is_busy == 0)
 }

@@ -146,8 +146,16 @@ async fn two_stores_on_one_file_find_each_others_conflicts() {
     let (refused, appended) = tokio::join!(here.append(late), here.append(other.append(1)));
     assert!(matches!(refused, Err(AppendError::Conflict { expected: Seq(3), actual: Seq(4), .. })));
     assert_eq!(appended.unwrap(), Position(6));
+    // More events than one statement takes.
+    there.append(other.clone().append(1)).await.unwrap();
+    let late = Append::new(other.stream, Seq(2), vec![other.event("late", "{}")]);
+    let mut many = StreamWriter::new(3);
+    here.append(many.append(1)).await.unwrap();
+    let (refused, appended) = tokio::join!(here.append(late), here.append(many.append(30)));
+    assert!(matches!(refused, Err(AppendError::Conflict { expected: Seq(2), actual: Seq(3), .. })));
+    assert_eq!(appended.unwrap(), Position(38));
     assert_eq!(verify(&here, writer.stream).await, Ok(Seq(4)));
-    assert_eq!(verify(&there, other.stream).await, Ok(Seq(2)));
+    assert_eq!(verify(&there, many.stream).await, Ok(Seq(31)));
 }
 
 #[tokio::test]
