@@ -1,0 +1,248 @@
+//! The call in which a role argues: blind in the opening (P4), then answering the others, at last citing them (P11).
+
+use debate_core::formats::prediction::answer::{Answer, Argument, Citation, OutcomeRef};
+use debate_core::formats::prediction::call::HISTORIAN;
+use debate_core::formats::prediction::config::{ARGUE_INPUT_TOKENS, Brief, Phase};
+use debate_core::formats::prediction::point::PointId;
+use debate_core::formats::prediction::visible::{ArgueView, Point};
+use debate_core::prose::REDACTED;
+use minijinja::{Value, context};
+
+use super::blocks::{Block, Share, Slot};
+use super::draft::{Draft, Values};
+use super::material::{self, Shares};
+use super::outcomes::{self, Names};
+use super::personas::{self, Persona};
+use super::replies::{self, ArgumentReply};
+use super::{measure, templates};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+
+/// The field of the reply that is public.
+const PUBLIC: &str = "argument";
+
+/// Keys that tell an argument from other objects in a reply.
+const KEYS: [&str; 9] = [
+    "thinking",
+    "argument",
+    "supports",
+    "probabilities",
+    "confidence",
+    "evidence_cited",
+    "rebuts",
+    "cites",
+    "precedents",
+];
+
+/// The confidence of a role that states none.
+const CONFIDENCE_DEFAULT: f64 = 0.5;
+
+const REJECTION: Share = Share { most: 80, ..Share::required(1, 24, 60) };
+const QUESTION: Share = Share::required(2, 24, 60);
+/// The point that must be there: one that can be rebutted and, in the closing, cited.
+const CITABLE: Share = Share { rank: 3, ..Share::required(4, 14, 24) };
+/// Points of the latest round.
+const LATEST: Share = Share::floored(4, 24);
+/// The role's own latest point: its forecast, and its words where there is room.
+const OWN: Share = Share { rank: 5, bare: true, ..Share::spare(10, 12) };
+const FINDINGS: Share = Share::floored(6, 28);
+const VARIABLES: Share = Share::spare(7, 16);
+const DATA: Share = Share::spare(8, 16);
+const BACKGROUND: Share = Share::spare(9, 24);
+const DESCRIPTIONS: Share = Share::spare(9, 12);
+const OLDER: Share = Share::spare(11, 24);
+
+/// Renders the prompt of an argument.
+pub(super) fn render(view: &ArgueView) -> Result<Prompt, RenderError> {
+    let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version: templates::ARGUE })?;
+    let fitted = draft(view, brief)?.fit()?;
+    let shape = replies::argument_shape(view.subject.outcomes.len());
+    Ok(fitted.into_prompt(templates::ARGUE, shape, view.max_argument_length, PublicPart::Field(PUBLIC)))
+}
+
+/// Returns the prompt before it is fitted.
+pub(super) fn draft(view: &ArgueView, brief: &Brief) -> Result<Draft, RenderError> {
+    let shares = Shares {
+        question: QUESTION,
+        findings: Some(FINDINGS),
+        variables: Some(VARIABLES),
+        data: Some(DATA),
+        background: Some(BACKGROUND),
+        descriptions: Some(DESCRIPTIONS),
+    };
+    let mut blocks = material::blocks(brief, &shares);
+    blocks.extend(points(view));
+    let rejection = view
+        .rejection
+        .shown()
+        .and_then(|reason| Block::inline(Slot::Rejection, "rejection", reason, REJECTION));
+    let is_rejected = rejection.is_some();
+    blocks.extend(rejection);
+    let outcomes = &view.subject.outcomes;
+    let priors = outcomes::has_priors(brief).then(|| outcomes::block(brief, outcomes, None, true));
+    let values = Values::from([
+        ("role", Value::from(view.role.as_str())),
+        ("phase", Value::from(view.phase.as_str())),
+        ("round", Value::from(view.round)),
+        ("rounds", Value::from(view.rounds)),
+        ("words", Value::from(words_max(view))),
+        ("is_rejected", Value::from(is_rejected)),
+        ("precedents", Value::from(brings_precedents(view))),
+    ]);
+    Ok(Draft {
+        version: templates::ARGUE,
+        budget: ARGUE_INPUT_TOKENS,
+        system: system(&personas::persona(&view.role, brief))?,
+        outcomes: priors.into_iter().chain([outcomes::block(brief, outcomes, None, false)]).collect(),
+        blocks,
+        values,
+    })
+}
+
+/// Renders the system message of a role.
+pub(super) fn system(persona: &Persona<'_>) -> Result<String, RenderError> {
+    let values = context! {
+        persona => persona.system_prompt.trim(),
+        leaning => persona.bias_direction.trim(),
+        evidence => persona.evidence_preference.trim(),
+    };
+    templates::render(templates::SYSTEM, values)
+}
+
+fn brings_precedents(view: &ArgueView) -> bool {
+    view.role.as_str() == HISTORIAN && view.phase == Phase::Opening
+}
+
+/// Returns how many tokens the public argument may have: three fifths of the reply, 300 of 500 (P15).
+fn argument_tokens_max(view: &ArgueView) -> u32 {
+    view.max_argument_length / 5 * 3
+}
+
+/// Returns how many words are asked for, so that the whole reply fits its tokens.
+fn words_max(view: &ArgueView) -> u32 {
+    let outcomes = u32::try_from(view.subject.outcomes.len()).unwrap_or(u32::MAX);
+    let thinking_and_frame = 90;
+    let evidence = 45;
+    let probabilities = outcomes.saturating_mul(6);
+    let cites = if view.phase == Phase::Opening { 0 } else { 50 };
+    let precedents = if brings_precedents(view) { 110 } else { 0 };
+    let others = probabilities.saturating_add(thinking_and_frame + evidence + cites + precedents);
+    let tokens = view.max_argument_length.saturating_sub(others).min(argument_tokens_max(view));
+    // Three words are about four tokens.
+    (tokens / 4 * 3 / 10 * 10).max(30)
+}
+
+/// Returns the points of a view as blocks, in its order.
+fn points(view: &ArgueView) -> Vec<Block> {
+    let latest = view.points.iter().map(|point| point.id.round).max().unwrap_or_default();
+    let required = required(view);
+    let mut spoke: Vec<&str> = Vec::new();
+    let mut blocks = Vec::new();
+    for (place, point) in view.points.iter().enumerate() {
+        let role = point.id.role.as_str();
+        let is_newest = !spoke.contains(&role);
+        spoke.push(role);
+        let share = if Some(place) == required {
+            CITABLE
+        } else if point.id.role == view.role {
+            if is_newest { OWN } else { OLDER }
+        } else if point.id.round == latest {
+            LATEST
+        } else {
+            OLDER
+        };
+        blocks.push(self::point(point, is_newest, None, share));
+    }
+    blocks
+}
+
+/// Returns the place of the point that must be shown, so that the rules can be followed: in the closing one of an
+/// earlier round, which can be cited (P11), and one of somebody else, who can be rebutted (P10).
+fn required(view: &ArgueView) -> Option<usize> {
+    let is_citable = |point: &Point| view.phase != Phase::Closing || point.id.round < view.round;
+    let place = |fits: &dyn Fn(&Point) -> bool| view.points.iter().position(fits);
+    place(&|point| is_citable(point) && point.id.role != view.role).or_else(|| place(&is_citable))
+}
+
+/// Makes the block of one point; `forecast` says whether its tag has the role's probabilities.
+pub(super) fn point(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Block {
+    let PointId { round, role } = &point.id;
+    let mut attributes = format!(" id=\"r{round}.{role}\" supports=\"{}\"", outcomes::alias(point.supports));
+    if forecast {
+        attributes.push_str(&format!(" p=\"{}\"", outcomes::shown(&point.probabilities)));
+    }
+    if let Some(score) = score {
+        attributes.push_str(&format!(" score=\"{score:.2}\""));
+    }
+    let text = point.argument.as_deref().unwrap_or(REDACTED);
+    Block::tagged(&format!("point r{round}.{role}"), Slot::Points, "point", &attributes, text, share)
+}
+
+/// Reads the reply to the prompt of an argument.
+pub(super) fn parse(view: &ArgueView, text: &str) -> Result<Reading<Answer>, ParseError> {
+    let (reply, mut repairs): (ArgumentReply, _) = replies::read(text, &KEYS)?;
+    let names = Names::of(&view.subject);
+    let lacks = [
+        ("argument", reply.argument.trim().is_empty()),
+        ("probabilities", reply.probabilities.named.is_empty()),
+    ];
+    if let Some(error) = replies::missing(&lacks, &repairs) {
+        return Err(error);
+    }
+    let probabilities = replies::probabilities(&reply.probabilities, &names, &mut repairs);
+    let supports = if reply.supports.trim().is_empty() {
+        repairs.push("supports_missing".to_owned());
+        likeliest(&probabilities)
+    } else {
+        names.find(&reply.supports)
+    };
+    let confidence = reply.confidence.unwrap_or_else(|| {
+        repairs.push("confidence_missing".to_owned());
+        CONFIDENCE_DEFAULT
+    });
+    let argument = Argument {
+        argument: within(reply.argument.trim(), argument_tokens_max(view), &mut repairs),
+        supports,
+        probabilities,
+        confidence,
+        evidence_cited: reply.evidence_cited,
+        rebuts: reply.rebuts.iter().map(|named| role_named(named).to_owned()).collect(),
+        cites: reply.cites.into_iter().map(|cite| cited(view, cite.into())).collect(),
+        precedents: reply.precedents.into_iter().map(Into::into).collect(),
+    };
+    Ok(Reading::Answer { answer: Answer::Argue(argument), repairs })
+}
+
+fn likeliest(probabilities: &[(OutcomeRef, f64)]) -> OutcomeRef {
+    let likeliest = probabilities.iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+    likeliest.map_or_else(|| OutcomeRef::Unknown(String::new()), |(outcome, _)| outcome.clone())
+}
+
+/// Returns the public argument, cut where it is longer than it may be (P15).
+fn within(argument: &str, tokens_max: u32, repairs: &mut Vec<String>) -> String {
+    // A token is a byte at least.
+    let may_be_longer = argument.len() > tokens_max as usize;
+    if !may_be_longer || measure::count(argument) <= tokens_max {
+        return argument.to_owned();
+    }
+    repairs.push("argument_cut".to_owned());
+    measure::cut(argument, tokens_max)
+}
+
+/// Returns the role that a reply names: `optimist`, `r1.optimist`, `the Optimist`.
+pub(super) fn role_named(named: &str) -> &str {
+    let named = named.trim();
+    let named = match named.split_once('.') {
+        Some((round, role)) if round.len() > 1 && round[1..].bytes().all(|digit| digit.is_ascii_digit()) => {
+            role
+        }
+        _ => named,
+    };
+    named.strip_prefix("the ").or_else(|| named.strip_prefix("The ")).unwrap_or(named)
+}
+
+/// Spells the id of a cited point as the prompt did, letters' case aside.
+fn cited(view: &ArgueView, citation: Citation) -> Citation {
+    let shown = view.points.iter().map(|point| point.id.to_string());
+    let spelled = shown.into_iter().find(|id| id.eq_ignore_ascii_case(&citation.point));
+    Citation { point: spelled.unwrap_or(citation.point), quote: citation.quote }
+}

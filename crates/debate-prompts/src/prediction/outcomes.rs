@@ -1,0 +1,193 @@
+//! Outcomes as prompts name them: by letters, so that a prompt is short and a reply unmistakable (P15).
+
+use std::fmt::Write as _;
+
+use debate_core::formats::prediction::answer::OutcomeRef;
+use debate_core::formats::prediction::config::{Brief, OutcomeText};
+use debate_core::formats::prediction::visible::Subject;
+use debate_core::id::OutcomeId;
+use debate_core::measures::distribution::Distribution;
+
+use crate::escape;
+
+/// Probabilities that the tag of a point shows at most.
+const SHOWN_MAX: usize = 3;
+
+/// Returns the letter of the outcome at a place: A to Z, then AA, AB and so on.
+pub(super) fn alias(place: usize) -> String {
+    let mut letters = Vec::new();
+    let mut rest = place + 1;
+    while rest > 0 {
+        let digit = (rest - 1) % 26;
+        letters.push(char::from(b'A' + u8::try_from(digit).unwrap_or_default()));
+        rest = (rest - 1) / 26;
+    }
+    letters.iter().rev().collect()
+}
+
+/// Writes the block of outcomes, one a line: `A | label`, with `| prior 0.21` behind it where one is known.
+pub(super) fn block(brief: &Brief, outcomes: &[OutcomeId], only: Option<usize>, priors: bool) -> String {
+    let mut block = String::from("<outcomes>\n");
+    for (place, id) in outcomes.iter().enumerate().filter(|(place, _)| only.is_none_or(|only| only == *place))
+    {
+        let _infallible = write!(block, "{} | {}", alias(place), cell(label(brief, place, id)));
+        if let Some(prior) = priors.then(|| prior(brief, id)).flatten() {
+            let _infallible = write!(block, " | prior {prior:.2}");
+        }
+        block.push('\n');
+    }
+    block.push_str("</outcomes>\n");
+    block
+}
+
+/// Returns whether any outcome has a prior.
+pub(super) fn has_priors(brief: &Brief) -> bool {
+    !brief.simulation_summary.final_distribution.is_empty()
+}
+
+/// Returns a distribution as the tag of a point shows it: `A 0.60, B 0.40`, of more than three outcomes the likeliest.
+pub(super) fn shown(distribution: &Distribution) -> String {
+    let probabilities = distribution.as_slice();
+    let mut places: Vec<usize> = (0..probabilities.len()).collect();
+    if places.len() > SHOWN_MAX {
+        places.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]));
+        places.truncate(SHOWN_MAX);
+    }
+    let shown: Vec<String> =
+        places.into_iter().map(|place| format!("{} {:.2}", alias(place), probabilities[place])).collect();
+    shown.join(", ")
+}
+
+/// Returns a text as one cell of a line: escaped, without line breaks and bars.
+fn cell(text: &str) -> String {
+    escape::xml_line(text).replace('|', "/")
+}
+
+fn label<'a>(brief: &'a Brief, place: usize, id: &'a OutcomeId) -> &'a str {
+    brief.outcomes.get(place).map_or(id.as_str(), |text| text.label.as_str())
+}
+
+fn prior(brief: &Brief, id: &OutcomeId) -> Option<f64> {
+    let priors = &brief.simulation_summary.final_distribution;
+    priors.iter().find(|prior| prior.outcome_id == *id).map(|prior| prior.probability)
+}
+
+/// The names by which a reply may call the outcomes.
+#[derive(Debug)]
+pub(super) struct Names<'a> {
+    ids: &'a [OutcomeId],
+    texts: &'a [OutcomeText],
+}
+
+impl<'a> Names<'a> {
+    /// Takes the names of a question's outcomes; labels are gone where the brief was redacted.
+    pub(super) fn of(subject: &'a Subject) -> Self {
+        let texts = subject.brief.shown().map_or(&[][..], |brief| &brief.outcomes);
+        Self { ids: &subject.outcomes, texts }
+    }
+
+    /// Returns how many outcomes there are.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Returns the outcome that a reply names: by its letter, its label or id, or letter and label together.
+    pub(super) fn find(&self, named: &str) -> OutcomeRef {
+        let name = named.trim().trim_matches(['"', '\'', '`', '*', '<', '>']).trim();
+        let found = self.place_of(name).or_else(|| {
+            let (head, tail) = name.split_once(['|', ':', '(', '-', '–', '—', '='])?;
+            let place = self.by_alias(head.trim())?;
+            let tail = tail.split('|').next().unwrap_or(tail).trim().trim_end_matches(')').trim();
+            self.by_label(tail).is_none_or(|labelled| labelled == place).then_some(place)
+        });
+        found.map_or_else(|| OutcomeRef::Unknown(named.to_owned()), OutcomeRef::Known)
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        let id = || self.ids.iter().position(|id| id.as_str() == name);
+        self.by_alias(name).or_else(|| self.by_label(name)).or_else(id)
+    }
+
+    fn by_alias(&self, name: &str) -> Option<usize> {
+        if name.is_empty() || name.len() > 3 || !name.bytes().all(|letter| letter.is_ascii_alphabetic()) {
+            return None;
+        }
+        let digit = |letter: u8| usize::from(letter.to_ascii_uppercase() - b'A') + 1;
+        let number = name.bytes().fold(0, |number, letter| number * 26 + digit(letter));
+        (number <= self.ids.len()).then(|| number - 1)
+    }
+
+    /// Returns the place of a label, as it stands or as prompts show it; letters' case aside where only one is meant.
+    fn by_label(&self, name: &str) -> Option<usize> {
+        let exact = self.texts.iter().position(|text| text.label.trim() == name || cell(&text.label) == name);
+        exact.or_else(|| {
+            let folded = name.to_lowercase();
+            let mut alike = (0..self.texts.len())
+                .filter(|&place| self.texts[place].label.trim().to_lowercase() == folded);
+            alike.next().filter(|_| alike.next().is_none())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<'a>(ids: &'a [OutcomeId], texts: &'a [OutcomeText]) -> Names<'a> {
+        Names { ids, texts }
+    }
+
+    fn text(label: &str) -> OutcomeText {
+        OutcomeText { label: label.to_owned(), description: String::new() }
+    }
+
+    #[test]
+    fn p15_outcomes_have_letters() {
+        let letters = [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (49, "AX"), (51, "AZ"), (52, "BA")];
+        for (place, letter) in letters {
+            assert_eq!(alias(place), letter);
+        }
+    }
+
+    #[test]
+    fn an_outcome_is_found_by_letter_label_and_id_and_by_nothing_else() {
+        let ids = [OutcomeId::from("o-1"), OutcomeId::from("o-2"), OutcomeId::from("o-3")];
+        let texts = [text("Yes"), text("No | never"), text("yes, later")];
+        let names = names(&ids, &texts);
+        for (named, place) in [
+            ("A", 0),
+            (" b ", 1),
+            ("\"C\"", 2),
+            ("Yes", 0),
+            ("YES", 0),
+            ("No | never", 1),
+            ("No / never", 1),
+            ("o-3", 2),
+            ("A | Yes", 0),
+            ("A: Yes", 0),
+            ("c (yes, later)", 2),
+            ("B | No / never | prior 0.20", 1),
+        ] {
+            assert_eq!(names.find(named), OutcomeRef::Known(place), "{named}");
+        }
+        for named in ["D", "", "Maybe", "A: yes, later", "o-4", "AAAAAAAA", "a yes"] {
+            assert_eq!(names.find(named), OutcomeRef::Unknown(named.to_owned()), "{named}");
+        }
+    }
+
+    #[test]
+    fn every_letter_is_found_again() {
+        let ids: Vec<OutcomeId> = (0..60).map(|id| OutcomeId::new(format!("id{id}"))).collect();
+        let names = names(&ids, &[]);
+        for place in 0..60 {
+            assert_eq!(names.find(&alias(place)), OutcomeRef::Known(place));
+        }
+    }
+
+    #[test]
+    fn of_many_outcomes_the_likeliest_are_shown() {
+        let distribution = Distribution::new(vec![0.1, 0.4, 0.05, 0.45]).unwrap();
+        assert_eq!(shown(&distribution), "D 0.45, B 0.40, A 0.10");
+        assert_eq!(shown(&Distribution::new(vec![0.6, 0.4]).unwrap()), "A 0.60, B 0.40");
+    }
+}

@@ -1,0 +1,99 @@
+//! The call in which one argument is scored, by somebody who is not told whose it is (P3, P5).
+
+use debate_core::formats::prediction::answer::{Answer, Scores};
+use debate_core::formats::prediction::config::{Brief, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS};
+use debate_core::formats::prediction::visible::ScoreView;
+use minijinja::{Value, context};
+
+use super::blocks::{Block, Share, Slot};
+use super::draft::{Draft, Values};
+use super::material::{self, Shares};
+use super::outcomes;
+use super::replies::{self, ScoresReply};
+use super::{rubric, templates};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+
+/// Keys that tell scores from other objects in a reply.
+const KEYS: [&str; 2] = ["reason", "scores"];
+
+const QUESTION: Share = Share::required(2, 24, 60);
+const ARGUMENT: Share = Share::required(1, 60, 300);
+const EVIDENCE: Share = Share::floored(3, 24);
+const FINDINGS: Share = Share::spare(4, 16);
+const DATA: Share = Share::spare(5, 16);
+
+/// Renders the prompt of a score.
+pub(super) fn render(view: &ScoreView) -> Result<Prompt, RenderError> {
+    let redacted = || RenderError::Redacted { version: templates::SCORE };
+    let brief = view.subject.brief.shown().ok_or_else(redacted)?;
+    let argument = view.argument.as_deref().ok_or_else(redacted)?;
+    let fitted = draft(view, brief, argument)?.fit()?;
+    let shape = replies::scores_shape(&criteria(view));
+    Ok(fitted.into_prompt(templates::SCORE, shape, SCORE_OUTPUT_TOKENS, PublicPart::Nothing))
+}
+
+/// Returns the prompt before it is fitted.
+pub(super) fn draft(view: &ScoreView, brief: &Brief, argument: &str) -> Result<Draft, RenderError> {
+    let shares = Shares {
+        question: QUESTION,
+        findings: Some(FINDINGS),
+        variables: None,
+        data: Some(DATA),
+        background: None,
+        descriptions: None,
+    };
+    let mut blocks = material::blocks(brief, &shares);
+    let attributes =
+        format!(" supports=\"{}\" precedents=\"{}\"", outcomes::alias(view.supports), view.precedents);
+    blocks.push(Block::tagged("argument", Slot::Argument, "argument", &attributes, argument, ARGUMENT));
+    let evidence = view.evidence_cited.iter().map(|evidence| ("- ", evidence.as_str()));
+    blocks.extend(Block::list(Slot::Evidence, "evidence", evidence, EVIDENCE));
+    let values = Values::from([
+        ("phase", Value::from(view.phase.as_str())),
+        ("rubric", Value::from_safe_string(rubric::lines(brief, &view.criteria))),
+        ("criteria", Value::from(criteria(view))),
+    ]);
+    Ok(Draft {
+        version: templates::SCORE,
+        budget: SCORE_INPUT_TOKENS,
+        system: templates::render(templates::SCORE_SYSTEM, context! {})?,
+        outcomes: vec![outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false)],
+        blocks,
+        values,
+    })
+}
+
+fn criteria(view: &ScoreView) -> Vec<String> {
+    view.criteria.iter().map(|criterion| criterion.name.clone()).collect()
+}
+
+/// Reads the reply to the prompt of a score.
+pub(super) fn parse(view: &ScoreView, text: &str) -> Result<Reading<Answer>, ParseError> {
+    let criteria = criteria(view);
+    let keys: Vec<&str> = KEYS.into_iter().chain(criteria.iter().map(String::as_str)).collect();
+    let (reply, mut repairs): (ScoresReply, _) = replies::read(text, &keys)?;
+    let mut scores = by_criterion(&criteria, &reply.scores.named);
+    if scores.is_empty() {
+        // Some models leave the inner object out.
+        let (flat, _): (super::lenient::Numbers, _) = replies::read(text, &keys)?;
+        scores = by_criterion(&criteria, &flat.named);
+        if !scores.is_empty() {
+            repairs.push("scores_flat".to_owned());
+        }
+    }
+    if let Some(error) = replies::missing(&[("scores", scores.is_empty())], &repairs) {
+        return Err(error);
+    }
+    Ok(Reading::Answer { answer: Answer::Score(Scores { scores, reason: reply.reason }), repairs })
+}
+
+/// Returns the numbers that have the name of a criterion, letters' case and spacing aside.
+fn by_criterion(criteria: &[String], named: &[(String, super::lenient::Stated)]) -> Vec<(String, f64)> {
+    let folded = |name: &str| name.trim().to_lowercase().replace([' ', '-'], "_");
+    let found = named.iter().filter_map(|(name, stated)| {
+        let criterion = criteria.iter().find(|criterion| folded(criterion) == folded(name))?;
+        let score = if stated.percent { stated.number / 100.0 } else { stated.number };
+        Some((criterion.clone(), score))
+    });
+    found.collect()
+}

@@ -1,0 +1,129 @@
+//! The call in which the judge gives the final distribution, having seen every argument with its score (P7, P13, P14).
+
+use debate_core::formats::prediction::answer::{Answer, DisagreementText, InsightText, Synthesis};
+use debate_core::formats::prediction::call::JUDGE;
+use debate_core::formats::prediction::config::{Brief, SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS};
+use debate_core::formats::prediction::visible::SynthesisView;
+use debate_core::id::Role;
+use minijinja::Value;
+
+use super::argue;
+use super::blocks::{Block, Share};
+use super::draft::{Draft, Values};
+use super::material::{self, Shares};
+use super::outcomes::{self, Names};
+use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
+use super::{personas, templates};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+
+/// The field of the reply that is public.
+const PUBLIC: &str = "reasoning";
+
+/// Keys that tell a synthesis from other objects in a reply.
+const KEYS: [&str; 5] = ["reasoning", "probabilities", "confidence", "disagreements", "insights"];
+
+/// The confidence of a judge who states none.
+const CONFIDENCE_DEFAULT: f64 = 0.5;
+
+const QUESTION: Share = Share::required(1, 24, 300);
+const FINDINGS: Share = Share::floored(4, 300);
+const VARIABLES: Share = Share::floored(5, 200);
+const DATA: Share = Share::floored(6, 200);
+const BACKGROUND: Share = Share::spare(7, 24);
+const DESCRIPTIONS: Share = Share::floored(3, 200);
+/// The order of the newest points' floors; the older a point, the later its turn.
+const POINT_RANK: u8 = 10;
+const POINT: Share = Share::floored(2, 40);
+
+/// Renders the prompt of the synthesis.
+pub(super) fn render(view: &SynthesisView) -> Result<Prompt, RenderError> {
+    let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version: templates::SYNTHESISE })?;
+    let fitted = draft(view, brief)?.fit()?;
+    let shape = replies::synthesis_shape(view.subject.outcomes.len());
+    Ok(fitted.into_prompt(templates::SYNTHESISE, shape, SYNTHESIS_OUTPUT_TOKENS, PublicPart::Field(PUBLIC)))
+}
+
+/// Returns the prompt before it is fitted.
+pub(super) fn draft(view: &SynthesisView, brief: &Brief) -> Result<Draft, RenderError> {
+    let shares = Shares {
+        question: QUESTION,
+        findings: Some(FINDINGS),
+        variables: Some(VARIABLES),
+        data: Some(DATA),
+        background: Some(BACKGROUND),
+        descriptions: Some(DESCRIPTIONS),
+    };
+    let mut blocks = material::blocks(brief, &shares);
+    blocks.extend(points(view));
+    let judge = Role::from(JUDGE);
+    let outcomes = &view.subject.outcomes;
+    let priors = outcomes::has_priors(brief).then(|| outcomes::block(brief, outcomes, None, true));
+    Ok(Draft {
+        version: templates::SYNTHESISE,
+        budget: SYNTHESIS_INPUT_TOKENS,
+        system: argue::system(&personas::persona(&judge, brief))?,
+        outcomes: priors.into_iter().chain([outcomes::block(brief, outcomes, None, false)]).collect(),
+        blocks,
+        values: Values::from([("rounds", Value::from(view.rounds))]),
+    })
+}
+
+fn points(view: &SynthesisView) -> Vec<Block> {
+    let point = |scored: &debate_core::formats::prediction::visible::ScoredPoint| {
+        let age = view.rounds.saturating_sub(scored.point.id.round).min(100);
+        let rank = POINT_RANK + u8::try_from(age).unwrap_or_default();
+        argue::point(&scored.point, true, scored.composite, Share { rank, ..POINT })
+    };
+    view.points.iter().map(point).collect()
+}
+
+/// Reads the reply to the prompt of the synthesis.
+pub(super) fn parse(view: &SynthesisView, text: &str) -> Result<Reading<Answer>, ParseError> {
+    let (reply, mut repairs): (SynthesisReply, _) = replies::read(text, &KEYS)?;
+    let lacks = [("probabilities", reply.probabilities.named.is_empty())];
+    if let Some(error) = replies::missing(&lacks, &repairs) {
+        return Err(error);
+    }
+    let names = Names::of(&view.subject);
+    let probabilities = replies::probabilities(&reply.probabilities, &names, &mut repairs);
+    let confidence = reply.confidence.unwrap_or_else(|| {
+        repairs.push("confidence_missing".to_owned());
+        CONFIDENCE_DEFAULT
+    });
+    let synthesis = Synthesis {
+        reasoning: reply.reasoning,
+        probabilities,
+        confidence,
+        disagreements: reply.disagreements.into_iter().map(|reply| disagreement(view, reply)).collect(),
+        insights: reply.insights.into_iter().map(|reply| insight(view, &names, reply)).collect(),
+    };
+    Ok(Reading::Answer { answer: Answer::Synthesise(synthesis), repairs })
+}
+
+/// Spells a role as the debate does, letters' case aside.
+fn role_named(view: &SynthesisView, named: &str) -> String {
+    let named = argue::role_named(named);
+    let role = view.roles.iter().find(|role| role.as_str().eq_ignore_ascii_case(named));
+    role.map_or_else(|| named.to_owned(), ToString::to_string)
+}
+
+fn disagreement(view: &SynthesisView, reply: DisagreementReply) -> DisagreementText {
+    let position = |PositionReply { role, stance, strength }: PositionReply| {
+        (role_named(view, &role), stance, strength.unwrap_or(CONFIDENCE_DEFAULT))
+    };
+    DisagreementText {
+        topic: reply.topic,
+        positions: reply.positions.into_iter().map(position).collect(),
+        resolved: reply.resolved,
+    }
+}
+
+fn insight(view: &SynthesisView, names: &Names<'_>, reply: InsightReply) -> InsightText {
+    InsightText {
+        insight: reply.insight,
+        source_role: role_named(view, &reply.source_role),
+        round: reply.round,
+        impact: reply.impact,
+        affected_outcomes: reply.affected_outcomes.iter().map(|named| names.find(named)).collect(),
+    }
+}

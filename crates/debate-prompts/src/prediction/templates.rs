@@ -1,0 +1,83 @@
+//! The texts of the prompts, compiled once. Whatever is put into them is escaped, unless it is already (K13).
+
+use std::sync::LazyLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
+
+use crate::escape;
+use crate::prompts::RenderError;
+
+/// The prompt of an argument.
+pub(super) const ARGUE: &str = "prediction/argue@1";
+/// The prompt of a score.
+pub(super) const SCORE: &str = "prediction/score@1";
+/// The prompt of the synthesis.
+pub(super) const SYNTHESISE: &str = "prediction/synthesise@1";
+/// The system message of a role.
+pub(super) const SYSTEM: &str = "prediction/system@1";
+/// The system message of the scorer.
+pub(super) const SCORE_SYSTEM: &str = "prediction/score_system@1";
+
+const SOURCES: [(&str, &str); 5] = [
+    (ARGUE, include_str!("../../templates/prediction/argue@1.txt")),
+    (SCORE, include_str!("../../templates/prediction/score@1.txt")),
+    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@1.txt")),
+    (SYSTEM, include_str!("../../templates/prediction/system@1.txt")),
+    (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
+];
+
+static TEMPLATES: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(compiled);
+
+fn compiled() -> Result<Environment<'static>, Error> {
+    let mut templates = Environment::empty();
+    templates.set_undefined_behavior(UndefinedBehavior::Strict);
+    templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
+    templates.set_formatter(|out, _state, value| {
+        if value.is_undefined() || value.is_none() {
+            return Err(Error::new(ErrorKind::UndefinedError, "a value is missing"));
+        }
+        match value.as_str() {
+            Some(text) if value.is_safe() => out.write_str(text),
+            Some(text) => out.write_str(&escape::xml(text)),
+            None => write!(out, "{value}"),
+        }
+        .map_err(Error::from)
+    });
+    for (name, source) in SOURCES {
+        templates.add_template(name, source)?;
+    }
+    Ok(templates)
+}
+
+/// Renders a template.
+///
+/// # Errors
+/// The template is broken or a value is missing: a defect of this program.
+pub(super) fn render(version: &'static str, values: Value) -> Result<String, RenderError> {
+    let broken = |error: &Error| RenderError::Template { version, why: error.to_string() };
+    let templates = TEMPLATES.as_ref().map_err(broken)?;
+    templates
+        .get_template(version)
+        .and_then(|template| template.render(values))
+        .map_err(|error| broken(&error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use minijinja::context;
+
+    #[test]
+    fn k13_values_are_escaped_unless_they_are_already() {
+        let values = context! { persona => "a <b> & \"c\"", leaning => Value::from_safe_string("&lt;".into()), evidence => "" };
+        let text = render(SYSTEM, values).unwrap();
+        assert!(text.starts_with("a &lt;b&gt; &amp; \"c\"\nLeaning: &lt;.\nText"), "{text}");
+    }
+
+    #[test]
+    fn a_missing_value_is_an_error() {
+        let error = render(SYSTEM, context! { persona => "a" }).unwrap_err();
+        assert!(matches!(error, RenderError::Template { version: SYSTEM, .. }), "{error}");
+    }
+}
