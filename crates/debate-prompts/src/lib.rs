@@ -5,6 +5,10 @@
 
 /// Escapes untrusted text for prompts (K13, D8).
 pub mod escape;
+/// The words of the prediction debate.
+pub mod prediction;
+/// The port between a format and its words.
+pub mod prompts;
 /// Shows public text of a streaming reply as it arrives (K10).
 pub mod public_text;
 /// Reads replies that are JSON, or nearly.
