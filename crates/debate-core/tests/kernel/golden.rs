@@ -1,0 +1,87 @@
+//! Golden cases from files (rule D11), and cases that must not pass.
+
+use std::fs;
+use std::path::PathBuf;
+
+use debate_core::formats::deliberation::golden::{GoldenCase, check};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/golden")
+}
+
+#[test]
+fn d11_golden_cases_come_out_as_they_say() {
+    let mut cases = 0;
+    for file in fs::read_dir(folder()).unwrap() {
+        let path = file.unwrap().path();
+        let case: GoldenCase = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(check(&case), [], "{}", path.display());
+        cases += 1;
+    }
+    assert!(cases >= 4, "{cases} cases");
+}
+
+fn mismatches(change: impl FnOnce(&mut serde_json::Value)) -> Vec<String> {
+    let text = fs::read_to_string(folder().join("strong.json")).unwrap();
+    let mut case = serde_json::from_str(&text).unwrap();
+    change(&mut case);
+    let case: GoldenCase = serde_json::from_value(case).unwrap();
+    check(&case).iter().map(|mismatch| mismatch.to_string()).collect()
+}
+
+#[test]
+fn d11_every_difference_is_told() {
+    let found = mismatches(|case| {
+        case["expected"] = serde_json::json!({
+            "positionChanges": ["bo"],
+            "disagreements": [],
+            "roundCount": 3,
+            "phaseSequence": ["initial", "consensus"],
+        });
+    });
+    let starts = [
+        "expected.positionChanges",
+        "expected.disagreements",
+        "expected.roundCount",
+        "expected.phaseSequence",
+    ];
+    assert_eq!(found.len(), starts.len(), "{found:?}");
+    for (line, start) in found.iter().zip(starts) {
+        assert!(line.starts_with(start), "{line}");
+    }
+    assert_eq!(
+        found[3],
+        "expected.phaseSequence: expected initial consensus, got initial rebuttal revised consensus"
+    );
+}
+
+#[test]
+fn d11_rounds_are_phases_or_turns() {
+    assert_eq!(mismatches(|case| case["expected"]["roundCount"] = 4.into()), [""; 0]);
+    assert_eq!(mismatches(|case| case["expected"]["roundCount"] = 7.into()), [""; 0]);
+    assert_eq!(
+        mismatches(|case| case["expected"]["roundCount"] = 5.into()),
+        ["expected.roundCount: expected 5, got 4 phases of 7 turns in all"]
+    );
+}
+
+#[test]
+fn d11_a_case_that_cannot_be_held_says_why() {
+    let found = mismatches(|case| {
+        case["input"]["participantResponses"].as_object_mut().unwrap().remove("bo");
+    });
+    assert_eq!(
+        found,
+        ["input: expected a debate that can be held, got 1 participants respond; 2 are needed"]
+    );
+}
+
+#[test]
+fn d11_who_has_no_response_left_is_missing_from_then_on() {
+    let found = mismatches(|case| {
+        case["input"]["participantResponses"]["ada"] = serde_json::json!(["One."]);
+        case["input"]["participantResponses"]["cy"] = serde_json::json!(["One.", "Two.", "I now agree."]);
+        case["expected"]["positionChanges"] = serde_json::json!(["cy"]);
+    });
+    assert_eq!(found, [""; 0]);
+}

@@ -1,0 +1,123 @@
+//! How both formats are put on the stage: requests as clients write them, and answers of models that do what they
+//! are asked, unless told otherwise.
+
+use debate_core::call::Want;
+use debate_core::debate::Debate;
+use debate_core::format::Format;
+use debate_core::formats::accept::{AcceptedRequest, accept};
+use debate_core::formats::deliberation::{self, Deliberation};
+use debate_core::formats::prediction::answer::{
+    Answer, Argument, Citation, OutcomeRef, Precedent, Scores, Synthesis,
+};
+use debate_core::formats::prediction::visible::{ArgueView, Visible};
+use debate_core::formats::prediction::{self, Prediction};
+use debate_core::limits::Limits;
+use serde_json::{Value, json};
+
+use crate::scenario::{Cast, Words};
+
+impl Cast for Deliberation {
+    fn opened(words: &Words<'_>) -> (deliberation::config::Config, deliberation::config::Brief, Limits) {
+        let mut request = json!({
+            "format": "deliberation",
+            "topic": "Should we move?",
+            "participants": words.list("participants"),
+        });
+        for name in ["orchestrator", "mode", "concurrency"] {
+            if let Some(value) = words.get(name) {
+                request[name] = Value::from(value);
+            }
+        }
+        if let Some(rounds) = words.get("max_rounds") {
+            request["max_rounds"] = Value::from(rounds.parse::<u32>().unwrap());
+        }
+        if words.get("skills").is_some() {
+            request["skills"] = Value::from(words.list("skills"));
+        }
+        let accepted = accept(&request.to_string()).unwrap();
+        let AcceptedRequest::Deliberation(accepted) = accepted else { panic!("{accepted:?}") };
+        (accepted.config, accepted.brief, accepted.limits)
+    }
+
+    fn answer(_debate: &Debate<Self>, want: &Want, words: &str) -> deliberation::answer::Answer {
+        let words = match words {
+            "" => format!("What {} says.", want.call),
+            "nothing" => String::new(),
+            words => words.replace(" / ", "\n"),
+        };
+        match &*want.call.kind {
+            "consensus" => deliberation::answer::Answer::Consensus(words),
+            _ => deliberation::answer::Answer::Contribution(words),
+        }
+    }
+}
+
+impl Cast for Prediction {
+    fn opened(words: &Words<'_>) -> (prediction::config::Config, prediction::config::Brief, Limits) {
+        let mut request = json!({
+            "task_id": "t1",
+            "prediction_context": {"task": "Will it rain?", "outcomes": [{"id": "yes"}, {"id": "no"}]},
+            "config": {"rounds": 1, "roles": words.list("roles")},
+            "options": {"seed": 7},
+        });
+        if let Some(rounds) = words.get("rounds") {
+            request["config"]["rounds"] = Value::from(rounds.parse::<u32>().unwrap());
+        }
+        let accepted = accept(&request.to_string()).unwrap();
+        let AcceptedRequest::Prediction(accepted) = accepted else { panic!("{accepted:?}") };
+        (accepted.config, accepted.brief, accepted.limits)
+    }
+
+    /// Knows the words `p=0.7` for the probability of yes, `score=0.1`, and `silent` for an argument without
+    /// rebuttals and citations.
+    fn answer(debate: &Debate<Self>, want: &Want, words: &str) -> Answer {
+        let options = Words(words);
+        let number =
+            |name: &str, default: f64| options.get(name).map_or(default, |value| value.parse().unwrap());
+        let yes = number("p", 0.6);
+        let probabilities = vec![
+            (OutcomeRef::Known(0), yes),
+            (OutcomeRef::Known(1), if yes == 0.0 { 0.0 } else { 1.0 - yes }),
+        ];
+        match Self::visible(debate, want) {
+            Visible::Argue(view) => Answer::Argue(argument(&view, probabilities, words.contains("silent"))),
+            Visible::Score(view) => {
+                let score = number("score", 0.6);
+                let scores = view.criteria.iter().map(|criterion| (criterion.name.clone(), score));
+                Answer::Score(Scores { scores: scores.collect(), reason: "it is thin".to_owned() })
+            }
+            Visible::Synthesise(_) => Answer::Synthesise(Synthesis {
+                reasoning: "The case for rain holds.".to_owned(),
+                probabilities,
+                confidence: 0.8,
+                disagreements: Vec::new(),
+                insights: Vec::new(),
+            }),
+        }
+    }
+}
+
+fn argument(view: &ArgueView, probabilities: Vec<(OutcomeRef, f64)>, silent: bool) -> Argument {
+    let earlier = view.points.iter().find(|point| point.id.round < view.round);
+    let cites = earlier.map(|point| Citation {
+        point: point.id.to_string(),
+        quote: point.argument.clone().unwrap_or_default(),
+    });
+    let precedent = |event: &str| Precedent {
+        event: event.to_owned(),
+        date: "1953".to_owned(),
+        similarity_score: 0.5,
+        outcome: "It rained.".to_owned(),
+        relevance: "The same wind.".to_owned(),
+    };
+    Argument {
+        argument: format!("{} holds its ground in round {}.", view.role, view.round),
+        supports: OutcomeRef::Known(0),
+        probabilities,
+        confidence: 0.7,
+        evidence_cited: vec!["The barometer fell.".to_owned()],
+        rebuts: view.opponents.iter().take(usize::from(!silent)).map(ToString::to_string).collect(),
+        cites: cites.into_iter().filter(|_| !silent).collect(),
+        precedents: vec![precedent("The flood"), precedent("The storm")],
+    }
+}
