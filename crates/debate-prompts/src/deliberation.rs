@@ -1,0 +1,202 @@
+//! The words of a deliberation: the legacy prompts word for word (D3), the history (D5), the skills (D8); replies are
+//! free text (D10).
+//!
+//! The four kinds of call differ in their template alone, so they are one file.
+
+mod history;
+mod skills;
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use debate_core::call::Want;
+use debate_core::calls::TurnState;
+use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::deliberation::answer::Answer;
+use debate_core::formats::deliberation::config::{
+    CONSENSUS_OUTPUT_TOKENS, CONTRIBUTION_OUTPUT_TOKENS, INPUT_TOKENS, LoadedSkill, Phase,
+};
+use debate_core::formats::deliberation::visible::{Remark, Visible};
+use minijinja::{Environment, context};
+
+use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
+use crate::tags;
+use crate::tokens::{self, Section};
+
+/// Contributions are shortened, the oldest first, down to so many tokens each.
+const REMARK_TOKENS_MIN: u32 = 40;
+/// Skills are shortened once contributions are at their shortest, down to so many tokens each.
+const SKILL_TOKENS_MIN: u32 = 200;
+
+/// The words of a deliberation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DeliberationPrompts;
+
+/// What differs between the kinds of call.
+struct Kind {
+    version: &'static str,
+    template: &'static str,
+    output_tokens_max: u32,
+    public: PublicPart,
+}
+
+fn kind(phase: Phase) -> Kind {
+    let (version, template) = match phase {
+        Phase::Initial => ("deliberation/initial@1", "initial"),
+        Phase::Rebuttal => ("deliberation/rebuttal@1", "rebuttal"),
+        Phase::Revised => ("deliberation/revised@1", "revised"),
+        Phase::Consensus => ("deliberation/consensus@1", "consensus"),
+    };
+    let (output_tokens_max, public) = match phase {
+        Phase::Initial | Phase::Rebuttal | Phase::Revised => (CONTRIBUTION_OUTPUT_TOKENS, PublicPart::Whole),
+        Phase::Consensus => (CONSENSUS_OUTPUT_TOKENS, PublicPart::Nothing),
+    };
+    Kind { version, template, output_tokens_max, public }
+}
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut templates = Environment::new();
+    let texts = [
+        ("system", include_str!("../templates/deliberation/system.txt")),
+        ("initial", include_str!("../templates/deliberation/initial.txt")),
+        ("rebuttal", include_str!("../templates/deliberation/rebuttal.txt")),
+        ("revised", include_str!("../templates/deliberation/revised.txt")),
+        ("consensus", include_str!("../templates/deliberation/consensus.txt")),
+        ("verification", include_str!("../templates/deliberation/verification.txt")),
+        ("skills", include_str!("../templates/deliberation/skills.txt")),
+    ];
+    for (name, text) in texts {
+        templates.add_template(name, text).expect("the templates are fixed and tested");
+    }
+    templates
+});
+
+fn fill(name: &str, values: minijinja::Value) -> Result<String, minijinja::Error> {
+    TEMPLATES.get_template(name)?.render(values)
+}
+
+impl Prompts for DeliberationPrompts {
+    type Format = Deliberation;
+
+    fn render(&self, visible: &Visible, _want: &Want, _turns: &[TurnState]) -> Result<Prompt, RenderError> {
+        let kind = kind(visible.phase);
+        let version = kind.version;
+        let gone = || RenderError::Redacted { version };
+        let broken = |error: minijinja::Error| RenderError::Template { version, why: error.to_string() };
+        let brief = visible.brief.shown().ok_or_else(gone)?;
+        let remarks = remarks(&visible.history).ok_or_else(gone)?;
+        let skills = skills::given(&brief.skills, &visible.skills);
+        let moderates = visible.phase == Phase::Consensus;
+        let system = context! { speaker => visible.speaker.as_str(), moderates };
+        let system = fill("system", system).map_err(broken)?;
+        let user = |texts: &[Cow<'_, str>]| {
+            let (said, contents) = texts.split_at(remarks.len());
+            write(visible, kind.template, &brief.topic, &remarks, said, &skills, contents)
+        };
+        let sections = sections(&remarks, &skills);
+        // Rendered once ahead, so that a broken template is told apart from one that is too long.
+        let whole: Vec<Cow<'_, str>> = sections.iter().map(|section| Cow::Borrowed(section.text)).collect();
+        user(&whole).map_err(broken)?;
+        let system_tokens = tokens::count(&system);
+        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(system_tokens), |texts| {
+            user(texts).unwrap_or_default()
+        })
+        .map_err(|error| RenderError::OverBudget {
+            version,
+            tokens: error.tokens_needed.saturating_add(system_tokens),
+            budget: INPUT_TOKENS,
+        })?;
+        let omitted = fitted.omissions.iter().map(|omission| {
+            let all = omission.kept_tokens + omission.dropped_tokens;
+            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
+        });
+        Ok(Prompt {
+            version,
+            omitted: omitted.collect(),
+            messages: vec![
+                Message { speaker: Speaker::System, text: system.into() },
+                Message { speaker: Speaker::User, text: fitted.text.into() },
+            ],
+            shape: None,
+            output_tokens_max: kind.output_tokens_max,
+            tokens: fitted.tokens + system_tokens,
+            public: kind.public,
+        })
+    }
+
+    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+        let said = tags::without_thinking(text).trim().to_owned();
+        if said.is_empty() {
+            return Err(ParseError { why: "the reply says nothing".to_owned() });
+        }
+        let answer = match visible.phase {
+            Phase::Initial | Phase::Rebuttal | Phase::Revised => Answer::Contribution(said),
+            Phase::Consensus => Answer::Consensus(said),
+        };
+        Ok(Reading::Answer { answer, repairs: Vec::new() })
+    }
+}
+
+/// A contribution with the label under which it is shown.
+struct Labelled<'a> {
+    label: String,
+    content: &'a str,
+}
+
+/// Returns what was said, labelled, oldest first; `None` where some of it was redacted.
+fn remarks(history: &[Remark]) -> Option<Vec<Labelled<'_>>> {
+    let labelled = history.iter().map(|remark| {
+        let label = history::label(remark.phase, &remark.participant);
+        Some(Labelled { label, content: remark.content.as_deref()? })
+    });
+    labelled.collect()
+}
+
+/// Returns what may be shortened: contributions, the oldest first, then skills.
+fn sections<'a>(remarks: &'a [Labelled<'_>], skills: &[&'a LoadedSkill]) -> Vec<Section<'a>> {
+    let age = |place: usize| u8::try_from(place).unwrap_or(u8::MAX - 1).min(u8::MAX - 1);
+    let said = remarks.iter().enumerate().map(|(place, remark)| Section {
+        name: &remark.label,
+        text: remark.content,
+        priority: age(place),
+        tokens_min: REMARK_TOKENS_MIN,
+    });
+    let given = skills.iter().map(|skill| Section {
+        name: &skill.name,
+        text: &skill.content,
+        priority: u8::MAX,
+        tokens_min: SKILL_TOKENS_MIN,
+    });
+    said.chain(given).collect()
+}
+
+/// Writes the question with what was said and the contents of skills at the given lengths.
+fn write(
+    visible: &Visible,
+    template: &str,
+    topic: &str,
+    remarks: &[Labelled<'_>],
+    said: &[Cow<'_, str>],
+    skills: &[&LoadedSkill],
+    contents: &[Cow<'_, str>],
+) -> Result<String, minijinja::Error> {
+    let labels = remarks.iter().map(|remark| remark.label.as_str());
+    let history = history::format(labels.zip(said.iter().map(AsRef::as_ref)));
+    let mut parts = vec![fill(template, context! { topic => history::quoted(topic), history })?];
+    if visible.searches_web {
+        parts.push(fill("verification", context! {})?);
+    }
+    if !skills.is_empty() {
+        let values = context! {
+            phase => visible.phase.as_str(),
+            purpose => skills::purpose(visible.phase),
+            discovery_blocks => skills::discovery_blocks(skills),
+            activated_contents => skills::activated_contents(skills, contents),
+        };
+        parts.push(fill("skills", values)?);
+    }
+    Ok(parts.join("\n\n"))
+}
+
+#[cfg(test)]
+mod tests;
