@@ -49,6 +49,8 @@ fn ascii(json: &str) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn k10_the_text_of_the_field_is_shown_for_any_chunking(
         argument in any::<String>(),

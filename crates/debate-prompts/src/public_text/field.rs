@@ -199,15 +199,14 @@ fn verdict(after: &str, role: Role) -> Verdict {
     let mut following = rest.chars();
     match (following.next(), role) {
         (None, _) => Verdict::Open,
-        (Some(':'), Role::Key | Role::Other) => Verdict::End,
-        (Some('}' | ']'), Role::Shown | Role::Other) => Verdict::End,
-        (Some(','), Role::Other) => Verdict::End,
         (Some(','), Role::Shown) => match following.as_str().trim_start().chars().next() {
             None => Verdict::Open,
             Some('"' | '\'' | '“' | '}' | ']') => Verdict::End,
             Some(_) => Verdict::Content,
         },
-        (Some(_), Role::Key) => Verdict::End,
+        (Some('}' | ']'), Role::Shown)
+        | (Some(_), Role::Key)
+        | (Some(':' | '}' | ']' | ','), Role::Other) => Verdict::End,
         (Some(_), Role::Shown | Role::Other) => Verdict::Content,
     }
 }

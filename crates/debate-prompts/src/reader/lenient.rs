@@ -119,11 +119,7 @@ impl<'t, 's> Lenient<'t, 's> {
                 self.truncated();
                 Value::Null
             }
-            Some('}' | ',') => {
-                self.note(Repair::MissingValue { key: quoted_key(&key) });
-                Value::Null
-            }
-            Some(']') => {
+            Some('}' | ',' | ']') => {
                 self.note(Repair::MissingValue { key: quoted_key(&key) });
                 Value::Null
             }

@@ -80,21 +80,23 @@ impl Lenient<'_, '_> {
                 self.escape(value);
                 continue;
             }
-            if quotes.contains(&c) && self.begins_next_member(start) {
-                let body = &self.text[start..self.at];
-                let len = body.trim_end_matches(|c| c == ',' || is_blank(c)).len();
-                shorten(value, body.len() - len, value_start);
-                self.at = start + len;
-                self.missing_quote();
-                return Ok(());
-            }
-            self.at += c.len_utf8();
+            let after = self.at + c.len_utf8();
             if quotes.contains(&c) {
-                if closes_value(self.text, self.at, &self.frames) {
+                if closes_value(self.text, after, &self.frames) {
+                    self.at = after;
+                    return Ok(());
+                }
+                if self.begins_next_member(start) {
+                    let body = &self.text[start..self.at];
+                    let len = body.trim_end_matches(|c| c == ',' || is_blank(c)).len();
+                    shorten(value, body.len() - len, value_start);
+                    self.at = start + len;
+                    self.missing_quote();
                     return Ok(());
                 }
                 self.note(Repair::UnescapedQuotes);
             }
+            self.at = after;
             if c.is_control() {
                 self.note(Repair::ControlCharacter);
             }
@@ -142,7 +144,7 @@ impl Lenient<'_, '_> {
         let Some(c) = self.peek() else { return };
         let plain = match c {
             '"' | '\\' | '/' => c,
-            '\'' | '`' => {
+            '\'' | '`' | '\n' => {
                 self.note(Repair::UnknownEscape);
                 c
             }
@@ -152,10 +154,6 @@ impl Lenient<'_, '_> {
             'r' => '\r',
             't' => '\t',
             'u' => return self.unicode_escape(value),
-            '\n' => {
-                self.note(Repair::UnknownEscape);
-                c
-            }
             _ => {
                 self.note(Repair::UnknownEscape);
                 value.push('\\');
