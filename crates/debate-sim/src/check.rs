@@ -1,0 +1,133 @@
+//! What must hold of a debate once a world is over, whatever happened in it.
+
+use std::sync::Arc;
+
+use debate_core::codec;
+use debate_core::debate::{Debate, Lifecycle};
+use debate_core::envelope::Envelope;
+use debate_core::event::Recorded;
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Seq};
+use debate_core::prose::Texts;
+use debate_engine::Engine;
+use debate_llm::ScriptedModel;
+use debate_store::{EventStore, MemoryStore};
+use futures::FutureExt;
+
+use crate::stage::Stage;
+use crate::subject::Subject;
+use crate::world::Watched;
+
+/// Checks one debate and returns its outcome without what may differ between runs.
+///
+/// # Errors
+/// What is wrong, one line each.
+pub fn debate<S: Subject>(
+    stage: &Arc<Stage>,
+    watched: &Watched<S::Format>,
+    seen: &[Envelope],
+) -> Result<String, Vec<String>> {
+    let debate = watched.debate.ok_or_else(|| vec!["a debate was never opened".to_owned()])?;
+    let read = stage.store.read(debate.into(), Seq::START, u32::MAX).now_or_never();
+    let Some(Ok(log)) = read else {
+        return Err(vec!["the log cannot be read".to_owned()]);
+    };
+    let mut findings = Vec::new();
+    if log != seen {
+        findings.push("a subscriber saw other events than are in the log (K10)".to_owned());
+    }
+    let outcome = folds::<S>(&log).unwrap_or_else(|finding| {
+        findings.push(finding);
+        String::new()
+    });
+    findings.extend(verifies::<S>(debate, &log));
+    if findings.is_empty() { Ok(outcome) } else { Err(findings) }
+}
+
+/// Folds the log event by event, twice; every prefix must fold, and plan what it can (rules K1, K2, K4).
+fn folds<S: Subject>(log: &[Envelope]) -> Result<String, String> {
+    let events = log.iter().map(codec::decode::<S::Format>).collect::<Result<Vec<_>, _>>();
+    let events: Vec<Recorded<S::Format>> = events.map_err(|error| error.to_string())?;
+    let first = events.first().ok_or("the log is empty")?;
+    let mut debate = Debate::replay([first]).map_err(|error| error.to_string())?;
+    for recorded in &events[1..] {
+        check_plan(&debate)?;
+        debate.apply(recorded.at, &recorded.event).map_err(|error| error.to_string())?;
+    }
+    if debate.lifecycle() != Lifecycle::Concluded {
+        return Err(format!("the debate is {}", debate.lifecycle().as_str()));
+    }
+    check_spend(&debate)?;
+    let again = Debate::replay(&events).map_err(|error| error.to_string())?;
+    if again.outcome_digest() != debate.outcome_digest() {
+        return Err("the same log folds into two outcomes (K4)".to_owned());
+    }
+    let outcome = <S::Format as Format>::outcome(&debate, Texts::Shown);
+    let outcome = serde_json::to_value(outcome).map_err(|error| error.to_string())?;
+    Ok(S::comparable(outcome).to_string())
+}
+
+/// Checks that nothing is wanted that has its answer, and that what is wanted may run.
+fn check_plan<F: Format>(debate: &Debate<F>) -> Result<(), String> {
+    let running = debate.running_work();
+    for work in debate.wanted_work() {
+        let want = work.want();
+        if !running.contains(&work) {
+            return Err(format!("after event {}: {work:?} is wanted and may not run", debate.head()));
+        }
+        if debate.is_answered(&want.call, want.revision) {
+            return Err(format!("after event {}: {work:?} is wanted and answered (K2)", debate.head()));
+        }
+    }
+    Ok(())
+}
+
+fn check_spend<F: Format>(debate: &Debate<F>) -> Result<(), String> {
+    let (spend, limits) = (debate.spend(), debate.limits());
+    if spend.calls > limits.calls_max {
+        return Err(format!("{} calls were made, {} are allowed (K8)", spend.calls, limits.calls_max));
+    }
+    let (bound, max) = (spend.bound, limits.tokens_max);
+    if bound.input > max.input || bound.output > max.output {
+        return Err(format!("{bound:?} may have been used, {max:?} are allowed (K8)"));
+    }
+    if spend.known.input > bound.input || spend.known.output > bound.output {
+        return Err(format!("{:?} were used, at most {bound:?} can have been (K8)", spend.known));
+    }
+    Ok(())
+}
+
+/// Verifies the log as an engine does, whole and with its prose deleted (rule K15).
+fn verifies<S: Subject>(debate: DebateId, log: &[Envelope]) -> Vec<String> {
+    let mut findings = Vec::new();
+    let concluded = log.iter().filter(|envelope| envelope.kind == "concluded").count() as u64;
+    let redacted: Vec<Envelope> = log.iter().map(|it| Envelope { prose: None, ..it.clone() }).collect();
+    for (log, how) in [(log, "whole"), (&redacted[..], "redacted")] {
+        match verify::<S>(debate, log) {
+            Ok(outcomes) if outcomes == concluded => {}
+            Ok(outcomes) => findings.push(format!("{how}: {outcomes} of {concluded} outcomes were verified")),
+            Err(why) => findings.push(format!("{how}: {why}")),
+        }
+    }
+    findings
+}
+
+/// Returns how many outcomes a copy of the log verifies.
+fn verify<S: Subject>(debate: DebateId, log: &[Envelope]) -> Result<u64, String> {
+    let store = Arc::new(MemoryStore::new());
+    let mut expected = Seq::START;
+    for page in log.chunks(debate_store::EVENTS_PER_APPEND_MAX) {
+        let append = debate_store::Append::new(debate.into(), expected, page.to_vec());
+        let appended = store.append(append).now_or_never().ok_or("the copy waits")?;
+        appended.map_err(|error| error.to_string())?;
+        expected = page.last().map_or(expected, |last| last.seq);
+    }
+    let model = Arc::new(ScriptedModel::in_order(Vec::<String>::new()));
+    let engine = Engine::builder(store, model).format(S::prompts()).build();
+    let verified = engine.verify(debate).now_or_never().ok_or("the check waits")?;
+    let verified = verified.map_err(|error| error.to_string())?;
+    match verified.fault {
+        Some(fault) => Err(format!("event {} does not verify: {}", fault.seq, fault.why)),
+        None => Ok(verified.outcomes),
+    }
+}

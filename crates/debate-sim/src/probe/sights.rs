@@ -1,0 +1,96 @@
+//! Who sees what: each call the answers that it is built on.
+
+use debate_core::call::{Sight, Want};
+use debate_core::debate::Debate;
+use debate_core::prose::Prose;
+
+use super::Probe;
+use super::call::{self, Call};
+use super::fact::{Noted, Said, Tallied};
+use super::visible::{Seen, Visible};
+
+/// Returns the answers that a call is shown, in the order shown.
+pub(super) fn sees(debate: &Debate<Probe>, want: &Want) -> Vec<Sight> {
+    match Call::of(&want.call) {
+        None => Vec::new(),
+        Some(Call::Weigh { round, role }) => {
+            vec![Sight { call: call::say(round, &role), revision: want.revision }]
+        }
+        Some(call) => shown(debate, &call).into_iter().map(|(sight, _)| sight).collect(),
+    }
+}
+
+/// Returns what a call may see.
+pub(super) fn visible(debate: &Debate<Probe>, want: &Want) -> Visible {
+    let call = Call::of(&want.call);
+    let seen = match &call {
+        None => Vec::new(),
+        Some(Call::Weigh { round, role }) => said(debate, *round, role).into_iter().collect(),
+        Some(call) => shown(debate, call),
+    };
+    Visible {
+        brief: debate.brief().clone(),
+        call: want.call.clone(),
+        seen: seen.into_iter().map(|(_, seen)| seen).collect(),
+        rejection: debate.call(&want.call).map_or_else(Prose::default, |call| call.rejection.clone()),
+        has_tools: call.is_some_and(|call| call.has_tools()),
+    }
+}
+
+type Shown = (Sight, Seen);
+
+fn shown(debate: &Debate<Probe>, call: &Call) -> Vec<Shown> {
+    match call {
+        Call::Say { round: 1, .. } | Call::Weigh { .. } => Vec::new(),
+        Call::Say { round, .. } => {
+            let before = round.saturating_sub(1);
+            let mut shown = sayings(debate, before);
+            shown.extend(tallied(debate, before).map(tally_shown));
+            shown.extend(noted(debate, before).map(note_shown));
+            shown
+        }
+        Call::Tally { round } => sayings(debate, *round),
+        Call::Note { round } => tallied(debate, *round).map(tally_shown).into_iter().collect(),
+        Call::Close { round } => (1..=*round)
+            .flat_map(|round| {
+                let tally = tallied(debate, round).map(tally_shown);
+                sayings(debate, round).into_iter().chain(tally)
+            })
+            .collect(),
+    }
+}
+
+fn sayings(debate: &Debate<Probe>, round: u32) -> Vec<Shown> {
+    debate.config().seats.iter().filter_map(|role| said(debate, round, role)).collect()
+}
+
+fn said(debate: &Debate<Probe>, round: u32, role: &debate_core::id::Role) -> Option<Shown> {
+    let Said { revision, value, prose, .. } = debate.state().said(round, role)?;
+    let call = call::say(round, role);
+    let seen = Seen { call: call.clone(), value: *value, text: prose.shown().cloned() };
+    Some((Sight { call, revision: *revision }, seen))
+}
+
+/// Returns the tally of a round if it stands: one that is void does not.
+pub(super) fn tallied(debate: &Debate<Probe>, round: u32) -> Option<&Tallied> {
+    let revision = debate.revision(&Call::Tally { round }.key());
+    debate.state().tallied(round).filter(|tallied| tallied.revision == revision)
+}
+
+/// Returns the note on a round if it stands.
+pub(super) fn noted(debate: &Debate<Probe>, round: u32) -> Option<&Noted> {
+    let revision = debate.revision(&Call::Note { round }.key());
+    debate.state().noted(round).filter(|noted| noted.revision == revision)
+}
+
+fn tally_shown(tallied: &Tallied) -> Shown {
+    let call = Call::Tally { round: tallied.round }.key();
+    let text = tallied.prose.shown().cloned();
+    (Sight { call: call.clone(), revision: tallied.revision }, Seen { call, value: tallied.value, text })
+}
+
+fn note_shown(noted: &Noted) -> Shown {
+    let call = Call::Note { round: noted.round }.key();
+    let text = noted.prose.shown().cloned();
+    (Sight { call: call.clone(), revision: noted.revision }, Seen { call, value: noted.value, text })
+}

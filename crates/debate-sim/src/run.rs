@@ -1,0 +1,144 @@
+//! One seed, one run: the drawn world, and where its outcome must not depend on the weather the same debates in fair
+//! weather.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use debate_core::id::Seq;
+
+use crate::scenario::{Kind, Scenario, Weather};
+use crate::store::CrashAt;
+use crate::subject::Probes;
+use crate::world::{self, Told};
+
+/// What a run came to.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Events of each kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// Events in all.
+    pub events: u64,
+    /// Lives of the process.
+    pub lives: u32,
+    /// Questions asked.
+    pub asked: u64,
+    /// Whether the outcome was compared with that in fair weather.
+    pub is_compared: bool,
+}
+
+/// A run broke something that must stay true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The arguments of `cargo xtask sim` that repeat it.
+    pub arguments: String,
+    /// The seed.
+    pub seed: u64,
+    /// What broke, one line each.
+    pub findings: Vec<String>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {}: cargo xtask sim {}", self.seed, self.arguments)?;
+        self.findings.iter().try_for_each(|finding| writeln!(f, "  {finding}"))
+    }
+}
+
+/// Runs the world of a seed.
+///
+/// # Errors
+/// What broke.
+pub fn run(seed: u64, traced: bool) -> Result<Report, Failure> {
+    run_scenario(&Scenario::of(seed), seed.to_string(), traced)
+}
+
+/// Runs the debates of a seed with one crash: when the event `seq` is to be stored, before or after it is.
+///
+/// # Errors
+/// What broke.
+pub fn run_with_crash(seed: u64, crash: CrashAt, traced: bool) -> Result<Report, Failure> {
+    let arguments = format!("{seed} --crash-at {}{}", crash.seq, if crash.stored { " --stored" } else { "" });
+    let calm = Scenario::of(seed).calm();
+    let weather = Weather { crashes: vec![crash], ..Weather::default() };
+    let scenario = Scenario { weather, debates: 1, ..calm };
+    run_scenario(&scenario, arguments, traced)
+}
+
+/// Returns how many events the debate of a seed has when nothing goes wrong around it.
+///
+/// # Errors
+/// What broke.
+pub fn length(seed: u64) -> Result<Seq, Failure> {
+    let scenario = Scenario { debates: 1, ..Scenario::of(seed).calm() };
+    let told = tell(&scenario, false).map_err(|findings| failure(seed, seed.to_string(), findings))?;
+    Ok(Seq(told.events))
+}
+
+fn run_scenario(scenario: &Scenario, arguments: String, traced: bool) -> Result<Report, Failure> {
+    let failed = |findings| failure(scenario.seed, arguments.clone(), findings);
+    let told = tell(scenario, traced).map_err(failed)?;
+    let is_compared = scenario.is_comparable();
+    if is_compared {
+        let calm = tell(&scenario.calm(), false).map_err(|findings| {
+            failed(findings.into_iter().map(|it| format!("in fair weather: {it}")).collect())
+        })?;
+        let differences = differences(&told, &calm);
+        if !differences.is_empty() {
+            return Err(failed(differences));
+        }
+    }
+    let Told { kinds, events, lives, asked, .. } = told;
+    Ok(Report { kinds, events, lives, asked, is_compared })
+}
+
+fn tell(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
+    match scenario.kind {
+        Kind::Probe => world::run::<Probes>(scenario, traced),
+    }
+}
+
+fn failure(seed: u64, arguments: String, findings: Vec<String>) -> Failure {
+    Failure { arguments, seed, findings }
+}
+
+/// Returns how the outcomes of two runs differ.
+fn differences(told: &Told, calm: &Told) -> Vec<String> {
+    let pairs = told.outcomes.iter().zip(&calm.outcomes).enumerate();
+    let differing = pairs.filter(|(_, (left, right))| left != right);
+    let mut found: Vec<String> = differing
+        .map(|(number, (left, right))| {
+            format!("debate {number} came to another outcome than in fair weather:\n    {left}\n    {right}")
+        })
+        .collect();
+    if told.outcomes.len() != calm.outcomes.len() {
+        found.push("another number of debates concluded than in fair weather".to_owned());
+    }
+    found
+}
+
+/// Runs the worlds of many seeds and stops at the first that fails.
+///
+/// # Panics
+/// With the failing seed and the command that repeats it.
+pub fn run_all(seeds: impl IntoIterator<Item = u64>) -> Report {
+    let mut all = Report::default();
+    for seed in seeds {
+        match run(seed, false) {
+            Ok(report) => all.add(&report),
+            Err(failure) => panic!("{failure}"),
+        }
+    }
+    all
+}
+
+impl Report {
+    /// Adds what another run came to.
+    pub fn add(&mut self, other: &Self) {
+        for (kind, count) in &other.kinds {
+            *self.kinds.entry(kind.clone()).or_default() += count;
+        }
+        self.events += other.events;
+        self.lives += other.lives;
+        self.asked += other.asked;
+    }
+}

@@ -1,0 +1,240 @@
+//! One world: lives of a process on one store, one after another, until every debate is done; then the checks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use debate_core::envelope::Envelope;
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Digest};
+use debate_core::limits::Limits;
+use debate_engine::{Engine, Settings, Tools};
+use debate_llm::simulated::Draw;
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+use crate::check;
+use crate::clock::Clock;
+use crate::conduct::{self, Conductor};
+use crate::model::FaultyModel;
+use crate::probe::mind;
+use crate::scenario::{Ending, Scenario, Tightness};
+use crate::stage::Stage;
+use crate::store::{Fates, FaultyStore};
+use crate::subject::{Opening, Subject};
+
+/// Simulated time after which a life that does not end is given up.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// Time between two lives, in milliseconds.
+const DOWNTIME_MS: u64 = 300;
+
+/// Lives after which a world is given up: no scenario plans so many.
+const LIVES_MAX: u32 = 40;
+
+/// What a world came to.
+#[derive(Debug)]
+pub struct Told {
+    /// The outcome of each debate, in the order of their numbers, without what may differ between runs.
+    pub outcomes: Vec<String>,
+    /// Events of each kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// Events in all.
+    pub events: u64,
+    /// Lives of the process.
+    pub lives: u32,
+    /// Questions asked.
+    pub asked: u64,
+}
+
+/// How one life of the process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LifeEnd {
+    Done,
+    Crashed,
+    ShutDown,
+    /// Nothing came of it in time.
+    Stuck,
+}
+
+/// One debate of a world, across all lives.
+#[derive(Debug)]
+pub struct Watched<F: Format> {
+    /// What it is opened with.
+    pub opening: Opening<F>,
+    /// The digest and id of its request.
+    pub request: (Digest, String),
+    /// Which debate it became.
+    pub debate: Option<DebateId>,
+    /// How many controls of each kind were refused and are not tried again.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// What a subscriber saw of it, in order.
+    pub seen: Arc<Mutex<Vec<Envelope>>>,
+}
+
+/// Runs a world to its end.
+///
+/// # Errors
+/// What broke, one line each.
+pub fn run<S: Subject>(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
+    let clock = Clock::new(scenario.weather.has_ticks.then_some(scenario.seed));
+    let stage = Stage::new(clock, traced);
+    stage.say(|| format!("{scenario:#?}"));
+    let slowness = scenario.weather.slowness_ms.map(|ms| (scenario.seed, ms));
+    let fates = Fates::new(scenario.weather.store.clone(), scenario.weather.crashes.clone(), slowness);
+    let mut world = World::<S> { scenario, stage, fates, debates: open::<S>(scenario), lives: 0 };
+    world.live_on()?;
+    world.tell()
+}
+
+struct World<'a, S: Subject> {
+    scenario: &'a Scenario,
+    stage: Arc<Stage>,
+    fates: Arc<Mutex<Fates>>,
+    debates: Vec<Watched<S::Format>>,
+    lives: u32,
+}
+
+/// Draws what the debates of a scenario are opened with.
+fn open<S: Subject>(scenario: &Scenario) -> Vec<Watched<S::Format>> {
+    let mut draw = Draw::new(scenario.seed);
+    let debates = (0..scenario.debates).map(|number| {
+        let mut opening = S::draw(&mut draw, number);
+        tighten(&mut opening.limits, scenario.tightness);
+        let name = format!("request {number}");
+        Watched {
+            opening,
+            request: (Digest::of_text(&name), name),
+            debate: None,
+            refused: BTreeMap::new(),
+            seen: Arc::default(),
+        }
+    });
+    debates.collect()
+}
+
+fn tighten(limits: &mut Limits, tightness: Tightness) {
+    limits.deadline_ms = tightness.deadline_ms.unwrap_or(limits.deadline_ms);
+    limits.calls_max = tightness.calls_max.unwrap_or(limits.calls_max);
+    limits.tokens_max.output = tightness.output_max.unwrap_or(limits.tokens_max.output);
+    limits.starts_max = tightness.starts_max.unwrap_or(limits.starts_max);
+}
+
+impl<S: Subject> World<'_, S> {
+    fn live_on(&mut self) -> Result<(), Vec<String>> {
+        loop {
+            self.lives += 1;
+            let end = self.live();
+            self.stage.say(|| format!("life {} ends: {end:?}", self.lives));
+            let findings = self.stage.ledger().findings().to_vec();
+            if !findings.is_empty() {
+                return Err(findings);
+            }
+            match end {
+                LifeEnd::Done => return Ok(()),
+                LifeEnd::Stuck => return Err(vec!["a debate does not end".to_owned()]),
+                LifeEnd::Crashed | LifeEnd::ShutDown if self.lives < LIVES_MAX => {}
+                LifeEnd::Crashed | LifeEnd::ShutDown => {
+                    return Err(vec!["there is no end to lives".to_owned()]);
+                }
+            }
+        }
+    }
+
+    /// Lives once: boots, carries on whatever is in the store, and dies with everything that is in memory.
+    fn live(&mut self) -> LifeEnd {
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime without IO needs nothing from the system");
+        let ending = self.scenario.weather.endings.get(self.lives as usize - 1).copied();
+        runtime.block_on(async {
+            self.stage.begin_life();
+            let stage = Arc::clone(&self.stage);
+            let engines = self.boot();
+            let settings = conduct::Settings {
+                script: self.scenario.script.clone(),
+                rival_after: self.scenario.weather.rival_after_ms.map(Duration::from_millis),
+            };
+            let mut conductor = Conductor::new(&stage, &engines, settings, &mut self.debates);
+            let end = tokio::select! {
+                biased;
+                () = stage.crashed() => LifeEnd::Crashed,
+                end = end_at(ending, &engines) => end,
+                () = conductor.conduct() => LifeEnd::Done,
+                () = sleep(PATIENCE) => LifeEnd::Stuck,
+            };
+            stage.clock.end_life(DOWNTIME_MS);
+            end
+        })
+    }
+
+    fn boot(&self) -> Vec<Engine> {
+        let engines = 1 + usize::from(self.scenario.weather.rival_after_ms.is_some());
+        (0..engines).map(|number| self.engine(number)).collect()
+    }
+
+    fn engine(&self, number: usize) -> Engine {
+        let writer = self.stage.new_writer();
+        let store = FaultyStore::new(Arc::clone(&self.stage), Arc::clone(&self.fates), writer);
+        let plan = self.scenario.model.clone();
+        let model = FaultyModel::new(plan, S::mind(), Arc::clone(&self.stage), writer);
+        let stage = Arc::clone(&self.stage);
+        let tools: Tools = Arc::new(move |name, arguments| {
+            let stage = Arc::clone(&stage);
+            Box::pin(async move {
+                stage.alive().await;
+                stage.ledger().ran(writer, &name, &arguments);
+                sleep(Duration::from_millis(arguments.len() as u64 * 3)).await;
+                stage.alive().await;
+                mind::tool(&name, &arguments)
+            })
+        });
+        let settings = Settings { debates_max: self.scenario.driven_max, ..Settings::default() };
+        Engine::builder(Arc::new(store), Arc::new(model))
+            .format(S::prompts())
+            .settings(settings)
+            .surroundings(self.stage.surroundings(self.scenario.seed, writer))
+            .tools(tools)
+            .actor(format!("engine {number}"))
+            .build()
+    }
+
+    fn tell(self) -> Result<Told, Vec<String>> {
+        let mut outcomes = Vec::new();
+        let mut findings = Vec::new();
+        for watched in &self.debates {
+            let seen = watched.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            match check::debate::<S>(&self.stage, watched, &seen) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(found) => findings.extend(found),
+            }
+        }
+        let ledger = self.stage.ledger();
+        if ledger.streams().count() != self.debates.len() {
+            findings.push("a request opened more debates than one (K11)".to_owned());
+        }
+        findings.extend(ledger.findings().iter().cloned());
+        if !findings.is_empty() {
+            return Err(findings);
+        }
+        let kinds = ledger.kinds().clone();
+        let events = kinds.values().sum();
+        Ok(Told { outcomes, kinds, events, lives: self.lives, asked: ledger.efforts().0 })
+    }
+}
+
+async fn end_at(ending: Option<Ending>, engines: &[Engine]) -> LifeEnd {
+    let Some(Ending { after_ms, is_graceful }) = ending else {
+        return std::future::pending().await;
+    };
+    sleep(Duration::from_millis(after_ms)).await;
+    if !is_graceful {
+        return LifeEnd::Crashed;
+    }
+    for engine in engines {
+        engine.shut_down().await;
+    }
+    LifeEnd::ShutDown
+}
