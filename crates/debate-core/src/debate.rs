@@ -70,6 +70,7 @@ pub struct Debate<F: Format> {
     pub(crate) deadline_at: Timestamp,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) stop: Option<StopRuleFired>,
+    pub(crate) shadows: Vec<StopRuleFired>,
     pub(crate) calls: BTreeMap<CallKey, CallState>,
     pub(crate) revised: bool,
     pub(crate) phase: Option<(String, u32)>,
@@ -121,6 +122,7 @@ impl<F: Format> Debate<F> {
             deadline_at: at.plus_ms(opened.limits.deadline_ms),
             lifecycle: Lifecycle::Running,
             stop: None,
+            shadows: Vec::new(),
             calls: BTreeMap::new(),
             revised: false,
             phase: None,
@@ -212,7 +214,9 @@ impl<F: Format> Debate<F> {
                 self.call_mut(&voided.call)?.void(voided.revision)?;
             }
             KernelEvent::StopRuleFired(fired) => {
-                if !fired.shadow {
+                if fired.shadow {
+                    self.shadows.push(fired.clone());
+                } else {
                     self.stop = Some(fired.clone());
                 }
             }
@@ -359,6 +363,12 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn stop(&self) -> Option<&StopRuleFired> {
         self.stop.as_ref()
+    }
+
+    /// Returns the stop rules that fired in shadow so far, in order, so that a format need not fire one twice.
+    #[must_use]
+    pub fn shadows(&self) -> &[StopRuleFired] {
+        &self.shadows
     }
 
     /// Returns whether the debate must conclude without asking anything more.
