@@ -353,6 +353,9 @@ fn the_examples_are_accepted() {
     let mut read = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
         let json = std::fs::read_to_string(&path).unwrap();
         if json.contains("\"deliberation\"") {
             continue;

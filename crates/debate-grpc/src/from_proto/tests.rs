@@ -1,0 +1,133 @@
+//! Requests over gRPC and as JSON are the same requests.
+
+use debate_core::formats::accept::{AcceptedRequest, accept};
+use prost::Message as _;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+use serde_json::json;
+
+use super::*;
+
+/// Reads the contract's JSON as a client with nothing but the descriptors would.
+fn over_the_wire(json: &Value) -> v1::StartDebateRequest {
+    let mut request = json.clone();
+    let format = request.as_object_mut().unwrap().remove("format").unwrap_or_else(|| json!("prediction"));
+    let start = json!({ format.as_str().unwrap(): request });
+    let pool = DescriptorPool::decode(v1::FILE_DESCRIPTOR_SET).unwrap();
+    let descriptor = pool.get_message_by_name("debate.v1.StartDebateRequest").unwrap();
+    let message = DynamicMessage::deserialize(descriptor, start).unwrap();
+    v1::StartDebateRequest::decode(message.encode_to_vec().as_slice()).unwrap()
+}
+
+fn check_same(json: &Value) {
+    let direct = accept(&json.to_string()).unwrap();
+    let wired = accept(&request_json(over_the_wire(json)).unwrap()).unwrap();
+    assert_eq!(direct.digest(), wired.digest());
+    match (direct, wired) {
+        (AcceptedRequest::Prediction(mut direct), AcceptedRequest::Prediction(wired)) => {
+            let task = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+            assert_eq!(task(&direct.brief.task), task(&wired.brief.task));
+            direct.brief.task.clone_from(&wired.brief.task);
+            assert_eq!(direct, wired);
+        }
+        (direct, wired) => assert_eq!(direct, wired),
+    }
+}
+
+#[test]
+fn k11_every_example_is_the_same_request_over_both_wires() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
+    assert!(paths.len() >= 5, "{paths:?}");
+    for path in paths {
+        check_same(&serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap());
+    }
+}
+
+#[test]
+fn every_field_of_a_prediction_request_reaches_the_core() {
+    check_same(&json!({
+        "task_id": "t",
+        "prediction_context": {
+            "task": {"question": "Q?", "nested": [1, -2.5, true, null, {"a": "b"}]},
+            "outcomes": [{"id": "a", "label": "A", "description": "aa"}, {"id": "b"}],
+            "key_variables": [
+                {"name": "n", "category": "c", "importance": 0.7, "current_value": 12},
+                {"name": "m", "importance": "high", "current_value": "x"},
+            ],
+            "simulation_summary": {
+                "final_distribution": [{"outcome_id": "a", "probability": 0}],
+                "key_findings": ["k"],
+            },
+            "data_summary": {
+                "region": "r", "timeframe": {"start": "s", "end": "e"}, "economic_highlights": ["1"],
+                "sentiment_highlights": ["2"], "data_gaps": ["3"],
+            },
+        },
+        "config": {"rounds": 2, "roles": ["optimist", "engineer"], "max_argument_length": 400,
+            "scoring_criteria": ["novelty", "relevance"], "judge_weight": 0},
+        "options": {
+            "personas": {"engineer": {"system_prompt": "p", "bias_direction": "b", "evidence_preference": "e"}},
+            "weights": {"relevance": 0.5, "novelty": 1},
+            "rubrics": {"relevance": {"bands": {"0.0-1.0": "any"}}},
+            "seed": u64::MAX, "pooling": "trimmed", "extremising_factor": 2.5, "trimmed_share": 0.25,
+            "judge_passes": 1,
+            "limits": {"deadline_ms": 1000, "calls_max": 50, "input_tokens_max": 70000, "output_tokens_max": 80000,
+                "attempts_max": 2, "starts_max": 3},
+        },
+    }));
+}
+
+#[test]
+fn every_field_of_a_deliberation_reaches_the_core() {
+    check_same(&json!({
+        "format": "deliberation",
+        "topic": "t",
+        "mode": "weak",
+        "participants": [{"name": "a", "skills": ["s"]}, {"name": "b"}],
+        "orchestrator": {"name": "c"},
+        "max_rounds": 3,
+        "timeout": 60_000,
+        "tool_phases": ["initial"],
+        "native_web_search": true,
+        "concurrency": "parallel",
+        "skills": {"global": ["g"]},
+        "options": {"limits": {"calls_max": 12}},
+    }));
+}
+
+#[test]
+fn k12_violations_have_the_same_paths_over_grpc() {
+    let request = v1::StartDebateRequest {
+        format: Some(v1::start_debate_request::Format::Prediction(v1::DebateRequest {
+            prediction_context: Some(v1::PredictionContext {
+                outcomes: vec![v1::Outcome { id: "a".to_owned(), ..v1::Outcome::default() }; 2],
+                simulation_summary: Some(v1::SimulationSummary {
+                    final_distribution: vec![v1::OutcomePrior {
+                        outcome_id: "a".to_owned(),
+                        probability: f64::NAN,
+                    }],
+                    ..v1::SimulationSummary::default()
+                }),
+                ..v1::PredictionContext::default()
+            }),
+            config: Some(v1::DebateConfig { rounds: Some(0), ..v1::DebateConfig::default() }),
+            ..v1::DebateRequest::default()
+        })),
+        ..v1::StartDebateRequest::default()
+    };
+    let refused = accept(&request_json(request).unwrap()).unwrap_err();
+    let lines: Vec<String> = refused.0.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "task_id: is required",
+            "prediction_context.task: is required",
+            "prediction_context.outcomes[1].id: \"a\" is given more than once",
+            "prediction_context.simulation_summary.final_distribution[0].probability: must be a number",
+            "config.rounds: must be a whole number from 1 to 10",
+        ]
+    );
+    let refused = request_json(v1::StartDebateRequest::default()).unwrap_err();
+    assert_eq!(refused.0[0].to_string(), "format: is required: one of prediction, deliberation");
+}

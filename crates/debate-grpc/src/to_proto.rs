@@ -1,0 +1,219 @@
+//! From the core's debates, results and stored events to wire messages; the one place that knows both sides of what
+//! goes out.
+
+mod deliberation;
+mod prediction;
+
+use debate_core::debate::{Lifecycle, Spend};
+use debate_core::envelope::Envelope;
+use debate_core::event::{Concluded, KernelEvent};
+use debate_core::format::Format as _;
+use debate_core::formats::any::{AnyDebate, AnyReplayError};
+use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::prediction::Prediction;
+use debate_core::id::Timestamp;
+use debate_core::prose::Texts;
+use debate_core::record::Record as _;
+use debate_core::{call::Tokens, event::AttemptRef};
+use debate_engine::{Chunk, Verification};
+use debate_proto::v1;
+use debate_store::Listed;
+
+pub use deliberation::deliberation_result;
+pub use prediction::prediction_result;
+
+/// Returns a debate as it stands.
+#[must_use]
+pub fn debate(debate: &AnyDebate) -> v1::Debate {
+    let (phase, round) = debate.phase().unwrap_or_default();
+    let conclusion = debate.conclusion();
+    v1::Debate {
+        id: debate.id().to_string(),
+        format: debate.format().to_owned(),
+        state: state(debate.lifecycle()).into(),
+        title: debate.title().unwrap_or_default(),
+        head_seq: debate.head().0,
+        phase: phase.to_owned(),
+        round,
+        opened_at: Some(timestamp(debate.opened_at())),
+        completed_at: conclusion.map(|(_, at)| timestamp(at)),
+        deadline_at: Some(timestamp(debate.deadline_at())),
+        stop_reason: debate.stop_rule().map(|rule| rule.as_str().to_owned()).unwrap_or_default(),
+        completeness: Some(completeness(&debate.completeness())),
+        confidence: debate.confidence(),
+        spend: Some(spend(debate.spend())),
+        models: debate.models().iter().cloned().collect(),
+        simulated: debate.is_simulated(),
+        outcome_digest: conclusion.map(|(found, _)| found.outcome_digest.to_string()).unwrap_or_default(),
+        conclusion_revision: conclusion.map_or(0, |(found, _)| found.revision),
+        redacted: debate.is_redacted(),
+    }
+}
+
+/// Returns a debate with what a list knows of it, which is its first event and the last of its life.
+///
+/// # Errors
+/// The first event cannot be read.
+pub fn listed(listed: &Listed) -> Result<v1::Debate, AnyReplayError> {
+    let first = AnyDebate::replay(std::slice::from_ref(&listed.first))?;
+    let last = listed.last_of_kinds.as_ref();
+    let concluded = last.and_then(|last| Some((concluded(last)?, last.at)));
+    let state = match last.map(|last| last.kind.as_str()) {
+        Some("concluded") => v1::DebateState::Concluded,
+        Some("paused") => v1::DebateState::Paused,
+        Some(_) | None => v1::DebateState::Running,
+    };
+    Ok(v1::Debate {
+        id: first.id().to_string(),
+        format: first.format().to_owned(),
+        state: state.into(),
+        title: first.title().unwrap_or_default(),
+        head_seq: listed.head.0,
+        opened_at: Some(timestamp(first.opened_at())),
+        completed_at: concluded.as_ref().map(|(_, at)| timestamp(*at)),
+        stop_reason: concluded.as_ref().map(|(found, _)| found.rule.as_str().to_owned()).unwrap_or_default(),
+        completeness: concluded.as_ref().map(|(found, _)| completeness(&found.completeness)),
+        outcome_digest: concluded
+            .as_ref()
+            .map(|(found, _)| found.outcome_digest.to_string())
+            .unwrap_or_default(),
+        conclusion_revision: concluded.as_ref().map_or(0, |(found, _)| found.revision),
+        ..v1::Debate::default()
+    })
+}
+
+fn concluded(envelope: &Envelope) -> Option<Concluded> {
+    let event = KernelEvent::decode(&envelope.kind, envelope.version, &envelope.body, None)?.ok()?;
+    let KernelEvent::Concluded(concluded) = event else { return None };
+    Some(concluded)
+}
+
+/// Returns a stored event, exact to the byte.
+#[must_use]
+pub fn event(envelope: &Envelope) -> v1::Event {
+    let prose = envelope.prose.as_ref();
+    v1::Event {
+        seq: envelope.seq.0,
+        kind: envelope.kind.clone(),
+        version: u32::from(envelope.version),
+        at: Some(timestamp(envelope.at)),
+        actor: envelope.actor.clone(),
+        tenant: envelope.tenant.clone(),
+        trace: envelope.trace.clone().unwrap_or_default(),
+        body_json: envelope.body.clone(),
+        prose_json: prose.map(|prose| prose.text.clone()),
+        redacted: envelope.is_redacted(),
+        prose_salt: prose.map(|prose| prose.salt.to_vec()),
+        prose_digest: envelope.prose_digest.map(|digest| digest.to_string()).unwrap_or_default(),
+        hash: envelope.hash.to_string(),
+    }
+}
+
+/// Returns a piece of live text.
+#[must_use]
+pub fn chunk(chunk: &Chunk) -> v1::TokenChunk {
+    v1::TokenChunk {
+        call: chunk.attempt.call.to_string(),
+        revision: chunk.attempt.revision,
+        attempt: chunk.attempt.attempt,
+        turn: chunk.attempt.turn,
+        chunk: chunk.number,
+        text: chunk.text.clone(),
+    }
+}
+
+/// Returns the notice that an attempt's chunks count for nothing.
+#[must_use]
+pub fn attempt_dropped(attempt: &AttemptRef) -> v1::AttemptDropped {
+    v1::AttemptDropped {
+        call: attempt.call.to_string(),
+        revision: attempt.revision,
+        attempt: attempt.attempt,
+        turn: attempt.turn,
+    }
+}
+
+/// Returns what checking a debate found.
+#[must_use]
+pub fn verification(found: &Verification) -> v1::VerifyDebateResponse {
+    let fault = found.fault.as_ref();
+    v1::VerifyDebateResponse {
+        ok: fault.is_none(),
+        events: found.events,
+        head_seq: found.head.0.0,
+        head_hash: found.head.1.to_string(),
+        redacted_events: found.redacted,
+        outcomes_checked: found.outcomes,
+        fault: fault.map(|fault| v1::Fault { seq: fault.seq.0, reason: fault.why.clone() }),
+    }
+}
+
+/// Returns the result as it stands, for an answer to Get.
+#[must_use]
+pub fn result(debate: &AnyDebate) -> v1::get_debate_response::Result {
+    use v1::get_debate_response::Result;
+    match debate {
+        AnyDebate::Prediction(debate) => {
+            Result::Prediction(prediction_result(Prediction::outcome(debate, Texts::Shown)))
+        }
+        AnyDebate::Deliberation(debate) => {
+            Result::Deliberation(deliberation_result(Deliberation::outcome(debate, Texts::Shown)))
+        }
+    }
+}
+
+/// Returns the result as it stood, for an answer to Replay.
+#[must_use]
+pub fn replayed_result(debate: &AnyDebate) -> v1::replay_debate_response::Result {
+    use v1::get_debate_response::Result as Got;
+    use v1::replay_debate_response::Result;
+    match result(debate) {
+        Got::Prediction(result) => Result::Prediction(result),
+        Got::Deliberation(result) => Result::Deliberation(result),
+    }
+}
+
+/// Returns a moment, exact to the millisecond.
+#[must_use]
+pub fn timestamp(at: Timestamp) -> prost_types::Timestamp {
+    let nanos = at.0.rem_euclid(1_000) * 1_000_000;
+    prost_types::Timestamp {
+        seconds: at.0.div_euclid(1_000),
+        nanos: i32::try_from(nanos).expect("999,000,000 nanoseconds fit"),
+    }
+}
+
+fn state(lifecycle: Lifecycle) -> v1::DebateState {
+    match lifecycle {
+        Lifecycle::Running => v1::DebateState::Running,
+        Lifecycle::Paused { .. } => v1::DebateState::Paused,
+        Lifecycle::Concluded => v1::DebateState::Concluded,
+    }
+}
+
+fn spend(spend: Spend) -> v1::Spend {
+    v1::Spend {
+        calls: spend.calls,
+        known: Some(tokens(spend.known)),
+        bound: Some(tokens(spend.bound)),
+        complete: spend.complete,
+    }
+}
+
+fn tokens(tokens: Tokens) -> v1::TokenCount {
+    v1::TokenCount { input: tokens.input, output: tokens.output }
+}
+
+fn completeness(completeness: &debate_core::stop::Completeness) -> v1::Completeness {
+    use debate_core::stop::Completeness;
+    let (missing, why) = match completeness {
+        Completeness::Full => (Vec::new(), Vec::new()),
+        Completeness::Partial { missing, why } => (missing.clone(), why.clone()),
+        Completeness::Void { why } => (Vec::new(), why.clone()),
+    };
+    v1::Completeness { state: completeness.as_str().to_owned(), missing, why }
+}
+
+fn texts<T: ToString>(items: impl IntoIterator<Item = T>) -> Vec<String> {
+    items.into_iter().map(|item| item.to_string()).collect()
+}
