@@ -15,7 +15,7 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::decide::Draft;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest};
+use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_prompts::prompts::{Prompts, RenderError};
 use debate_store::AppendError;
 use futures::future::{AbortHandle, Abortable, Aborted};
@@ -162,7 +162,8 @@ impl<P: Prompts> Driver<P> {
     /// Gives up flights that are no longer wanted and starts work that is; `false` when the claim is lost.
     async fn start_wanted(&mut self) -> Result<bool, DriveError> {
         loop {
-            let mut draft = self.draft();
+            let now = self.house.surroundings.now();
+            let mut draft = self.debate().draft(now);
             self.ground_unwanted(&mut draft)?;
             let wanted = self.debate().wanted_work();
             let started = self.begin(&mut draft, wanted)?;
@@ -171,17 +172,13 @@ impl<P: Prompts> Driver<P> {
                 return Ok(true);
             }
             let attempts = attempts_of(&events);
-            if !self.record(&events).await? {
+            if !self.record(now, &events).await? {
                 return Ok(false);
             }
             for takeoff in started {
                 self.take_off(takeoff, &attempts);
             }
         }
-    }
-
-    fn draft(&self) -> Draft<P::Format> {
-        self.debate().draft(self.house.surroundings.now())
     }
 
     fn ground_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
@@ -298,7 +295,8 @@ impl<P: Prompts> Driver<P> {
 
     /// Takes in a result and all others that are ready, in one append.
     async fn land(&mut self, first: Landing<P::Format>) -> Result<bool, DriveError> {
-        let mut draft = self.draft();
+        let now = self.house.surroundings.now();
+        let mut draft = self.debate().draft(now);
         let mut next = Some(first);
         while let Some((work, command)) = next {
             if let Ok(command) = command {
@@ -312,18 +310,19 @@ impl<P: Prompts> Driver<P> {
             }
             next = futures::FutureExt::now_or_never(self.flights.next()).flatten();
         }
-        self.record(&draft.into_events()).await
+        self.record(now, &draft.into_events()).await
     }
 
     async fn command(&mut self, command: Command<P::Format>) -> Result<bool, DriveError> {
         let now = self.house.surroundings.now();
         let events = self.debate().decide(now, command).map_err(DriveError::Plan)?;
-        self.record(&events).await
+        self.record(now, &events).await
     }
 
     async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
         let command = order.control.command();
-        let events = match self.debate().decide(self.house.surroundings.now(), command) {
+        let now = self.house.surroundings.now();
+        let events = match self.debate().decide(now, command) {
             Ok(events) => events,
             Err(error) => {
                 // Whoever asked may be gone; the debate does not care.
@@ -332,7 +331,7 @@ impl<P: Prompts> Driver<P> {
             }
         };
         let engine = std::mem::replace(&mut self.author.actor, order.actor);
-        let recorded = self.record(&events).await;
+        let recorded = self.record(now, &events).await;
         self.author.actor = engine;
         let told = match &recorded {
             Ok(true) => Ok(()),
@@ -342,11 +341,12 @@ impl<P: Prompts> Driver<P> {
         recorded
     }
 
-    /// Appends and folds; `false` when another writer came first.
-    async fn record(&mut self, events: &[Event<P::Format>]) -> Result<bool, DriveError> {
+    /// Appends and folds what was decided at `at`; `false` when another writer came first.
+    ///
+    /// The moment is that of the decision: an outcome holds it, and its digest was taken with it.
+    async fn record(&mut self, at: Timestamp, events: &[Event<P::Format>]) -> Result<bool, DriveError> {
         let house = &self.house;
-        let now = house.surroundings.now();
-        match self.journal.record(&*house.store, &house.surroundings, &self.author, now, events).await {
+        match self.journal.record(&*house.store, &house.surroundings, &self.author, at, events).await {
             Ok(()) => Ok(true),
             Err(RecordError::Append(AppendError::Conflict { .. })) => Ok(false),
             Err(error) => Err(DriveError::Store(error)),
