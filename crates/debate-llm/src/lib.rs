@@ -17,4 +17,4 @@ pub use chat::{
 };
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
 pub use scripted::{ScriptedAnswer, ScriptedModel};
-pub use simulated::{SimulatedConfig, SimulatedModel};
+pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};

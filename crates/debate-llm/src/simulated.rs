@@ -5,6 +5,7 @@
 //! answers as one that did not.
 
 mod config;
+mod debater;
 mod draw;
 mod fault;
 
@@ -14,6 +15,7 @@ use async_trait::async_trait;
 use tokio::time::{Instant, sleep_until};
 
 pub use self::config::{FaultRates, LatencyDist, SimulatedConfig, SimulatedConfigError};
+pub use self::debater::{Debater, debater};
 pub use self::draw::Draw;
 use self::draw::PromptKey;
 use self::fault::Fault;

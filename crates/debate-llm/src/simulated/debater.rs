@@ -1,0 +1,89 @@
+//! A mind that debates: it reads the prompt it is given, as a model would, and makes up an answer of the shape asked
+//! for.
+//!
+//! It knows the words of prompts, never the debate behind them: question, outcomes, priors, findings, variables, data
+//! and the points of others are read from the text alone. Everything it says is marked as simulated, its precedents
+//! one by one. It makes up no facts: what it quotes stands in the prompt.
+
+mod answered;
+mod argue;
+mod deliberate;
+mod numbers;
+mod phrases;
+mod room;
+mod score;
+mod sheet;
+mod speech;
+mod stance;
+mod synthesise;
+mod tone;
+
+use self::sheet::Sheet;
+use super::{Draw, Flaws, Mind, SimulatedConfig, SimulatedModel};
+use crate::{ChatRequest, Role};
+
+/// The role that gives the synthesis.
+const JUDGE: &str = "judge";
+
+/// Debates: argues, scores and sums up in prediction debates, and speaks in deliberations.
+///
+/// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
+/// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
+/// the request's own by the words of its persona. Forecasts start from the prior and move towards stronger points.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Debater;
+
+/// Returns a simulated model that debates, named `simulated:…` after its settings.
+#[must_use]
+pub fn debater(config: SimulatedConfig) -> SimulatedModel<Debater> {
+    SimulatedModel::new(config, Debater)
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Argument,
+    Scores,
+    Synthesis,
+    FreeText,
+}
+
+impl Kind {
+    fn of(request: &ChatRequest) -> Self {
+        match request.schema.as_ref().map(|schema| schema.name()) {
+            None => Self::FreeText,
+            Some("scores") => Self::Scores,
+            Some("synthesis") => Self::Synthesis,
+            Some(_) => Self::Argument,
+        }
+    }
+}
+
+impl Mind for Debater {
+    fn reply(&self, request: &ChatRequest, draw: &mut Draw, flaws: &Flaws) -> String {
+        let tokens_max = request.max_output_tokens as usize;
+        match Kind::of(request) {
+            Kind::Argument => argue::reply(&Sheet::read(request), tokens_max, draw, flaws),
+            Kind::Scores => score::reply(request, tokens_max, draw),
+            Kind::Synthesis => {
+                let mut sheet = Sheet::read(request);
+                // Nobody's own points: the judge's are weighed like all others.
+                sheet.task.role = "";
+                synthesise::reply(&sheet, tokens_max, draw)
+            }
+            Kind::FreeText => deliberate::reply(request, draw),
+        }
+    }
+
+    /// Returns the role that argues, or the judge for the synthesis; nobody for scores.
+    fn role<'a>(&self, request: &'a ChatRequest) -> Option<&'a str> {
+        match Kind::of(request) {
+            Kind::Argument => {
+                sheet::role(sheet::said_by(request, Role::User), sheet::said_by(request, Role::System))
+            }
+            Kind::Scores => None,
+            Kind::Synthesis => Some(JUDGE),
+            Kind::FreeText => deliberate::speaker(request),
+        }
+    }
+}

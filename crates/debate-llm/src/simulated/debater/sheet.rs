@@ -1,0 +1,258 @@
+//! What a prompt of a prediction debate shows, read from its words alone.
+//!
+//! Reads tolerantly: what is missing or odd is left out, never guessed.
+
+use std::borrow::Cow;
+
+use super::tone;
+use crate::{ChatRequest, Role};
+
+/// Facts that are read at most; the rest is not weighed.
+const FACTS_MAX: usize = 24;
+
+/// The fewest letters of a sentence of the background that is a fact.
+const SENTENCE_BYTES_MIN: usize = 24;
+
+/// Everything that the debater reads in a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Sheet<'a> {
+    /// The system message.
+    pub(super) system: &'a str,
+    /// What is asked of the world.
+    pub(super) question: Cow<'a, str>,
+    /// The possible answers, in order.
+    pub(super) outcomes: Vec<Outcome<'a>>,
+    /// Findings, variables, data and background, in the order shown.
+    pub(super) facts: Vec<Fact<'a>>,
+    /// Earlier arguments, in the order shown.
+    pub(super) points: Vec<Point<'a>>,
+    /// The answer before was rejected.
+    pub(super) is_rejected: bool,
+    /// Who is to speak, when and how long.
+    pub(super) task: Task<'a>,
+}
+
+/// One possible answer.
+#[derive(Debug)]
+pub(super) struct Outcome<'a> {
+    /// The name under which replies call it.
+    pub(super) letter: &'a str,
+    /// The name for people.
+    pub(super) label: Cow<'a, str>,
+    /// What was thought of it before the debate, in [0, 1].
+    pub(super) prior: Option<f64>,
+}
+
+/// Where a fact stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FactKind {
+    Finding,
+    Variable,
+    Data,
+    Gap,
+    Background,
+}
+
+/// One fact of the material.
+#[derive(Debug)]
+pub(super) struct Fact<'a> {
+    pub(super) kind: FactKind,
+    pub(super) text: Cow<'a, str>,
+    /// Above 0 when its words are hopeful, below 0 when they are gloomy.
+    pub(super) tone: i32,
+}
+
+/// One earlier argument.
+#[derive(Debug)]
+pub(super) struct Point<'a> {
+    /// Its name, such as `r1.optimist`.
+    pub(super) id: &'a str,
+    pub(super) round: u32,
+    pub(super) role: &'a str,
+    /// The place of the outcome that it speaks for.
+    pub(super) supports: usize,
+    /// The probabilities that its tag shows, by place of outcome; empty when it shows none.
+    pub(super) shown: Vec<(usize, f64)>,
+    /// The mark that it was given, in [0, 1].
+    pub(super) score: Option<f64>,
+    pub(super) text: Cow<'a, str>,
+}
+
+/// What the line `Role: …. Phase: …, round 1 of 3.` says, and the lines behind it.
+#[derive(Debug)]
+pub(super) struct Task<'a> {
+    pub(super) role: &'a str,
+    pub(super) phase: &'a str,
+    pub(super) round: u32,
+    /// How many words the public argument may have.
+    pub(super) words_max: usize,
+    /// Whether precedents are asked for.
+    pub(super) precedents: bool,
+}
+
+impl Default for Task<'_> {
+    fn default() -> Self {
+        Self { role: "", phase: "", round: 1, words_max: 150, precedents: false }
+    }
+}
+
+impl<'a> Sheet<'a> {
+    /// Reads a prompt.
+    pub(super) fn read(request: &'a ChatRequest) -> Self {
+        let system = said_by(request, Role::System);
+        let text = said_by(request, Role::User);
+        let outcomes = outcomes(text);
+        let points = points(text, &outcomes);
+        Self {
+            system,
+            question: block(text, "<question>", "</question>").map(unescaped).unwrap_or_default(),
+            facts: facts(text),
+            is_rejected: text.contains("<rejection>"),
+            task: task(text, system),
+            outcomes,
+            points,
+        }
+    }
+}
+
+/// Returns the last message of a speaker, empty when there is none.
+pub(super) fn said_by(request: &ChatRequest, speaker: Role) -> &str {
+    let said = request.messages.iter().rev().find(|message| message.role == speaker);
+    said.map_or("", |message| &message.content)
+}
+
+/// Returns the role that a prompt gives its reader: of the role line, else of the persona.
+pub(super) fn role<'a>(text: &'a str, system: &'a str) -> Option<&'a str> {
+    role_line(text).map(|(role, _)| role).or_else(|| {
+        let (_, named) = system.split_once("You are the ")?;
+        let end = named.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(named.len());
+        let known = ["optimist", "pessimist", "contrarian", "historian", "judge"];
+        known.into_iter().find(|role| role.eq_ignore_ascii_case(&named[..end]))
+    })
+}
+
+/// Returns what stands between two tags; material inside tags is escaped, so that it cannot close them.
+pub(super) fn block<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(open)?;
+    rest.split_once(close).map(|(body, _)| body.trim())
+}
+
+/// Returns text with its entities as the characters they stand for.
+pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+}
+
+fn role_line(text: &str) -> Option<(&str, &str)> {
+    let at = text.rfind("\nRole: ")?;
+    let line = text[at + 1..].strip_prefix("Role: ")?;
+    let line = line.split('\n').next().unwrap_or(line);
+    Some(line.rsplit_once(". Phase: ").unwrap_or((line.trim_end_matches('.'), "")))
+}
+
+fn task<'a>(text: &'a str, system: &'a str) -> Task<'a> {
+    let mut task = Task { role: role(text, system).unwrap_or("debater"), ..Task::default() };
+    let Some((_, rest)) = role_line(text) else { return task };
+    let (phase, rounds) = rest.split_once(", round ").unwrap_or((rest, ""));
+    task.phase = phase;
+    task.round = leading_number(rounds).unwrap_or(1);
+    let after = &text[text.rfind("\nRole: ").unwrap_or(0)..];
+    let line = |name: &str| after.lines().find_map(|line| line.strip_prefix(name));
+    let words = line("argument: ").and_then(|line| line.split_once("at most "));
+    task.words_max = words.and_then(|(_, number)| leading_number(number)).map_or(150, |words| words as usize);
+    task.precedents = line("precedents: ")
+        .map_or(task.role == "historian" && task.round == 1, |line| !line.trim_start().starts_with("[]"));
+    task
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+fn outcomes(text: &str) -> Vec<Outcome<'_>> {
+    let lines = block(text, "<outcomes>", "</outcomes>").unwrap_or_default().lines();
+    let outcomes = lines.filter_map(|line| {
+        let mut cells = line.split(" | ");
+        let (letter, label) = (cells.next()?.trim(), cells.next()?.trim());
+        let prior = cells.next().and_then(|cell| cell.trim().strip_prefix("prior ")?.trim().parse().ok());
+        Some(Outcome { letter, label: unescaped(label), prior })
+    });
+    outcomes.collect()
+}
+
+fn facts(text: &str) -> Vec<Fact<'_>> {
+    let mut facts = Vec::new();
+    let lines = |open, close| block(text, open, close).unwrap_or_default().lines().map(str::trim);
+    for line in lines("<findings>", "</findings>") {
+        push(&mut facts, FactKind::Finding, line.strip_prefix("- ").unwrap_or(line));
+    }
+    for line in lines("<variables>", "</variables>") {
+        let line = line.strip_prefix("- ").unwrap_or(line);
+        // The last bracket says how much the variable matters.
+        let line =
+            line.rsplit_once(" (").filter(|(_, kind)| kind.ends_with(')')).map_or(line, |(line, _)| line);
+        push(&mut facts, FactKind::Variable, line);
+    }
+    for line in lines("<data>", "</data>") {
+        match line.split_once(": ") {
+            Some(("economy" | "sentiment", text)) => push(&mut facts, FactKind::Data, text),
+            Some(("gap", text)) => push(&mut facts, FactKind::Gap, text),
+            Some(_) | None => {}
+        }
+    }
+    for line in lines("<background>", "</background>") {
+        let line = line.split_once(": ").map_or(line, |(_, text)| text);
+        for sentence in line.split(". ").filter(|sentence| sentence.len() >= SENTENCE_BYTES_MIN) {
+            push(&mut facts, FactKind::Background, sentence);
+        }
+    }
+    facts
+}
+
+fn push<'a>(facts: &mut Vec<Fact<'a>>, kind: FactKind, text: &'a str) {
+    let text = text.trim().trim_end_matches(['.', ';', ',', '…']);
+    if !text.is_empty() && facts.len() < FACTS_MAX {
+        facts.push(Fact { kind, text: unescaped(text), tone: tone::of(text) });
+    }
+}
+
+fn points<'a>(text: &'a str, outcomes: &[Outcome<'_>]) -> Vec<Point<'a>> {
+    let mut points = Vec::new();
+    let mut rest = block(text, "<points>", "</points>").unwrap_or_default();
+    while let Some((_, after)) = rest.split_once("<point ") {
+        let Some((attributes, after)) = after.split_once('>') else { break };
+        let (body, after) = after.split_once("</point>").unwrap_or((after, ""));
+        rest = after;
+        points.extend(point(attributes, body.trim(), outcomes));
+    }
+    points
+}
+
+fn point<'a>(attributes: &'a str, body: &'a str, outcomes: &[Outcome<'_>]) -> Option<Point<'a>> {
+    let id = attribute(attributes, "id=\"")?;
+    let (round, role) = id.split_once('.')?;
+    let place = |letter: &str| outcomes.iter().position(|outcome| outcome.letter == letter);
+    let shown = attribute(attributes, " p=\"").unwrap_or_default().split(',');
+    let shown = shown.filter_map(|pair| {
+        let (letter, probability) = pair.trim().split_once(' ')?;
+        Some((place(letter)?, probability.trim().parse().ok()?))
+    });
+    Some(Point {
+        id,
+        round: leading_number(round.strip_prefix('r')?)?,
+        role,
+        supports: attribute(attributes, "supports=\"").and_then(place).unwrap_or(0),
+        shown: shown.collect(),
+        score: attribute(attributes, "score=\"").and_then(|score| score.parse().ok()),
+        text: unescaped(body),
+    })
+}
+
+/// Returns the value of an attribute, given with its equals sign and opening quote.
+pub(super) fn attribute<'a>(attributes: &'a str, name: &str) -> Option<&'a str> {
+    let (_, value) = attributes.split_once(name)?;
+    value.split_once('"').map(|(value, _)| value)
+}
