@@ -15,9 +15,9 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::decide::Draft;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_prompts::prompts::{Prompts, RenderError};
-use debate_store::AppendError;
+use debate_store::{AppendError, ReadError};
 use futures::future::{AbortHandle, Abortable, Aborted};
 use futures::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{mpsc, oneshot};
@@ -31,8 +31,8 @@ use crate::turn::{self, Question};
 /// How often a driver looks whether another process wrote to its debate.
 const FOREIGN_WRITES_EVERY: Duration = Duration::from_secs(1);
 
-/// Appends of unknown outcome before a driver gives its debate up; it can be taken up again.
-const RELOADS_MAX: u32 = 8;
+/// Failures of the store in a row before a driver gives its debate up; it can be taken up again.
+const STORE_FAILURES_MAX: u32 = 8;
 
 /// What other tasks may say to a driver.
 #[derive(Debug)]
@@ -67,6 +67,16 @@ pub enum DriveError {
     Plan(#[source] DecideError),
 }
 
+impl DriveError {
+    /// Returns whether trying again can help.
+    fn may_pass(&self) -> bool {
+        match self {
+            Self::Load(LoadError::Read(ReadError::Backend { .. })) | Self::Store(_) => true,
+            Self::Load(_) | Self::Plan(_) => false,
+        }
+    }
+}
+
 type Landing<F> = (Work, Result<Command<F>, Aborted>);
 type Flight<F> = Pin<Box<dyn Future<Output = Landing<F>> + Send>>;
 
@@ -90,7 +100,7 @@ impl<P: Prompts> std::fmt::Debug for Driver<P> {
 /// Drives a debate until it concludes, is lost to another writer, or the process shuts down.
 ///
 /// # Errors
-/// The log cannot be read, or the store kept failing.
+/// The log is corrupt, or the store kept failing.
 pub(crate) async fn drive<P: Prompts>(
     house: Arc<House>,
     prompts: Arc<P>,
@@ -98,35 +108,55 @@ pub(crate) async fn drive<P: Prompts>(
     live: Live,
     mut orders: mpsc::Receiver<Order>,
 ) -> Result<Ended, DriveError> {
-    let mut reloads = 0;
+    let mut failures = 0;
+    let mut reached = Seq::START;
     loop {
-        let journal = Journal::load(&*house.store, debate, None).await?;
-        let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
-        let mut driver = Driver {
-            house: Arc::clone(&house),
-            prompts: Arc::clone(&prompts),
-            journal,
-            author,
-            live: live.clone(),
-            flights: FuturesUnordered::new(),
-            aloft: BTreeMap::new(),
-        };
-        match driver.run(&mut orders).await {
-            Ok(Ended::ClaimLost) => {
-                let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
-                let concluded = journal.debate.lifecycle() == Lifecycle::Concluded;
-                return Ok(if concluded { Ended::Concluded } else { Ended::ClaimLost });
-            }
+        let before = reached;
+        let error = match drive_on(&house, &prompts, debate, &live, &mut orders, &mut reached).await {
             Ok(ended) => return Ok(ended),
-            // Whether the events are stored is unknown: the crash path says so without guessing.
-            Err(DriveError::Store(error)) if reloads < RELOADS_MAX => {
-                reloads += 1;
-                tracing::warn!(%debate, error = &error as &dyn std::error::Error, "append failed; replaying");
-                tokio::time::sleep(Duration::from_millis(20 << reloads)).await;
-            }
-            Err(error) => return Err(error),
+            Err(error) => error,
+        };
+        failures = if reached > before { 1 } else { failures + 1 };
+        if !error.may_pass() || failures > STORE_FAILURES_MAX {
+            return Err(error);
+        }
+        // Whether events are stored may be unknown: replaying says so without guessing.
+        tracing::warn!(%debate, error = &error as &dyn std::error::Error, "the store failed; replaying");
+        tokio::select! {
+            () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
+            () = tokio::time::sleep(Duration::from_millis(20 << failures)) => {}
         }
     }
+}
+
+/// Takes a debate up from the log and drives it as far as the store lets it; says how far the log reached.
+async fn drive_on<P: Prompts>(
+    house: &Arc<House>,
+    prompts: &Arc<P>,
+    debate: DebateId,
+    live: &Live,
+    orders: &mut mpsc::Receiver<Order>,
+    reached: &mut Seq,
+) -> Result<Ended, DriveError> {
+    let journal = Journal::load(&*house.store, debate, None).await?;
+    let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
+    let mut driver = Driver {
+        house: Arc::clone(house),
+        prompts: Arc::clone(prompts),
+        journal,
+        author,
+        live: live.clone(),
+        flights: FuturesUnordered::new(),
+        aloft: BTreeMap::new(),
+    };
+    let ended = driver.run(orders).await;
+    *reached = driver.journal.head.seq.max(*reached);
+    if ended? != Ended::ClaimLost {
+        return ended;
+    }
+    let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
+    let concluded = journal.debate.lifecycle() == Lifecycle::Concluded;
+    Ok(if concluded { Ended::Concluded } else { Ended::ClaimLost })
 }
 
 impl<P: Prompts> Driver<P> {

@@ -12,7 +12,7 @@ use debate_store::{Append, AppendError, EventStore, ReadError};
 use crate::surroundings::Surroundings;
 
 /// Events fetched at once when a log is read.
-pub const PAGE: u32 = 512;
+pub(crate) const PAGE: u32 = 512;
 
 /// A log cannot be turned into a debate.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,101 @@
+//! Rule K10: every durable event exactly once, live pieces of public text between them, nobody slowed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use debate_core::id::{DebateId, Seq};
+use debate_engine::{Engine, WatchError, Watched};
+use futures::StreamExt;
+
+use crate::bench_of_one::{PATIENCE, engine, log, memory, model, start};
+
+async fn watched(engine: &Engine, debate: DebateId, after: u64, tokens: bool) -> Vec<Watched> {
+    let stream = engine.watch(debate, Seq(after), tokens).await.unwrap();
+    let items = tokio::time::timeout(PATIENCE, stream.collect::<Vec<_>>()).await.unwrap();
+    items.into_iter().map(Result::unwrap).collect()
+}
+
+fn seqs(items: &[Watched]) -> Vec<u64> {
+    let events = items.iter().filter_map(|item| match item {
+        Watched::Event(envelope) => Some(envelope.seq.0),
+        Watched::Chunk(_) | Watched::Heartbeat(_) => None,
+    });
+    events.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_a_watch_gives_every_event_once_and_ends_with_the_debate() {
+    let engine = engine(memory(), model("seed=7,latency=1s"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    let items = watched(&engine, debate, 0, false).await;
+    let head = log(&engine, debate).await.len() as u64;
+    assert_eq!(seqs(&items), (1..=head).collect::<Vec<_>>());
+    assert!(items.iter().all(|item| !matches!(item, Watched::Chunk(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_a_watch_resumes_after_any_event_without_loss_or_repetition() {
+    let engine = engine(memory(), model("seed=7"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    let head = log(&engine, debate).await.len() as u64;
+    for after in [1, 17, head - 1, head] {
+        let items = watched(&engine, debate, after, true).await;
+        assert_eq!(seqs(&items), (after + 1..=head).collect::<Vec<_>>());
+    }
+    let beyond = engine.watch(debate, Seq(head + 1), false).await;
+    assert!(matches!(beyond.err(), Some(WatchError::BeyondHead { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_live_pieces_are_public_text_and_join_to_the_argument() {
+    let engine = engine(memory(), model("seed=7,latency=1s,tokens_per_second=200"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    let items = watched(&engine, debate, 0, true).await;
+    let mut spoken: BTreeMap<String, (u32, String)> = BTreeMap::new();
+    for item in &items {
+        let Watched::Chunk(chunk) = item else { continue };
+        let (number, text) = spoken.entry(chunk.attempt.call.to_string()).or_default();
+        *number += 1;
+        assert_eq!(chunk.number, *number, "pieces come in order");
+        text.push_str(&chunk.text);
+    }
+    assert_eq!(spoken.len(), 15 + 1, "arguments and the synthesis are public, scores are not");
+    for envelope in log(&engine, debate).await.iter().filter(|envelope| envelope.kind == "argument_made") {
+        let body: serde_json::Value = serde_json::from_str(&envelope.body).unwrap();
+        let prose = envelope.prose.as_ref().unwrap();
+        let prose: serde_json::Value = serde_json::from_str(&prose.text).unwrap();
+        let call = format!("argue/{}/{}", body["round"], body["role"].as_str().unwrap());
+        assert_eq!(spoken[&call].1, prose["argument"].as_str().unwrap(), "{call}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_a_subscriber_that_never_reads_slows_nobody() {
+    let engine = engine(memory(), model("seed=7,latency=1s,tokens_per_second=200"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    let slow = engine.watch(debate, Seq::START, true).await.unwrap();
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    let items: Vec<_> = slow.collect().await;
+    let items: Vec<Watched> = items.into_iter().map(Result::unwrap).collect();
+    let head = log(&engine, debate).await.len() as u64;
+    assert_eq!(seqs(&items), (1..=head).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_a_quiet_watch_beats() {
+    let engine = engine(memory(), model("seed=7,latency=50s"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    let stream = engine.watch(debate, Seq::START, false).await.unwrap();
+    let first_minute =
+        stream.take_until(tokio::time::sleep(Duration::from_secs(49))).collect::<Vec<_>>().await;
+    let beats = first_minute.iter().filter(|item| matches!(item, Ok(Watched::Heartbeat(_)))).count();
+    assert_eq!(beats, 3, "one every 15 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_no_debate_says_so() {
+    let engine = engine(memory(), model("seed=7"));
+    let nowhere = DebateId(uuid::Uuid::from_u128(5));
+    assert!(matches!(engine.watch(nowhere, Seq::START, false).await.err(), Some(WatchError::NotFound(_))));
+}
