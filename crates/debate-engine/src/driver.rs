@@ -151,11 +151,13 @@ async fn drive_on<P: Prompts>(
     };
     let ended = driver.run(orders).await;
     *reached = driver.journal.head.seq.max(*reached);
-    if ended? != Ended::ClaimLost {
-        return ended;
+    let ended = ended?;
+    if ended != Ended::ClaimLost {
+        return Ok(ended);
     }
-    let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
-    let concluded = journal.debate.lifecycle() == Lifecycle::Concluded;
+    // A claim stays lost, whatever the store says next.
+    let journal: Option<Journal<P::Format>> = Journal::load(&*house.store, debate, None).await.ok();
+    let concluded = journal.is_some_and(|journal| journal.debate.lifecycle() == Lifecycle::Concluded);
     Ok(if concluded { Ended::Concluded } else { Ended::ClaimLost })
 }
 
