@@ -26,7 +26,7 @@ fn mismatches(change: impl FnOnce(&mut serde_json::Value)) -> Vec<String> {
     let mut case = serde_json::from_str(&text).unwrap();
     change(&mut case);
     let case: GoldenCase = serde_json::from_value(case).unwrap();
-    check(&case).iter().map(|mismatch| mismatch.to_string()).collect()
+    check(&case).iter().map(ToString::to_string).collect()
 }
 
 #[test]

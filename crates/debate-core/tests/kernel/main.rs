@@ -1,5 +1,7 @@
 //! The kernel driven through its public interface: scenarios as tables, for both formats.
 
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
 mod deliberation;
 mod envelopes;
 mod golden;
