@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use debate_core::formats::deliberation::golden::{GoldenCase, check};
+use debate_core::formats::deliberation::golden::{GoldenCase, check, read};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/golden")
@@ -14,9 +14,10 @@ fn d11_golden_cases_come_out_as_they_say() {
     let mut cases = 0;
     for file in fs::read_dir(folder()).unwrap() {
         let path = file.unwrap().path();
-        let case: GoldenCase = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-        assert_eq!(check(&case), [], "{}", path.display());
-        cases += 1;
+        for case in read(&fs::read_to_string(&path).unwrap()).unwrap() {
+            assert_eq!(check(&case), [], "{} in {}", case.id, path.display());
+            cases += 1;
+        }
     }
     assert!(cases >= 4, "{cases} cases");
 }
@@ -84,4 +85,36 @@ fn d11_who_has_no_response_left_is_missing_from_then_on() {
         case["expected"]["positionChanges"] = serde_json::json!(["cy"]);
     });
     assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn d11_the_orchestrator_is_found_by_name_or_by_its_one_response_more() {
+    let rename = |case: &mut serde_json::Value| {
+        let responses = case["input"]["participantResponses"].as_object_mut().unwrap();
+        responses.remove("orchestrator").unwrap()
+    };
+    let found = mismatches(|case| {
+        let consensus = rename(case);
+        case["input"]["participantResponses"]["moderator"] = consensus;
+    });
+    assert_eq!(found, [""; 0]);
+    let found = mismatches(|case| {
+        let consensus = rename(case)[0].take();
+        case["input"]["participantResponses"]["bo"].as_array_mut().unwrap().push(consensus);
+    });
+    assert_eq!(found, [""; 0]);
+    let found = mismatches(|case| {
+        let consensus = rename(case);
+        case["input"]["orchestrator"] = "chair".into();
+        case["input"]["participantResponses"]["chair"] = consensus;
+    });
+    assert_eq!(found, [""; 0]);
+}
+
+#[test]
+fn d11_a_file_holds_one_case_or_a_list() {
+    let one = fs::read_to_string(folder().join("weak.json")).unwrap();
+    assert_eq!(read(&format!("[{one}, {one}]")).unwrap().len(), 2);
+    assert_eq!(read(&one).unwrap().len(), 1);
+    assert!(read(&one.replacen("expected", "expect", 1)).is_err());
 }

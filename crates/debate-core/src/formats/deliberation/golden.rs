@@ -24,8 +24,8 @@ use crate::format::Format as _;
 use crate::id::{DebateId, Digest, Role, Timestamp};
 use crate::prose::{Prose, Texts};
 
-/// The orchestrator's name where a case does not give one.
-const ORCHESTRATOR: &str = "orchestrator";
+/// The orchestrator's names where a case does not give one.
+const ORCHESTRATORS: [&str; 2] = ["orchestrator", "moderator"];
 
 /// One golden case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -52,7 +52,8 @@ pub struct GoldenInput {
     /// What each participant says, phase by phase, participants in order of speaking. Who says less than there are
     /// phases fails in the next one.
     pub participant_responses: Responses,
-    /// Whose entry holds the consensus; `orchestrator` unless given. Without such an entry there is no orchestrator.
+    /// Whose entry holds the consensus. Unless given, it is `orchestrator` or `moderator`, or else a participant who
+    /// has exactly one response more than participants have phases; without any of them there is no orchestrator.
     #[serde(default)]
     pub orchestrator: Option<String>,
 }
@@ -116,6 +117,17 @@ impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: expected {}, got {}", self.field, self.expected, self.actual)
     }
+}
+
+/// Reads golden cases: one, or a list of them.
+///
+/// # Errors
+/// The text is not JSON of that shape.
+pub fn read(json: &str) -> Result<Vec<GoldenCase>, serde_json::Error> {
+    if json.trim_start().starts_with('[') {
+        return serde_json::from_str(json);
+    }
+    serde_json::from_str(json).map(|case| vec![case])
 }
 
 /// Runs a golden case through the kernel and returns whatever did not come out as it says (rule D11).
@@ -242,8 +254,8 @@ fn apply<'a>(
 fn respond(script: &mut Script, want: &Want, attempt: u32, turn: u32) -> Command<Deliberation> {
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt, turn };
     let reply = ReplyFacts::default();
-    let Some(text) = script.next(&want.call.role) else {
-        let message = "the case has no response left".to_owned();
+    let Some(text) = script.next(&want.call.role).filter(|text| !text.trim().is_empty()) else {
+        let message = "the case has no response here".to_owned();
         return Command::FailCall { attempt, failure: FailureKind::Denied, reply, message, text: None };
     };
     let is_consensus = Call::of(&want.call).is_some_and(|call| call.phase == Phase::Consensus);
@@ -255,14 +267,14 @@ fn respond(script: &mut Script, want: &Want, attempt: u32, turn: u32) -> Command
 /// Gives out the parts. Whoever holds the consensus and nothing else is no participant.
 fn cast(input: &GoldenInput) -> Result<(Config, Script), RunError> {
     let mut lines: BTreeMap<Role, VecDeque<String>> = BTreeMap::new();
-    let orchestrator = input.orchestrator.as_deref().unwrap_or(ORCHESTRATOR);
+    let orchestrator = orchestrator(input);
     let (mut participants, mut moderator) = (Vec::new(), None);
     for (name, responses) in &input.participant_responses.0 {
         let speaker = Speaker { name: name.as_str().into(), skills: Vec::new() };
         if lines.insert(speaker.name.clone(), responses.iter().cloned().collect()).is_some() {
             return Err(RunError::Repeated(name.clone()));
         }
-        let is_orchestrator = name == orchestrator;
+        let is_orchestrator = Some(name.as_str()) == orchestrator;
         if is_orchestrator {
             moderator = Some(speaker.clone());
         }
@@ -284,4 +296,14 @@ fn cast(input: &GoldenInput) -> Result<(Config, Script), RunError> {
         skills_missing: Vec::new(),
     };
     Ok((config, Script { lines }))
+}
+
+/// Returns whose entry holds the consensus.
+fn orchestrator(input: &GoldenInput) -> Option<&str> {
+    let entries = &input.participant_responses.0;
+    let named = || entries.iter().find(|(name, _)| ORCHESTRATORS.contains(&name.as_str()));
+    let phases = input.mode.phases().len();
+    let surplus = || entries.iter().find(|(_, responses)| responses.len() == phases);
+    let found = || named().or_else(surplus).map(|(name, _)| name.as_str());
+    input.orchestrator.as_deref().or_else(found)
 }
