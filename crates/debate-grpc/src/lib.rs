@@ -1,4 +1,17 @@
 //! The engine's face to other programs: gRPC services and the contract's REST endpoints on one port.
 
+mod access;
+mod audit_service;
+mod debate_service;
+mod facade;
+mod following;
 pub mod from_proto;
+mod problem;
+pub mod refusal;
+mod rest;
+pub mod serve;
+mod status;
 pub mod to_proto;
+
+pub use facade::Admission;
+pub use serve::{GRACE_DEFAULT, PATIENCE_DEFAULT, ServeError, ServeOptions, serve};

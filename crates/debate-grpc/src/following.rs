@@ -1,0 +1,170 @@
+//! A watch as it goes over the wire: events, live text, heartbeats, and an end that says why (rule K10).
+
+use std::time::Duration;
+
+use debate_core::envelope::Envelope;
+use debate_core::event::{
+    AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted, CallVoided,
+    ToolAnswered, ToolStarted, TurnAnswered,
+};
+use debate_core::id::Seq;
+use debate_core::record::Body as _;
+use debate_engine::{WatchError, Watched};
+use debate_proto::v1;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream, Stream};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+use v1::watch_debate_response::Item;
+
+use crate::refusal::Refusal;
+use crate::to_proto;
+
+/// The longest silence while events pass that the client does not want.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
+
+/// Events of the calls behind a debate, which are not its course.
+const CALL_KINDS: [&str; 9] = [
+    CallStarted::KIND,
+    TurnAnswered::KIND,
+    ToolStarted::KIND,
+    ToolAnswered::KIND,
+    CallAnswered::KIND,
+    AttemptFailed::KIND,
+    AttemptAbandoned::KIND,
+    AnswerRejected::KIND,
+    CallVoided::KIND,
+];
+
+/// What a client wants to see.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// Whether the events of calls are wanted too.
+    pub(crate) calls: bool,
+    /// Whether live text is wanted.
+    pub(crate) tokens: bool,
+    /// When the client stops waiting.
+    pub(crate) deadline: Option<Instant>,
+}
+
+struct Following {
+    watched: BoxStream<'static, Result<Watched, WatchError>>,
+    wanted: Wanted,
+    closing: CancellationToken,
+    sent_at: Instant,
+    done: bool,
+}
+
+/// Turns what the engine shows into what goes over the wire.
+pub(crate) fn follow(
+    watched: impl Stream<Item = Result<Watched, WatchError>> + Send + 'static,
+    wanted: Wanted,
+    closing: CancellationToken,
+) -> BoxStream<'static, Result<v1::WatchDebateResponse, Status>> {
+    let following =
+        Following { watched: watched.boxed(), wanted, closing, sent_at: Instant::now(), done: false };
+    stream::unfold(following, |mut following| async move {
+        let item = following.next().await?;
+        following.done |= item.is_err();
+        following.sent_at = Instant::now();
+        let item = item.map(|item| v1::WatchDebateResponse { item: Some(item) }).map_err(Status::from);
+        Some((item, following))
+    })
+    .boxed()
+}
+
+impl Following {
+    async fn next(&mut self) -> Option<Result<Item, Refusal>> {
+        if self.done {
+            return None;
+        }
+        let deadline = self.wanted.deadline;
+        let expired = async {
+            match deadline {
+                Some(deadline) => tokio::time::sleep_until(deadline).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(expired);
+        loop {
+            let watched = tokio::select! {
+                biased;
+                () = self.closing.cancelled() => return Some(Err(Refusal::ShuttingDown)),
+                () = &mut expired => return Some(Err(Refusal::DeadlineExceeded)),
+                watched = self.watched.next() => watched?,
+            };
+            let item = match watched {
+                Ok(watched) => self.item(&watched).map(Ok),
+                Err(error) => Some(Err(error.into())),
+            };
+            if item.is_some() {
+                return item;
+            }
+        }
+    }
+
+    fn item(&self, watched: &Watched) -> Option<Item> {
+        match watched {
+            Watched::Event(envelope) => self.event(envelope),
+            Watched::Chunk(chunk) => Some(Item::Chunk(to_proto::chunk(chunk))),
+            Watched::Heartbeat(seq) => Some(heartbeat(*seq)),
+        }
+    }
+
+    fn event(&self, envelope: &Envelope) -> Option<Item> {
+        if self.wanted.calls || !CALL_KINDS.contains(&envelope.kind.as_str()) {
+            return Some(Item::Event(to_proto::event(envelope)));
+        }
+        if self.wanted.tokens
+            && let Some(attempt) = dropped(envelope)
+        {
+            return Some(Item::AttemptDropped(to_proto::attempt_dropped(&attempt)));
+        }
+        (self.sent_at.elapsed() >= SILENCE_MAX).then(|| heartbeat(envelope.seq))
+    }
+}
+
+fn heartbeat(seq: Seq) -> Item {
+    Item::Heartbeat(v1::Heartbeat { head_seq: seq.0 })
+}
+
+/// Returns the attempt whose chunks an event makes worthless.
+fn dropped(envelope: &Envelope) -> Option<AttemptRef> {
+    let ends = [AttemptFailed::KIND, AttemptAbandoned::KIND].contains(&envelope.kind.as_str());
+    ends.then(|| serde_json::from_str(&envelope.body).ok()).flatten()
+}
+
+/// Reads how long a client waits, as gRPC writes it: digits and one of `H M S m u n`.
+pub(crate) fn grpc_timeout(header: Option<&str>) -> Option<Duration> {
+    let text = header?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    if digits.len() > 8 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let amount: u64 = digits.parse().ok()?;
+    match unit {
+        "H" => Some(Duration::from_secs(amount * 3_600)),
+        "M" => Some(Duration::from_secs(amount * 60)),
+        "S" => Some(Duration::from_secs(amount)),
+        "m" => Some(Duration::from_millis(amount)),
+        "u" => Some(Duration::from_micros(amount)),
+        "n" => Some(Duration::from_nanos(amount)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grpc_timeout_is_digits_and_a_unit() {
+        assert_eq!(grpc_timeout(Some("10S")), Some(Duration::from_secs(10)));
+        assert_eq!(grpc_timeout(Some("250m")), Some(Duration::from_millis(250)));
+        assert_eq!(grpc_timeout(Some("99999999H")), Some(Duration::from_secs(99_999_999 * 3_600)));
+        for bad in [None, Some(""), Some("S"), Some("10"), Some("1.5S"), Some("123456789S"), Some("1é")] {
+            assert_eq!(grpc_timeout(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Refusals as problem+json (RFC 9457), with all violations in `errors`.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use debate_core::request::Violation;
+use serde::Serialize;
+
+use crate::refusal::Refusal;
+
+/// The media type of a problem.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+/// When a client may try again, in seconds.
+const RETRY_AFTER_S: &str = "1";
+
+#[derive(Serialize)]
+struct Problem<'a> {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    detail: String,
+    /// The same word as in google.rpc.ErrorInfo.
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    debate_id: Option<String>,
+    #[serde(skip_serializing_if = "<[Violation]>::is_empty")]
+    errors: &'a [Violation],
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = http_status(&self);
+        let errors: &[Violation] = match &self {
+            Self::Invalid(violations) => &violations.0,
+            _ => &[],
+        };
+        let detail = match &self {
+            Self::Invalid(violations) => format!("the request breaks {} rules", violations.0.len()),
+            other => other.to_string(),
+        };
+        let reason = self.reason();
+        let problem = Problem {
+            r#type: format!("urn:debate:problem:{}", reason.to_lowercase().replace('_', "-")),
+            title: status.canonical_reason().unwrap_or_default(),
+            status: status.as_u16(),
+            detail,
+            reason,
+            debate_id: self.debate(),
+            errors,
+        };
+        let body = serde_json::to_string(&problem).expect("a problem has string keys");
+        let mut response = (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
+        let headers = response.headers_mut();
+        if self.should_retry() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+        }
+        if self == Self::Unauthenticated {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+fn http_status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        Refusal::Unreadable => StatusCode::BAD_REQUEST,
+        Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoRoute => StatusCode::NOT_FOUND,
+        Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
+        Refusal::RequestTaken { .. } | Refusal::State { .. } => StatusCode::CONFLICT,
+        Refusal::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::BeyondHead { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
+        Refusal::Unserved(_) => StatusCode::NOT_IMPLEMENTED,
+        Refusal::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Refusal::Void { .. } | Refusal::ShuttingDown | Refusal::Unavailable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Refusal::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
+        Refusal::Corrupt(_) | Refusal::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

@@ -1,0 +1,250 @@
+//! What a client is told when something cannot be done: one table for gRPC and REST alike. Causes inside the house
+//! are logged here and never sent.
+
+use debate_core::command::DecideError;
+use debate_core::formats::any::AnyReplayError;
+use debate_core::id::{DebateId, Seq};
+use debate_core::request::{Violation, Violations};
+use debate_engine::{ControlError, LoadError, RecordError, StartError, WatchError};
+use debate_store::{AppendError, ReadError};
+
+/// A request that was not carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Refusal {
+    /// The request is wrong; everything that is wrong with it (rule K12).
+    #[error("{0}")]
+    Invalid(Violations),
+    /// There is no such debate.
+    #[error("there is no debate {0}")]
+    NotFound(String),
+    /// The debate has no such part.
+    #[error("debate {debate} has no {part}")]
+    NoPart {
+        /// Which debate.
+        debate: DebateId,
+        /// What it has not, such as `round 4`.
+        part: String,
+    },
+    /// The request id was used for another request (rule K11).
+    #[error("request id {request_id:?} was used for another request, which opened debate {debate}")]
+    RequestTaken {
+        /// The request id.
+        request_id: String,
+        /// The debate that it opened.
+        debate: DebateId,
+    },
+    /// The process holds as many debates as it may.
+    #[error("{held} debates are held here already; try again later")]
+    Busy {
+        /// How many.
+        held: usize,
+    },
+    /// The client claims to know events that do not exist.
+    #[error("debate {debate} is at event {head}; there is no event {asked} yet")]
+    BeyondHead {
+        /// Which debate.
+        debate: DebateId,
+        /// The event asked for.
+        asked: Seq,
+        /// Where the debate is.
+        head: Seq,
+    },
+    /// The debate is not in a state for this.
+    #[error("debate {debate}: {why}")]
+    State {
+        /// Which debate.
+        debate: DebateId,
+        /// What stands against it.
+        why: String,
+    },
+    /// Too little was said for an outcome (rule P16).
+    #[error("debate {debate} is void: {}", .why.join("; "))]
+    Void {
+        /// Which debate.
+        debate: DebateId,
+        /// Why, one line each.
+        why: Vec<String>,
+    },
+    /// The format is not served here.
+    #[error("format {0:?} is not served here")]
+    Unserved(String),
+    /// The token is missing or wrong.
+    #[error("a valid bearer token is needed")]
+    Unauthenticated,
+    /// The request's body is longer than is allowed.
+    #[error("the request has more than {0} bytes")]
+    TooLong(usize),
+    /// The request's body could not be read to its end.
+    #[error("the request's body cannot be read")]
+    Unreadable,
+    /// There is nothing at this address.
+    #[error("there is nothing here; see POST /api/v1/reasoning/debate")]
+    NoRoute,
+    /// The address does not know this method.
+    #[error("this method is not served here")]
+    NoMethod,
+    /// The process is shutting down; debates go on when it is back.
+    #[error("the server is shutting down; try again")]
+    ShuttingDown,
+    /// The store or the debate's owner is not to be had just now.
+    #[error("the debate cannot be reached just now; try again")]
+    Unavailable,
+    /// The client's deadline has passed.
+    #[error("the deadline has passed")]
+    DeadlineExceeded,
+    /// The stored log does not hold together; a person must look at it.
+    #[error("the log of debate {0} is corrupt; verify it")]
+    Corrupt(String),
+    /// A defect of this program.
+    #[error("something went wrong here; it is logged")]
+    Defect,
+}
+
+impl Refusal {
+    /// Refuses one field.
+    pub fn field(field: &str, reason: impl Into<String>) -> Self {
+        Self::Invalid(Violation { field: field.to_owned(), reason: reason.into() }.into())
+    }
+
+    /// Returns the reason as a word for programs.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "INVALID_REQUEST",
+            Self::NotFound(_) => "DEBATE_NOT_FOUND",
+            Self::NoPart { .. } => "PART_NOT_FOUND",
+            Self::RequestTaken { .. } => "REQUEST_ID_TAKEN",
+            Self::Busy { .. } => "TOO_MANY_DEBATES",
+            Self::BeyondHead { .. } => "BEYOND_HEAD",
+            Self::State { .. } => "WRONG_STATE",
+            Self::Void { .. } => "DEBATE_VOID",
+            Self::Unserved(_) => "FORMAT_NOT_SERVED",
+            Self::Unauthenticated => "TOKEN_NEEDED",
+            Self::TooLong(_) => "REQUEST_TOO_LONG",
+            Self::Unreadable => "REQUEST_UNREADABLE",
+            Self::NoRoute => "NO_ROUTE",
+            Self::NoMethod => "NO_METHOD",
+            Self::ShuttingDown => "SHUTTING_DOWN",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
+            Self::Corrupt(_) => "LOG_CORRUPT",
+            Self::Defect => "INTERNAL",
+        }
+    }
+
+    /// Returns the debate that it is about, where there is one.
+    #[must_use]
+    pub fn debate(&self) -> Option<String> {
+        match self {
+            Self::NotFound(debate) | Self::Corrupt(debate) => Some(debate.clone()),
+            Self::NoPart { debate, .. }
+            | Self::RequestTaken { debate, .. }
+            | Self::BeyondHead { debate, .. }
+            | Self::State { debate, .. }
+            | Self::Void { debate, .. } => Some(debate.to_string()),
+            Self::Invalid(_)
+            | Self::Busy { .. }
+            | Self::Unserved(_)
+            | Self::Unauthenticated
+            | Self::TooLong(_)
+            | Self::Unreadable
+            | Self::NoRoute
+            | Self::NoMethod
+            | Self::ShuttingDown
+            | Self::Unavailable
+            | Self::DeadlineExceeded
+            | Self::Defect => None,
+        }
+    }
+
+    /// Returns whether the same request may succeed a little later.
+    #[must_use]
+    pub fn should_retry(&self) -> bool {
+        matches!(self, Self::Busy { .. } | Self::ShuttingDown | Self::Unavailable)
+    }
+
+    /// Refuses a control that a debate did not take.
+    pub fn of_control(debate: DebateId, error: ControlError) -> Self {
+        match error {
+            ControlError::Refused(DecideError::Defect(why)) => Self::defect(&why),
+            ControlError::Refused(refused) => Self::State { debate, why: refused.to_string() },
+            ControlError::Load(error) => error.into(),
+            ControlError::Record(RecordError::Append(error)) => error.into(),
+            ControlError::Record(error @ RecordError::Apply(_)) => Self::defect(&error),
+            ControlError::Unsettled(_) => Self::Unavailable,
+        }
+    }
+
+    /// Refuses a log that was read and does not fold.
+    pub fn of_replay(debate: DebateId, error: &AnyReplayError) -> Self {
+        match error {
+            AnyReplayError::Empty => Self::NotFound(debate.to_string()),
+            AnyReplayError::Format { .. } | AnyReplayError::Decode(_) | AnyReplayError::Replay(_) => {
+                tracing::error!(%debate, error = error as &dyn std::error::Error, "a log does not fold");
+                Self::Corrupt(debate.to_string())
+            }
+        }
+    }
+
+    fn defect(why: &dyn std::fmt::Display) -> Self {
+        tracing::error!(why = %why, "a defect of this program");
+        Self::Defect
+    }
+}
+
+impl From<Violations> for Refusal {
+    fn from(violations: Violations) -> Self {
+        Self::Invalid(violations)
+    }
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::RequestTaken { request_id, debate } => Self::RequestTaken { request_id, debate },
+            StartError::Busy { held } => Self::Busy { held },
+            StartError::Format(format) => Self::Unserved(format.to_owned()),
+            StartError::Open(error) => Self::defect(&error),
+            StartError::Store(error) => error.into(),
+            StartError::ShutDown => Self::ShuttingDown,
+        }
+    }
+}
+
+impl From<LoadError> for Refusal {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::NotFound(debate) => Self::NotFound(debate.to_string()),
+            LoadError::Format { format, .. } => Self::Unserved(format),
+            LoadError::Read(error) => error.into(),
+            LoadError::Decode { debate, .. } | LoadError::Replay { debate, .. } => {
+                tracing::error!(%debate, error = &error as &dyn std::error::Error, "a log does not fold");
+                Self::Corrupt(debate.to_string())
+            }
+        }
+    }
+}
+
+impl From<WatchError> for Refusal {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::NotFound(debate) => Self::NotFound(debate.to_string()),
+            WatchError::BeyondHead { debate, after, head } => Self::BeyondHead { debate, asked: after, head },
+            WatchError::Read(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReadError> for Refusal {
+    fn from(error: ReadError) -> Self {
+        tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
+        Self::Unavailable
+    }
+}
+
+impl From<AppendError> for Refusal {
+    fn from(error: AppendError) -> Self {
+        tracing::error!(error = &error as &dyn std::error::Error, "the store did not take events");
+        Self::Unavailable
+    }
+}
