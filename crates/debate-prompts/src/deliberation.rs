@@ -57,13 +57,13 @@ fn kind(phase: Phase) -> Kind {
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
-        ("system", include_str!("../templates/deliberation/system.txt")),
-        ("initial", include_str!("../templates/deliberation/initial.txt")),
-        ("rebuttal", include_str!("../templates/deliberation/rebuttal.txt")),
-        ("revised", include_str!("../templates/deliberation/revised.txt")),
-        ("consensus", include_str!("../templates/deliberation/consensus.txt")),
-        ("verification", include_str!("../templates/deliberation/verification.txt")),
-        ("skills", include_str!("../templates/deliberation/skills.txt")),
+        ("system", include_str!("../templates/deliberation/system@1.txt")),
+        ("initial", include_str!("../templates/deliberation/initial@1.txt")),
+        ("rebuttal", include_str!("../templates/deliberation/rebuttal@1.txt")),
+        ("revised", include_str!("../templates/deliberation/revised@1.txt")),
+        ("consensus", include_str!("../templates/deliberation/consensus@1.txt")),
+        ("verification", include_str!("../templates/deliberation/verification@1.txt")),
+        ("skills", include_str!("../templates/deliberation/skills@1.txt")),
     ];
     for (name, text) in texts {
         templates.add_template(name, text).expect("the templates are fixed and tested");

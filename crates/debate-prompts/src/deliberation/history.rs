@@ -153,11 +153,11 @@ mod tests {
     #[test]
     fn k13_every_heading_of_a_template_is_guarded() {
         for template in [
-            include_str!("../../templates/deliberation/initial.txt"),
-            include_str!("../../templates/deliberation/rebuttal.txt"),
-            include_str!("../../templates/deliberation/revised.txt"),
-            include_str!("../../templates/deliberation/consensus.txt"),
-            include_str!("../../templates/deliberation/verification.txt"),
+            include_str!("../../templates/deliberation/initial@1.txt"),
+            include_str!("../../templates/deliberation/rebuttal@1.txt"),
+            include_str!("../../templates/deliberation/revised@1.txt"),
+            include_str!("../../templates/deliberation/consensus@1.txt"),
+            include_str!("../../templates/deliberation/verification@1.txt"),
         ] {
             let is_heading =
                 |line: &&str| line.ends_with(':') || line.contains(": ") && !line.starts_with("Example");
