@@ -47,6 +47,8 @@ pub(crate) struct Order {
 pub enum Ended {
     /// The debate has concluded.
     Concluded,
+    /// It is paused and nothing is in flight; it can be taken up again.
+    Resting,
     /// Another writer drives it.
     ClaimLost,
     /// This process is shutting down; the debate can be taken up again.
@@ -97,7 +99,7 @@ impl<P: Prompts> std::fmt::Debug for Driver<P> {
     }
 }
 
-/// Drives a debate until it concludes, is lost to another writer, or the process shuts down.
+/// Drives a debate until it concludes, rests, is lost to another writer, or the process shuts down.
 ///
 /// # Errors
 /// The log is corrupt, or the store kept failing.
@@ -106,13 +108,13 @@ pub(crate) async fn drive<P: Prompts>(
     prompts: Arc<P>,
     debate: DebateId,
     live: Live,
-    mut orders: mpsc::Receiver<Order>,
+    orders: &mut mpsc::Receiver<Order>,
 ) -> Result<Ended, DriveError> {
     let mut failures = 0;
     let mut reached = Seq::START;
     loop {
         let before = reached;
-        let error = match drive_on(&house, &prompts, debate, &live, &mut orders, &mut reached).await {
+        let error = match drive_on(&house, &prompts, debate, &live, orders, &mut reached).await {
             Ok(ended) => return Ok(ended),
             Err(error) => error,
         };
@@ -169,8 +171,10 @@ impl<P: Prompts> Driver<P> {
             if !self.start_wanted().await? {
                 return Ok(Ended::ClaimLost);
             }
-            if self.debate().lifecycle() == Lifecycle::Concluded {
-                return Ok(Ended::Concluded);
+            match self.debate().lifecycle() {
+                Lifecycle::Concluded => return Ok(Ended::Concluded),
+                Lifecycle::Paused { .. } if self.aloft.is_empty() => return Ok(Ended::Resting),
+                Lifecycle::Paused { .. } | Lifecycle::Running => {}
             }
             let deadline = self.deadline();
             let kept = tokio::select! {

@@ -22,9 +22,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::control::{Control, ControlError};
-use crate::driver::{Ended, Order};
+use crate::driver::Order;
 use crate::house::{House, Settings, Tools};
 use crate::journal::{Journal, LoadError, PAGE};
+use crate::keeping::keep;
 use crate::live::Live;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::surroundings::Surroundings;
@@ -254,20 +255,41 @@ impl Engine {
                 body_hash: start.request_digest,
             });
         }
+        let written = Seq(events.len() as u64);
         match self.house.store.append(append).await {
             Ok(_) => {
                 self.hold(debate, F::NAME);
                 Ok(Started { debate, existing: false })
             }
             Err(AppendError::RequestTaken { stream, same_body: true }) => {
-                Ok(Started { debate: DebateId(stream.id), existing: true })
+                let debate = DebateId(stream.id);
+                self.hold_if_idle(debate, F::NAME, written).await;
+                Ok(Started { debate, existing: true })
             }
             Err(AppendError::RequestTaken { stream, same_body: false }) => Err(StartError::RequestTaken {
                 request_id: start.request_id.unwrap_or_default(),
                 debate: DebateId(stream.id),
             }),
+            // Whether the events are stored is unknown; nobody else can have opened this id.
+            Err(error @ AppendError::Backend { .. }) => {
+                if self.hold_if_idle(debate, F::NAME, written).await {
+                    return Ok(Started { debate, existing: false });
+                }
+                Err(StartError::Store(error))
+            }
             Err(error) => Err(StartError::Store(error)),
         }
+    }
+
+    /// Begins to drive a debate of which the log has its opening and no more: whoever opened it may be gone. Says
+    /// whether there is such a debate.
+    async fn hold_if_idle(&self, debate: DebateId, format: &str, opening: Seq) -> bool {
+        let head = self.house.store.head(debate.into()).await;
+        let is_idle = matches!(head, Ok(Some(head)) if head.seq <= opening);
+        if is_idle {
+            self.hold(debate, format);
+        }
+        is_idle
     }
 
     /// Takes up every debate in the store that has not concluded; returns how many (rule K2).
@@ -306,7 +328,7 @@ impl Engine {
             tracing::warn!(%debate, format, "the format is not served here");
             return false;
         };
-        let (orders, inbox) = mpsc::channel(ORDERS_MAX);
+        let (orders, mut inbox) = mpsc::channel(ORDERS_MAX);
         let live = Live::default();
         {
             let mut held = self.held();
@@ -317,14 +339,8 @@ impl Engine {
         }
         let engine = self.clone();
         self.tasks.spawn(async move {
-            let house = Arc::clone(&engine.house);
-            let ended = tokio::select! {
-                () = house.shutdown.cancelled() => Ok(Ended::ShutDown),
-                slot = house.debates.acquire() => {
-                    let _slot = slot;
-                    served.drive(Arc::clone(&house), debate, live, inbox).await
-                }
-            };
+            let ended = keep(&engine.house, &*served, debate, live, &mut inbox).await;
+            // Only then the inbox closes: whoever finds it closed can take the debate up anew.
             engine.held().remove(&debate);
             match ended {
                 Ok(ended) => tracing::debug!(%debate, ?ended, "driver ended"),

@@ -8,6 +8,7 @@ mod driver;
 pub mod engine;
 mod house;
 mod journal;
+mod keeping;
 mod live;
 mod served;
 pub mod surroundings;

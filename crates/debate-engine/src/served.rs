@@ -26,7 +26,7 @@ pub(crate) trait Served: Send + Sync {
         house: Arc<House>,
         debate: DebateId,
         live: Live,
-        orders: mpsc::Receiver<Order>,
+        orders: &mut mpsc::Receiver<Order>,
     ) -> Result<Ended, DriveError>;
 
     /// Carries out a control on a debate that nobody drives here; says whether it wants driving now.
@@ -52,7 +52,7 @@ impl<P: Prompts> Served for ServedFormat<P> {
         house: Arc<House>,
         debate: DebateId,
         live: Live,
-        orders: mpsc::Receiver<Order>,
+        orders: &mut mpsc::Receiver<Order>,
     ) -> Result<Ended, DriveError> {
         driver::drive(house, Arc::clone(&self.0), debate, live, orders).await
     }
