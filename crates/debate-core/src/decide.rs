@@ -408,7 +408,10 @@ impl<F: Format> Draft<F> {
             return Ok(false);
         }
         let stale = self.debate.calls.iter().find_map(|(key, call)| {
-            let under_way = call.is_answered() || !call.open.is_empty() || !call.turns.is_empty();
+            // A question that failed may have failed because of what it was shown.
+            let has_failed = call.failed && call.attempt > 0;
+            let under_way =
+                call.is_answered() || !call.open.is_empty() || !call.turns.is_empty() || has_failed;
             let want = crate::call::Want { call: key.clone(), revision: call.revision };
             let sees = under_way.then(|| F::sees(&self.debate, &want))?;
             (sees != call.sees).then_some((want, sees))
