@@ -1,5 +1,6 @@
 //! What all parts of one world share: the true store, the clock, the ledger of what was said and done, the trace.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -100,7 +101,9 @@ impl Stage {
     /// Shows a line of the trace.
     pub fn say(&self, line: impl FnOnce() -> String) {
         if self.traced {
-            println!("{:>9.3}s  {}", self.clock.elapsed_ms() as f64 / 1e3, line());
+            let seconds = self.clock.elapsed_ms() as f64 / 1e3;
+            // A reader who has seen enough ends the trace, not the run.
+            let _unread = writeln!(std::io::stdout(), "{seconds:>9.3}s  {}", line());
         }
     }
 }

@@ -100,7 +100,11 @@ impl Subject for Probes {
         }
     }
 
-    fn comparable(outcome: Value) -> Value {
+    fn comparable(mut outcome: Value) -> Value {
+        // A debate that fails stops at once: what others had said by then is a matter of time.
+        if outcome["completeness"]["state"] == "void" {
+            outcome["rounds"] = outcome["rounds"].as_array().map_or(0, Vec::len).into();
+        }
         outcome
     }
 }
