@@ -20,7 +20,7 @@ mod tone;
 
 use self::sheet::Sheet;
 use super::{Draw, Flaws, Mind, SimulatedConfig, SimulatedModel};
-use crate::{ChatRequest, Role};
+use crate::{ChatRequest, ReplySchema, Role};
 
 /// The role that gives the synthesis.
 const JUDGE: &str = "judge";
@@ -50,7 +50,7 @@ enum Kind {
 
 impl Kind {
     fn of(request: &ChatRequest) -> Self {
-        match request.schema.as_ref().map(|schema| schema.name()) {
+        match request.schema.as_ref().map(ReplySchema::name) {
             None => Self::FreeText,
             Some("scores") => Self::Scores,
             Some("synthesis") => Self::Synthesis,

@@ -15,6 +15,12 @@ const QUOTE_CHARS_MIN: usize = 10;
 /// Clauses shorter than this are quoted only where there are no others.
 const CLAUSE_BYTES: usize = 24;
 
+/// Words that do not end a clause.
+const DANGLING: [&str; 20] = [
+    "a", "an", "and", "as", "at", "but", "by", "for", "from", "I", "in", "is", "it", "of", "on", "or",
+    "that", "the", "to", "with",
+];
+
 /// A citation as it is replied.
 #[derive(Serialize)]
 pub(super) struct Cite<'a> {
@@ -89,17 +95,31 @@ pub(super) fn uncited<'a>(sheet: &'a Sheet<'a>, draw: &mut Draw) -> Vec<Cite<'a>
 pub(super) fn quote<'a>(text: &'a str, words_max: usize, draw: &mut Draw) -> Option<&'a str> {
     let text = text.trim().trim_end_matches('…');
     let text = text.strip_prefix(phrases::MARK).unwrap_or(text);
-    let parts = text.split(['“', '”', ';', '\u{fffd}']).flat_map(|part| part.split(". "));
+    let parts = text.split(['“', '”', ';', '(', ')', '\u{fffd}']);
+    let parts = parts.flat_map(|part| part.split(". ")).flat_map(|part| part.split(": "));
     let clauses = parts
-        .map(|part| part.trim_matches(|letter: char| letter.is_ascii_punctuation() || letter == ' '))
-        .map(|part| {
-            room::beginning(part, words_max, 40)
-                .trim_end_matches(|letter: char| letter.is_ascii_punctuation())
-        })
+        .map(|part| part.trim_matches(is_mark))
+        .map(|part| whole_words(room::beginning(part, words_max, 40)))
         .filter(|part| part.chars().nth(QUOTE_CHARS_MIN - 1).is_some());
     let clauses: Vec<&str> = clauses.collect();
     let whole: Vec<&str> = clauses.iter().copied().filter(|clause| clause.len() >= CLAUSE_BYTES).collect();
     draw.pick(if whole.is_empty() { &clauses } else { &whole }).copied()
+}
+
+fn is_mark(letter: char) -> bool {
+    letter.is_ascii_punctuation() || letter == ' '
+}
+
+/// Takes from the end of a clause what cannot end one.
+fn whole_words(clause: &str) -> &str {
+    let mut clause = clause.trim_end_matches(is_mark);
+    while let Some((rest, last)) = clause.rsplit_once(' ') {
+        if !DANGLING.contains(&last) || rest.len() < CLAUSE_BYTES {
+            break;
+        }
+        clause = rest.trim_end_matches(is_mark);
+    }
+    clause
 }
 
 #[cfg(test)]

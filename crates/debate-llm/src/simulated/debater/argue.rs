@@ -119,6 +119,7 @@ fn chosen<'a>(sheet: &'a Sheet<'a>, view: &View, stance: Stance, draw: &mut Draw
         let kind = match fact.kind {
             FactKind::Finding => 2.0,
             FactKind::Variable | FactKind::Data => 1.6,
+            FactKind::Forecast => 0.2,
             FactKind::Gap => -2.0,
             FactKind::Background => 0.8,
         };

@@ -92,6 +92,19 @@ pub(super) fn claims(stance: Stance) -> [&'static str; 3] {
     }
 }
 
+/// Claims of a role that has spoken before and has moved, and of one that has not.
+pub(super) const MOVED_CLAIMS: [&str; 3] = [
+    "Having read the others I put {o} at {p} %, after {w} % before.",
+    "The last round takes me from {w} % to {p} % on {o}.",
+    "I correct my figure for {o} from {w} % to {p} %.",
+];
+pub(super) const HELD_CLAIMS: [&str; 4] = [
+    "I stay with {o}, at {p} %.",
+    "My case for {o} stands, at {p} %.",
+    "Nothing said so far takes me away from {p} % for {o}.",
+    "After another round {o} still has {p} % from me.",
+];
+
 /// The claim where there is room for no other.
 pub(super) const SHORTEST_CLAIM: &str = "{o}: {p} %.";
 

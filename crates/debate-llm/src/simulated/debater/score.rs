@@ -9,7 +9,7 @@ use super::numbers::Numbers;
 use super::room;
 use super::sheet::{attribute, block, said_by, unescaped};
 use crate::simulated::Draw;
-use crate::{ChatRequest, Role};
+use crate::{ChatRequest, ReplySchema, Role};
 
 /// Criteria where a prompt names none.
 const CRITERIA: [&str; 3] = ["logical_strength", "evidence_quality", "novelty"];
@@ -70,7 +70,7 @@ pub(super) fn reply(request: &ChatRequest, tokens_max: usize, draw: &mut Draw) -
 
 /// Returns the criteria: of the reply's schema, else of the line that shows the reply's shape.
 fn criteria<'a>(request: &'a ChatRequest, text: &'a str) -> Vec<&'a str> {
-    let schema = request.schema.as_ref().map(|schema| schema.json());
+    let schema = request.schema.as_ref().map(ReplySchema::json);
     let scores = schema.and_then(|schema| schema.pointer("/properties/scores/properties"));
     if let Some(named) = scores.and_then(Value::as_object).filter(|named| !named.is_empty()) {
         return named.keys().map(String::as_str).collect();

@@ -6,7 +6,7 @@ use super::answered::{Answered, Quoted};
 use super::phrases::{self, Slots};
 use super::room;
 use super::sheet::{Fact, FactKind, Sheet};
-use super::stance::{Stance, View};
+use super::stance::{self, Stance, View};
 use crate::simulated::Draw;
 
 /// Moves of fewer percent are called none.
@@ -57,13 +57,7 @@ impl Speech<'_> {
         let figures = self.figures();
         let slots = figures.slots();
         let mut page = Page::new(limits);
-        if self.view.supports == self.view.target {
-            page.say(draw, &phrases::claims(self.stance), &slots);
-        } else {
-            let slots =
-                Slots { rival: &figures.target, rival_percent: &figures.target_percent, ..slots.clone() };
-            page.say(draw, &phrases::CONCEDED_CLAIMS, &slots);
-        }
+        self.claim(&mut page, &figures, draw);
         let mut facts = self.facts.iter().filter(|fact| fact.kind != FactKind::Gap);
         if let Some(rebutted) = self.answered.rebutted {
             self.rebut(&mut page, rebutted, facts.next(), &slots, draw);
@@ -93,6 +87,21 @@ impl Speech<'_> {
             if self.sheet.task.phase == "closing" { &phrases::CLOSINGS } else { &phrases::DOUBTS };
         page.say(draw, last, &slots);
         page.text
+    }
+
+    fn claim(&self, page: &mut Page, figures: &Figures<'_>, draw: &mut Draw) {
+        let slots = figures.slots();
+        let has_spoken = self.view.before.is_some();
+        if has_spoken && self.has_moved() && self.answered.conceded.is_none() {
+            page.say(draw, &phrases::MOVED_CLAIMS, &slots);
+        } else if has_spoken && !self.has_moved() && draw.chance(0.6) {
+            page.say(draw, &phrases::HELD_CLAIMS, &slots);
+        } else if self.view.supports == self.view.target {
+            page.say(draw, &phrases::claims(self.stance), &slots);
+        } else {
+            let slots = Slots { rival: &figures.target, rival_percent: &figures.target_percent, ..slots };
+            page.say(draw, &phrases::CONCEDED_CLAIMS, &slots);
+        }
     }
 
     fn rebut(
@@ -135,9 +144,12 @@ impl Speech<'_> {
         before.is_some_and(|before| (before - self.stated[place]).abs() * 100.0 >= MOVE_PERCENT_MIN)
     }
 
-    /// Returns whether a fact's words read against the outcome that is spoken for.
+    /// Returns whether a fact reads against the outcome that is spoken for.
     fn speaks_against(&self, fact: &Fact<'_>) -> bool {
         let view = self.view;
+        if fact.kind == FactKind::Forecast {
+            return view.supports != stance::likeliest(&view.base, None);
+        }
         (fact.tone > 0 && view.supports == view.worst && view.best != view.worst)
             || (fact.tone < 0 && view.supports == view.best && view.best != view.worst)
     }
@@ -233,7 +245,7 @@ fn phrased(fact: &Fact<'_>) -> String {
             }
             None => room::clipped(&fact.text, 10, 20).into_owned(),
         },
-        FactKind::Finding | FactKind::Data | FactKind::Gap | FactKind::Background => {
+        FactKind::Finding | FactKind::Forecast | FactKind::Data | FactKind::Gap | FactKind::Background => {
             format!("“{}”", room::clipped(&fact.text, 18, 34))
         }
     }

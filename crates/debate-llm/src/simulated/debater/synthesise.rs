@@ -17,6 +17,8 @@ const DISAGREEMENTS_MAX: usize = 3;
 const INSIGHTS_MAX: usize = 4;
 /// A spread of probabilities, highest less lowest, that counts as a disagreement.
 const SPREAD_MIN: f64 = 0.1;
+/// A spread below which a disagreement counts as settled.
+const RESOLVED_MAX: f64 = 0.12;
 /// Room for the reasoning, in tokens; what is left of the reply at least.
 const REASONING_TOKENS_MAX: usize = 380;
 
@@ -174,7 +176,7 @@ fn disagreements<'a>(sheet: &'a Sheet<'_>, view: &View) -> Vec<Disagreement<'a>>
             Position { role: point.role, stance, strength: (share * 100.0).round() / 100.0 }
         });
         let topic = format!("How likely is {}?", label(sheet, place));
-        Disagreement { topic, positions: positions.collect(), resolved: spread(&place) < 2.0 * SPREAD_MIN }
+        Disagreement { topic, positions: positions.collect(), resolved: spread(&place) < RESOLVED_MAX }
     });
     disagreements.collect()
 }

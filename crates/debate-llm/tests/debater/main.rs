@@ -1,0 +1,9 @@
+//! What the simulated model that debates promises, held against the real prompts and the real kernel.
+
+#![allow(clippy::unwrap_used)]
+
+mod deliberations;
+mod flaws;
+mod predictions;
+mod questions;
+mod stage;
