@@ -1,1 +1,52 @@
-fn main() {}
+//! The command `debate`: run, serve, list, show, watch, log, replay, verify and cancel debates.
+//!
+//! The only place that picks a store and a model. It knows how things look, never what they mean.
+
+mod admission;
+mod args;
+mod commands;
+mod exit;
+mod failures;
+mod follow;
+mod house;
+mod lines;
+mod live;
+mod logging;
+mod model;
+mod page;
+mod paper;
+mod plain;
+mod shown;
+mod skills;
+mod store;
+mod told;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::Args;
+use crate::exit::End;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let ended = logging::begin(&args.options).and_then(|()| runtime(args));
+    match ended {
+        Ok(end) => end.into(),
+        Err(error) => {
+            let end = exit::end_of(&error);
+            if end != End::Done {
+                eprintln!("error: {}", exit::one_line(&error));
+            }
+            end.into()
+        }
+    }
+}
+
+fn runtime(args: Args) -> anyhow::Result<End> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let ended = runtime.block_on(commands::run(args));
+    // A second Ctrl-C or a blocked disk must not keep the process alive.
+    runtime.shutdown_background();
+    ended
+}

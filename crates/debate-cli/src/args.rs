@@ -1,0 +1,126 @@
+//! The command line: what holds for every command, and the list of commands.
+
+use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
+use clap::{Parser, ValueEnum};
+use debate_store::Durability;
+
+use crate::commands::Command;
+use crate::exit;
+use crate::model::ModelChoice;
+use crate::store::StoreChoice;
+
+const EXAMPLES: &str = "\
+Examples:
+  debate run examples/ice.json                    a whole debate, without key or server
+  debate run examples/ice.json --json | jq .probability_distribution
+  DEBATE_MODEL=openai:gpt-5-mini debate run examples/ice.json
+  debate list
+  debate show 6f1c2a4e-…
+  debate verify --all
+  debate serve --listen 127.0.0.1:50051";
+
+/// Structured debates between language models: run them, serve them, read and check their logs.
+#[derive(Debug, Parser)]
+#[command(name = "debate", version, max_term_width = 110, after_help = [EXAMPLES, "\n\n", exit::CODES].concat())]
+pub(crate) struct Args {
+    /// What holds for every command.
+    #[command(flatten)]
+    pub(crate) options: Options,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What holds for every command; each is read from the environment too.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
+pub(crate) struct Options {
+    /// Where debates are kept: sqlite://PATH, or memory, which ends with the process
+    #[arg(long, global = true, env = "DEBATE_STORE", value_name = "STORE", default_value_t)]
+    pub(crate) store: StoreChoice,
+
+    /// When a stored event is safe: at once, or soon (a power cut may lose the last ones)
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_DURABILITY",
+        value_name = "WHEN",
+        value_enum,
+        default_value_t = Safety::Full,
+        hide_possible_values = false
+    )]
+    pub(crate) durability: Safety,
+
+    /// Who debates: simulated, simulated:KEY=VALUE,… (such as latency=200ms, malformed=0.1), or openai:NAME
+    #[arg(long, global = true, env = "DEBATE_MODEL", value_name = "MODEL", default_value = "simulated")]
+    pub(crate) model: ModelChoice,
+
+    /// Address of an OpenAI-compatible server, such as http://localhost:11434/v1; its key is read from
+    /// OPENAI_API_KEY alone
+    #[arg(
+        long,
+        global = true,
+        env = "OPENAI_BASE_URL",
+        value_name = "URL",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) openai_base_url: Option<String>,
+
+    /// Seed of the simulated model and of the debate's own choices, over any seed given elsewhere
+    #[arg(long, global = true, env = "DEBATE_SEED", value_name = "NUMBER")]
+    pub(crate) seed: Option<u64>,
+
+    /// What is logged to stderr: off, error, warn, info, debug, trace, or a filter such as debate_store=debug
+    #[arg(long, global = true, env = "DEBATE_LOG_LEVEL", value_name = "LEVEL", default_value = "warn")]
+    pub(crate) log_level: String,
+
+    /// Draw with ASCII characters alone
+    #[arg(long, global = true, env = "DEBATE_ASCII", value_parser = FalseyValueParser::new())]
+    pub(crate) ascii: bool,
+}
+
+/// When an acknowledged event is safe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Safety {
+    /// Every commit reaches the disk before it is acknowledged
+    Full,
+    /// A power cut may lose the last commits; a crash of the process loses none
+    Normal,
+}
+
+impl From<Safety> for Durability {
+    fn from(safety: Safety) -> Self {
+        match safety {
+            Safety::Full => Self::Full,
+            Safety::Normal => Self::Relaxed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_shows_examples() {
+        let mut command = Args::command();
+        command.build();
+        command.clone().debug_assert();
+        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+            let after = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.contains("Examples:\n  "), "{} shows no examples", sub.get_name());
+            assert!(sub.get_about().is_some(), "{} does not say what it does", sub.get_name());
+        }
+    }
+
+    #[test]
+    fn every_option_of_every_command_is_read_from_the_environment_too() {
+        let command = Args::command();
+        let all =
+            command.get_subcommands().flat_map(clap::Command::get_arguments).chain(command.get_arguments());
+        let options = all.filter(|arg| arg.get_long().is_some() && arg.get_env().is_none());
+        assert_eq!(options.map(|arg| arg.get_id().as_str()).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+}

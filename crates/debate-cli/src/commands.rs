@@ -1,0 +1,61 @@
+//! The commands, one file each; a file's doc comment on its arguments is the command's help.
+
+mod cancel;
+mod completions;
+mod golden;
+mod list;
+mod log;
+mod replay;
+mod run;
+mod serve;
+mod show;
+mod verify;
+mod watch;
+
+use std::io::{self, Write as _};
+
+use clap::Subcommand;
+
+use crate::args::Args;
+use crate::exit::End;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(run::Run),
+    Serve(serve::Serve),
+    List(list::List),
+    Show(show::Show),
+    Watch(watch::Watch),
+    Log(log::Log),
+    Replay(replay::Replay),
+    Verify(verify::Verify),
+    Cancel(cancel::Cancel),
+    Golden(golden::Golden),
+    Completions(completions::Completions),
+}
+
+/// Carries out a command.
+pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
+    let options = &args.options;
+    match args.command {
+        Command::Run(run) => run.run(options).await,
+        Command::Serve(serve) => serve.run(options).await,
+        Command::List(list) => list.run(options).await,
+        Command::Show(show) => show.run(options).await,
+        Command::Watch(watch) => watch.run(options).await,
+        Command::Log(log) => log.run(options).await,
+        Command::Replay(replay) => replay.run(options).await,
+        Command::Verify(verify) => verify.run(options).await,
+        Command::Cancel(cancel) => cancel.run(options).await,
+        Command::Golden(golden) => golden.run(),
+        Command::Completions(completions) => completions.run(),
+    }
+}
+
+/// Prints a whole text to stdout.
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()
+}

@@ -1,0 +1,47 @@
+//! `debate cancel`: ends a debate.
+
+use debate_core::id::DebateId;
+use debate_engine::Control;
+
+use super::print;
+use super::run::ACTOR;
+use crate::args::Options;
+use crate::exit::End;
+use crate::house::House;
+
+/// End a debate now, with what there is
+///
+/// Takes effect at once, whoever drives it, and stays in its log. A server that drives it sees so within a second and
+/// stops its calls.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate cancel 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
+  debate cancel 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --reason \"the question is settled\"")]
+pub(crate) struct Cancel {
+    /// Which debate
+    #[arg(value_name = "ID")]
+    id: DebateId,
+
+    /// Why, in your words
+    #[arg(
+        long,
+        env = "DEBATE_REASON",
+        value_name = "TEXT",
+        default_value = "cancelled from the command line"
+    )]
+    reason: String,
+}
+
+impl Cancel {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let house = House::open_existing(options).await?;
+        let control = Control::Cancel { reason: self.reason.clone() };
+        let cancelled = house.engine.control(self.id, control, ACTOR).await;
+        house.close().await?;
+        cancelled?;
+        print(&format!("debate {} is cancelled\n", self.id))?;
+        Ok(End::Done)
+    }
+}

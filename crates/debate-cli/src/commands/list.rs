@@ -1,0 +1,173 @@
+//! `debate list`: the debates of a store.
+
+use clap::ValueEnum;
+use clap::builder::FalseyValueParser;
+use debate_core::debate::Lifecycle;
+use debate_core::formats::any::{AnyDebate, FORMATS};
+use debate_engine::{LIFECYCLE_KINDS, format_of};
+use debate_store::{ListFilter, Listed};
+use serde::Serialize;
+
+use super::print;
+use crate::args::Options;
+use crate::exit::End;
+use crate::house::House;
+use crate::page::{Column, Page};
+use crate::paper::Paper;
+use crate::plain::one_line;
+
+/// List debates, the newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate list
+  debate list --status running
+  debate list --format deliberation --limit 5
+  debate list --json | jq -r .debate_id")]
+pub(crate) struct List {
+    /// Only debates that are in this state
+    #[arg(long, env = "DEBATE_STATUS", value_name = "STATE", value_enum)]
+    status: Option<Status>,
+
+    /// Only debates of this format
+    #[arg(long, env = "DEBATE_FORMAT", value_name = "NAME", value_parser = FORMATS)]
+    format: Option<String>,
+
+    /// The most debates to list
+    #[arg(long, env = "DEBATE_LIMIT", value_name = "NUMBER", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    limit: u32,
+
+    /// Print one JSON object in each line
+    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    json: bool,
+}
+
+/// Where a debate is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Status {
+    /// Calls are made, or would be if somebody drove it
+    Running,
+    /// Nothing new starts
+    Paused,
+    /// The outcome stands
+    Concluded,
+}
+
+impl Status {
+    /// Returns the kinds of events that lead into this state.
+    fn kinds(self) -> Vec<String> {
+        let is_it = |kind: &&str| Self::after(kind) == self;
+        LIFECYCLE_KINDS.iter().copied().filter(is_it).map(str::to_owned).collect()
+    }
+
+    /// Returns the state after the latest of the lifecycle events.
+    fn after(kind: &str) -> Self {
+        match kind {
+            "concluded" => Self::Concluded,
+            "paused" => Self::Paused,
+            _ => Self::Running,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => Lifecycle::Running.as_str(),
+            Self::Paused => Lifecycle::Paused { remaining_ms: 0 }.as_str(),
+            Self::Concluded => Lifecycle::Concluded.as_str(),
+        }
+    }
+}
+
+/// One debate as `--json` shows it.
+#[derive(Debug, Serialize)]
+struct Entry {
+    debate_id: String,
+    format: String,
+    status: &'static str,
+    /// Empty unless it has concluded.
+    completeness: String,
+    opened_at: String,
+    events: u64,
+    title: String,
+}
+
+impl Entry {
+    fn of(listed: &Listed) -> Self {
+        let last = listed.last_of_kinds.as_ref();
+        let title =
+            AnyDebate::replay(std::slice::from_ref(&listed.first)).ok().and_then(|debate| debate.title());
+        let completeness = last.filter(|last| last.kind == "concluded").and_then(|concluded| {
+            let body: serde_json::Value = serde_json::from_str(&concluded.body).ok()?;
+            Some(body.get("completeness")?.get("state")?.as_str()?.to_owned())
+        });
+        Self {
+            debate_id: listed.first.stream.id.to_string(),
+            format: format_of(&listed.first).unwrap_or_else(|| "unknown".to_owned()),
+            status: Status::after(last.map_or("opened", |last| last.kind.as_str())).as_str(),
+            completeness: completeness.unwrap_or_default(),
+            opened_at: listed.first.at.to_string(),
+            events: listed.head.0,
+            title: title.unwrap_or_else(|| debate_core::prose::REDACTED.to_owned()),
+        }
+    }
+}
+
+impl List {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let house = House::open_existing(options).await?;
+        let listed = house.store.events().list(self.filter()).await;
+        house.close().await?;
+        let entries: Vec<Entry> = listed?.iter().map(Entry::of).collect();
+        if self.json {
+            let lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
+            print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+        } else {
+            print(&table(&entries, Paper::stdout(options.ascii)))?;
+        }
+        Ok(End::Done)
+    }
+
+    fn filter(&self) -> ListFilter {
+        ListFilter {
+            tenant: None,
+            format: self.format.clone(),
+            lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
+            status: self.status.map(Status::kinds),
+            before: None,
+            limit: self.limit,
+        }
+    }
+}
+
+fn table(entries: &[Entry], paper: Paper) -> String {
+    let mut page = Page::new(paper);
+    if entries.is_empty() {
+        page.line("no debates");
+        return page.into_text();
+    }
+    let head = [
+        ("debate", Column::Left),
+        ("opened", Column::Left),
+        ("format", Column::Left),
+        ("status", Column::Left),
+        ("events", Column::Right),
+        ("title", Column::Left),
+    ];
+    let row = |entry: &Entry| {
+        let whole = matches!(entry.completeness.as_str(), "" | "full");
+        let status = if whole { entry.status.to_owned() } else { entry.completeness.to_uppercase() };
+        vec![
+            entry.debate_id.clone(),
+            // To the minute: a list is for finding, not for measuring.
+            entry.opened_at.get(..16).unwrap_or(&entry.opened_at).replace('T', " "),
+            one_line(&entry.format),
+            status,
+            entry.events.to_string(),
+            one_line(&entry.title),
+        ]
+    };
+    let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
+    page.table(0, &head, &rows);
+    page.into_text()
+}

@@ -1,0 +1,236 @@
+//! `debate run`: holds one debate and shows its result.
+
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::builder::FalseyValueParser;
+use debate_core::codec::Author;
+use debate_core::format::Format;
+use debate_core::formats::accept::{Accepted, AcceptedRequest, accept_bytes};
+use debate_core::id::{DebateId, Seq};
+use debate_core::prose::Texts;
+use debate_core::request::Violations;
+use debate_core::request::sizes::REQUEST_BYTES_MAX;
+use debate_core::stop::{Completeness, StopRule};
+use debate_engine::{Control, Engine, Settings, Start, StartError, Started};
+
+use super::print;
+use crate::admission::admit;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::follow::{Followed, Teller, follow};
+use crate::house::House;
+use crate::lines::{Silence, Steps};
+use crate::live::Live;
+use crate::paper::{Ink, Paper};
+use crate::plain::one_line;
+use crate::shown;
+use crate::store::StoreChoice;
+
+/// Who starts, cancels and is recorded as having done so.
+pub(super) const ACTOR: &str = "cli";
+
+/// Hold one debate and show its result
+///
+/// FILE is a request in the contract's JSON; its field "format" names another format than prediction. Progress goes
+/// to stderr: a live view on a terminal, plain lines elsewhere. The first Ctrl-C cancels the debate and shows what
+/// there is, the second one leaves at once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate run examples/ice.json
+  debate run examples/ice.json --json > result.json
+  debate run - --store memory < examples/taper.json
+  debate run examples/moon.json --model simulated:latency=300ms,tokens_per_second=80
+  OPENAI_API_KEY=… debate run examples/ice.json --model openai:gpt-5-mini
+  OPENAI_BASE_URL=http://localhost:11434/v1 debate run examples/ice.json --model openai:llama3.2
+  debate run examples/deliberation.json --skills-dir ./skills")]
+pub(crate) struct Run {
+    /// The request; - reads it from stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Print the result as JSON, and nothing else, on stdout
+    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    json: bool,
+
+    /// Show every text whole
+    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    full: bool,
+
+    /// Show no progress
+    #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
+    quiet: bool,
+
+    /// Folder of the skills of a deliberation: a folder for each, with SKILL.md in it
+    #[arg(long, env = "DEBATE_SKILLS_DIR", value_name = "FOLDER")]
+    skills_dir: Option<PathBuf>,
+}
+
+impl Run {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let request = self.request(options.seed)?;
+        let house = House::open(options, Settings::default()).await?;
+        let started = start(&house.engine, request).await?;
+        let interrupted = watch_interrupts(house.engine.clone(), started.debate);
+        let mut teller = self.teller(options);
+        let followed = follow(&house.engine, started.debate, Seq::START, true, &mut *teller).await;
+        drop(teller);
+        house.close().await?;
+        let followed = followed?;
+        self.show(options, &followed)?;
+        self.hint(options, &house, started.debate)?;
+        let interrupted = interrupted.load(Ordering::Relaxed);
+        Ok(end_of(&followed, interrupted))
+    }
+
+    fn request(&self, seed: Option<u64>) -> anyhow::Result<AcceptedRequest> {
+        let name = if self.is_stdin() { "stdin".to_owned() } else { self.file.display().to_string() };
+        let refused = |violations: Violations| {
+            let lines = violations.0.iter().map(|found| format!("\n  {}", one_line(&found.to_string())));
+            Failure::bad_input(format!("{name} cannot be debated:{}", lines.collect::<String>()))
+        };
+        let mut request = accept_bytes(&self.bytes(&name)?).map_err(refused)?;
+        for left_out in admit(&mut request, self.skills_dir.as_deref()).map_err(refused)? {
+            writeln!(io::stderr(), "warning: {}", one_line(&left_out))?;
+        }
+        if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, seed) {
+            accepted.config.seed = seed;
+        }
+        Ok(request)
+    }
+
+    fn is_stdin(&self) -> bool {
+        self.file == Path::new("-")
+    }
+
+    fn bytes(&self, name: &str) -> anyhow::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        // One byte more than is allowed, so that too long a request is refused as such and not cut.
+        let most = REQUEST_BYTES_MAX as u64 + 1;
+        let read = if self.is_stdin() {
+            io::stdin().lock().take(most).read_to_end(&mut bytes)
+        } else {
+            File::open(&self.file).and_then(|file| file.take(most).read_to_end(&mut bytes))
+        };
+        read.map_err(|error| Failure::bad_input(format!("cannot read {name}: {error}")))?;
+        if bytes.len() > REQUEST_BYTES_MAX {
+            let text =
+                format!("{name} cannot be debated:\n  request: has more than {REQUEST_BYTES_MAX} bytes");
+            return Err(Failure::bad_input(text));
+        }
+        Ok(bytes)
+    }
+
+    fn teller(&self, options: &Options) -> Box<dyn Teller> {
+        if self.quiet {
+            Box::new(Silence)
+        } else if console::Term::stderr().is_term() {
+            Box::new(Live::new(Paper::stderr(options.ascii)))
+        } else {
+            Box::new(Steps(Box::new(io::stderr())))
+        }
+    }
+
+    fn show(&self, options: &Options, followed: &Followed) -> anyhow::Result<()> {
+        let debate = &followed.debate;
+        if !self.json {
+            let page = shown::page(debate, &followed.failures, Paper::stdout(options.ascii), self.full);
+            return Ok(print(&page)?);
+        }
+        print(&format!("{}\n", debate.outcome_json(Texts::Shown)))?;
+        let paper = Paper::stderr(options.ascii);
+        let say = |line: &str| writeln!(io::stderr(), "{}", paper.ink(Ink::Warning, line));
+        if debate.is_simulated() {
+            say("SIMULATED: a program made up every reply; this says nothing about the world")?;
+        }
+        if let Completeness::Void { why } | Completeness::Partial { why, .. } = debate.completeness() {
+            say(&format!(
+                "{}: {}",
+                debate.completeness().as_str().to_uppercase(),
+                one_line(&why.join("; "))
+            ))?;
+            followed.failures.lines().iter().take(3).try_for_each(|line| say(&format!("  {line}")))?;
+        }
+        Ok(())
+    }
+
+    /// Says where the debate is kept and what can be done with it.
+    fn hint(&self, options: &Options, house: &House, id: DebateId) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        let mut stderr = io::stderr().lock();
+        match house.store.path() {
+            None => writeln!(stderr, "\nDebate {id} was held in memory and is gone now."),
+            Some(path) => {
+                let path = path.display();
+                writeln!(stderr, "\nDebate {id} is kept in {path}:")?;
+                // Whoever chose another store must choose it again to find the debate.
+                let other = options.store != StoreChoice::default();
+                let store = if other { format!(" --store sqlite://{path}") } else { String::new() };
+                writeln!(stderr, "  debate show {id} --full{store}")?;
+                writeln!(stderr, "  debate log {id}{store}")?;
+                writeln!(stderr, "  debate verify {id}{store}")
+            }
+        }
+    }
+}
+
+async fn start(engine: &Engine, request: AcceptedRequest) -> Result<Started, StartError> {
+    match request {
+        AcceptedRequest::Prediction(accepted) => engine.start(opening(*accepted)).await,
+        AcceptedRequest::Deliberation(accepted) => engine.start(opening(*accepted)).await,
+    }
+}
+
+fn opening<F: Format>(accepted: Accepted<F>) -> Start<F> {
+    Start {
+        config: accepted.config,
+        brief: accepted.brief,
+        limits: accepted.limits,
+        request_digest: accepted.digest,
+        request_id: None,
+        author: Author { tenant: String::new(), actor: ACTOR.to_owned(), trace: None },
+    }
+}
+
+/// Cancels the debate at the first Ctrl-C, so that what there is can be shown; leaves at the second.
+fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_err() {
+            return;
+        }
+        flag.store(true, Ordering::Relaxed);
+        tracing::info!(%debate, "interrupted");
+        let control = Control::Cancel { reason: "interrupted".to_owned() };
+        let cancelled = engine.control(debate, control, ACTOR);
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                process::exit(End::Interrupted.code().into());
+            }
+        });
+        if let Err(error) = cancelled.await {
+            tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot cancel");
+        }
+    });
+    interrupted
+}
+
+fn end_of(followed: &Followed, interrupted: bool) -> End {
+    let debate = &followed.debate;
+    if interrupted && debate.stop_rule() == Some(StopRule::Cancelled) {
+        return End::Interrupted;
+    }
+    match debate.completeness() {
+        Completeness::Void { .. } => End::Failed,
+        Completeness::Full | Completeness::Partial { .. } => End::Done,
+    }
+}

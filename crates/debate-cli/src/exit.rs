@@ -1,0 +1,181 @@
+//! How the process ends: its exit codes, and which error means which.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use debate_core::request::Violations;
+use debate_engine::{ControlError, LoadError, StartError, WatchError};
+use debate_llm::openai::ConfigError;
+use debate_store::{OpenError, ReadError};
+
+/// The exit codes, as `--help` lists them.
+pub(crate) const CODES: &str = "\
+Exit codes:
+  0    done
+  1    the debate is void, or something failed that no other code names
+  2    bad input: a request, file or option that cannot be used
+  3    there is no such debate
+  4    a check failed: verify or golden found a fault
+  5    the store or the model cannot be used
+  130  interrupted";
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All went well.
+    Done,
+    /// The debate is void.
+    Failed,
+    /// A request, file or option cannot be used.
+    BadInput,
+    /// There is no such debate.
+    NotFound,
+    /// A check found a fault.
+    Fault,
+    /// The store or the model cannot be used.
+    Unavailable,
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+}
+
+impl End {
+    /// Returns the number that the shell sees.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::BadInput => 2,
+            Self::NotFound => 3,
+            Self::Fault => 4,
+            Self::Unavailable => 5,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<End> for ExitCode {
+    fn from(end: End) -> Self {
+        Self::from(end.code())
+    }
+}
+
+/// An error that says itself how the process ends.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// How.
+    pub(crate) end: End,
+    /// What a person reads.
+    pub(crate) text: String,
+}
+
+impl Failure {
+    /// Builds the error of input that cannot be used.
+    pub(crate) fn bad_input(text: impl Into<String>) -> anyhow::Error {
+        Self { end: End::BadInput, text: text.into() }.into()
+    }
+
+    /// Builds the error of a store or model that cannot be used.
+    pub(crate) fn unavailable(text: impl Into<String>) -> anyhow::Error {
+        Self { end: End::Unavailable, text: text.into() }.into()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Returns how the process ends after an error; the outermost cause that is known decides.
+pub(crate) fn end_of(error: &anyhow::Error) -> End {
+    error.chain().find_map(known).unwrap_or(End::Failed)
+}
+
+fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
+    if let Some(failure) = error.downcast_ref::<Failure>() {
+        return Some(failure.end);
+    }
+    if let Some(error) = error.downcast_ref::<io::Error>() {
+        // Whoever reads our output, such as `head`, has had enough.
+        return (error.kind() == io::ErrorKind::BrokenPipe).then_some(End::Done);
+    }
+    if error.is::<Violations>() {
+        return Some(End::BadInput);
+    }
+    if error.is::<OpenError>() || error.is::<ReadError>() || error.is::<ConfigError>() {
+        return Some(End::Unavailable);
+    }
+    if let Some(error) = error.downcast_ref::<LoadError>() {
+        return Some(match error {
+            LoadError::NotFound(_) => End::NotFound,
+            LoadError::Read(_) => End::Unavailable,
+            LoadError::Format { .. } | LoadError::Decode { .. } | LoadError::Replay { .. } => End::Failed,
+        });
+    }
+    if let Some(error) = error.downcast_ref::<WatchError>() {
+        return Some(match error {
+            WatchError::NotFound(_) => End::NotFound,
+            WatchError::BeyondHead { .. } => End::BadInput,
+            WatchError::Read(_) => End::Unavailable,
+        });
+    }
+    if let Some(ControlError::Load(LoadError::NotFound(_))) = error.downcast_ref::<ControlError>() {
+        return Some(End::NotFound);
+    }
+    if let Some(StartError::Store(_)) = error.downcast_ref::<StartError>() {
+        return Some(End::Unavailable);
+    }
+    None
+}
+
+/// Returns an error with its causes on one line, nothing said twice.
+pub(crate) fn one_line(error: &anyhow::Error) -> String {
+    let mut line = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        if line.contains(&text) {
+            continue;
+        }
+        if !line.is_empty() {
+            line.push_str(": ");
+        }
+        line.push_str(&text);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+    use debate_core::id::DebateId;
+
+    use super::*;
+
+    #[test]
+    fn the_known_cause_decides_how_the_process_ends() {
+        let nobody: DebateId = "00000000-0000-4000-8000-000000000000".parse().unwrap();
+        let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
+        for (error, end) in [
+            (anyhow::anyhow!("anything"), End::Failed),
+            (Failure::bad_input("x"), End::BadInput),
+            (anyhow::Error::new(LoadError::NotFound(nobody)), End::NotFound),
+            (anyhow::Error::new(WatchError::NotFound(nobody)), End::NotFound),
+            (anyhow::Error::new(ConfigError::MissingKey), End::Unavailable),
+            (anyhow::Error::new(pipe), End::Done),
+        ] {
+            let wrapped = Err::<(), _>(error).context("cannot go on").unwrap_err();
+            assert_eq!(end_of(&wrapped), end, "{wrapped:#}");
+        }
+    }
+
+    #[test]
+    fn causes_stand_on_one_line_and_nothing_is_said_twice() {
+        let error = Err::<(), _>(Failure::bad_input("it is empty")).context("cannot read x").unwrap_err();
+        assert_eq!(one_line(&error), "cannot read x: it is empty");
+        let error = Err::<(), _>(anyhow::anyhow!("gone")).context("gone").unwrap_err();
+        assert_eq!(one_line(&error), "gone");
+    }
+}

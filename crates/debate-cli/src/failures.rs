@@ -1,0 +1,64 @@
+//! What failed in a debate, in the words of whoever said so.
+
+use std::collections::BTreeMap;
+
+use debate_core::envelope::Envelope;
+use debate_core::event::{FailureKind, KernelEvent};
+use debate_core::prose::REDACTED;
+use debate_core::record::Record as _;
+
+use crate::page::clipped;
+
+/// The widest message.
+const MESSAGE_COLUMNS_MAX: usize = 300;
+
+/// Failed attempts, counted by what was said of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Failures {
+    counted: BTreeMap<String, (u64, FailureKind)>,
+}
+
+impl Failures {
+    /// Returns what failed in a log.
+    pub(crate) fn of<'a>(log: impl IntoIterator<Item = &'a Envelope>) -> Self {
+        let mut failures = Self::default();
+        log.into_iter().for_each(|envelope| failures.note(envelope));
+        failures
+    }
+
+    /// Notes an event, if it is a failure.
+    pub(crate) fn note(&mut self, envelope: &Envelope) {
+        let prose = envelope.prose.as_ref().map(|prose| prose.text.as_str());
+        let event = KernelEvent::decode(&envelope.kind, envelope.version, &envelope.body, prose);
+        let Some(Ok(KernelEvent::AttemptFailed(failed))) = event else { return };
+        let message = failed.prose.shown().map_or(REDACTED, |prose| prose.message.as_str());
+        let message = clipped(message, MESSAGE_COLUMNS_MAX);
+        self.counted.entry(message).or_insert((0, failed.failure)).0 += 1;
+    }
+
+    /// Returns one line for each kind of failure, the most frequent first.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut counted: Vec<_> = self.counted.iter().collect();
+        counted.sort_by_key(|(message, (count, _))| (std::cmp::Reverse(*count), *message));
+        counted
+            .into_iter()
+            .map(|(message, (count, kind))| format!("{count} × {}: {message}", name(*kind)))
+            .collect()
+    }
+}
+
+/// Returns a kind of failure in words.
+pub(crate) fn name(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Unreadable => "unreadable",
+        FailureKind::Unusable => "unusable",
+        FailureKind::Refused => "refused",
+        FailureKind::Truncated => "truncated",
+        FailureKind::Timeout => "timeout",
+        FailureKind::Overloaded => "overloaded",
+        FailureKind::Unavailable => "unavailable",
+        FailureKind::Denied => "denied",
+        FailureKind::StartsExhausted => "started too often",
+        FailureKind::BudgetExhausted => "budget used up",
+    }
+}

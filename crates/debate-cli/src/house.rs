@@ -1,0 +1,54 @@
+//! Putting store, model and formats together into an engine.
+
+use std::sync::Arc;
+
+use debate_engine::{Engine, Settings};
+use debate_llm::ChatModel;
+use debate_prompts::deliberation::DeliberationPrompts;
+use debate_prompts::prediction::PredictionPrompts;
+
+use crate::args::Options;
+use crate::model;
+use crate::store::{self, Store};
+
+/// An engine with the store that it works on.
+#[derive(Debug)]
+pub(crate) struct House {
+    /// Drives and reads debates.
+    pub(crate) engine: Engine,
+    /// Keeps them.
+    pub(crate) store: Store,
+    /// Whether a program makes up all replies.
+    pub(crate) is_simulated: bool,
+}
+
+impl House {
+    /// Opens a house in which debates are held: the store is created where there is none.
+    pub(crate) async fn open(options: &Options, settings: Settings) -> anyhow::Result<Self> {
+        let model = model::open(options)?;
+        let store = store::open(&options.store, options.durability.into()).await?;
+        Ok(Self::of(store, model, settings))
+    }
+
+    /// Opens a house in which debates are read. Nobody is asked anything there.
+    pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
+        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        Ok(Self::of(store, model::nobody(), Settings::default()))
+    }
+
+    fn of(store: Store, model: Arc<dyn ChatModel>, settings: Settings) -> Self {
+        let is_simulated = model.is_simulated();
+        let engine = Engine::builder(store.events().clone(), model)
+            .format(PredictionPrompts)
+            .format(DeliberationPrompts)
+            .settings(settings)
+            .build();
+        Self { engine, store, is_simulated }
+    }
+
+    /// Stops driving and closes the store; debates stay as they are in the log.
+    pub(crate) async fn close(&self) -> anyhow::Result<()> {
+        self.engine.shut_down().await;
+        self.store.close().await
+    }
+}

@@ -1,0 +1,153 @@
+//! The live view on a terminal: one row for each speaker, the calls and the spend below, what is settled above.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use debate_core::envelope::Envelope;
+use debate_core::formats::any::AnyDebate;
+use debate_core::id::Role;
+use debate_engine::Chunk;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::follow::Teller;
+use crate::logging;
+use crate::page::thousands;
+use crate::paper::{Ink, Paper};
+use crate::plain::one_line;
+use crate::told::{Told, Weight};
+
+/// How often the clock moves while nothing happens.
+const TICK: Duration = Duration::from_millis(120);
+/// How much of what somebody is saying is kept for their row, in bytes.
+const TAIL_BYTES_MAX: usize = 400;
+
+/// The live view.
+pub(crate) struct Live {
+    paper: Paper,
+    view: MultiProgress,
+    total: ProgressBar,
+    rows: BTreeMap<Role, Row>,
+}
+
+struct Row {
+    bar: ProgressBar,
+    saying: String,
+}
+
+impl Live {
+    /// Begins to draw on stderr.
+    pub(crate) fn new(paper: Paper) -> Self {
+        let view = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        logging::beside(&view);
+        let total = view.add(ProgressBar::new(0));
+        let bar = if paper.unicode {
+            "{spinner} {bar:24} {pos}/{len} calls  {elapsed}  {wide_msg}"
+        } else {
+            "- {bar:24} {pos}/{len} calls  {elapsed}  {wide_msg}"
+        };
+        total.set_style(style(bar).progress_chars(paper.or("█▉▊▋▌▍▎▏ ", "#- ")));
+        total.enable_steady_tick(TICK);
+        Self { paper, view, total, rows: BTreeMap::new() }
+    }
+
+    /// Gives everybody who speaks a row, in their order.
+    fn seat(&mut self, debate: &AnyDebate) {
+        let (speakers, calls): (Vec<Role>, u64) = match debate {
+            AnyDebate::Prediction(debate) => {
+                (debate.config().roles.clone(), debate.config().calls_expected())
+            }
+            AnyDebate::Deliberation(debate) => {
+                let config = debate.config();
+                let speakers = config.participants.iter().chain(&config.orchestrator);
+                (speakers.map(|speaker| speaker.name.clone()).collect(), config.calls_expected())
+            }
+        };
+        let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);
+        self.total.set_length(calls);
+        for role in speakers {
+            self.add_row(&role, width);
+        }
+    }
+
+    fn add_row(&mut self, role: &Role, width: usize) {
+        let bar = self.view.insert_before(&self.total, ProgressBar::new_spinner());
+        bar.set_style(style("  {prefix}  {wide_msg}"));
+        let name = format!("{:width$}", role.as_str());
+        bar.set_prefix(self.paper.ink(Ink::Bold, &name));
+        bar.set_message("waits");
+        self.rows.insert(role.clone(), Row { bar, saying: String::new() });
+    }
+
+    fn say(&self, line: &str) -> io::Result<()> {
+        self.view.println(line)
+    }
+
+    fn total(&self, debate: &AnyDebate) {
+        let spend = debate.spend();
+        // Calls beyond those of a debate without faults: more is asked than was planned.
+        self.total.set_length(self.total.length().unwrap_or(0).max(spend.calls));
+        self.total.set_position(spend.calls);
+        let phase =
+            debate.phase().map_or_else(String::new, |(phase, round)| format!("round {round}: {phase}, "));
+        let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
+        self.total.set_message(format!("{phase}{input} tokens in, {output} out"));
+    }
+}
+
+impl Teller for Live {
+    fn event(&mut self, debate: &AnyDebate, envelope: &Envelope, told: &Told) -> io::Result<()> {
+        if self.rows.is_empty() {
+            self.seat(debate);
+        }
+        if let Some(row) = told.who.as_ref().and_then(|who| self.rows.get_mut(who)) {
+            // A piece of an earlier attempt is not the beginning of this one.
+            row.saying.clear();
+            // What was said stays in view while its score is being waited for.
+            if envelope.kind != "call_answered" {
+                row.bar.set_message(one_line(&told.text));
+            }
+        }
+        match told.weight {
+            Weight::Detail | Weight::Step => {}
+            Weight::Trouble => self.say(&format!("  {}", one_line(&told.line())))?,
+            Weight::Mark => self.say(&self.paper.ink(Ink::Bold, &one_line(&told.line())))?,
+        }
+        self.total(debate);
+        Ok(())
+    }
+
+    fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
+        let Some(row) = self.rows.get_mut(&chunk.attempt.call.role) else { return Ok(()) };
+        row.saying.push_str(&chunk.text);
+        if row.saying.len() > TAIL_BYTES_MAX {
+            row.saying =
+                row.saying.split_off(row.saying.ceil_char_boundary(row.saying.len() - TAIL_BYTES_MAX));
+        }
+        // The end of it is what is new, so the row shows the end.
+        let room = self.paper.width.saturating_sub(24);
+        let said = one_line(&row.saying);
+        let skip = console::measure_text_width(&said).saturating_sub(room);
+        row.bar.set_message(said.chars().skip(skip).collect::<String>());
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        for row in self.rows.values() {
+            row.bar.finish_and_clear();
+        }
+        self.total.finish_and_clear();
+        self.view.clear()
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        // A terminal that is given back must be clean, also after an error.
+        let _ = self.finish();
+    }
+}
+
+fn style(template: &'static str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is one of the constants above")
+}

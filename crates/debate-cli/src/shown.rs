@@ -1,0 +1,26 @@
+//! A debate's result on a page: what is not whole first, then the answer, then how it came about, then what it cost.
+
+mod about;
+mod deliberation;
+mod prediction;
+mod roles;
+mod rounds;
+
+use debate_core::formats::any::AnyDebate;
+
+use crate::failures::Failures;
+use crate::page::Page;
+use crate::paper::Paper;
+
+/// Lays out a debate as it stands; `full` shows every text whole.
+pub(crate) fn page(debate: &AnyDebate, failures: &Failures, paper: Paper, full: bool) -> String {
+    let mut page = Page::new(paper);
+    about::warnings(&mut page, debate, failures);
+    about::title(&mut page, debate);
+    match debate {
+        AnyDebate::Prediction(debate) => prediction::show(&mut page, debate, full),
+        AnyDebate::Deliberation(debate) => deliberation::show(&mut page, debate, full),
+    }
+    about::end(&mut page, debate, failures);
+    page.into_text()
+}

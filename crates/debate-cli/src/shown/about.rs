@@ -1,0 +1,109 @@
+//! What results of every format have in common: how whole they are, what they are about, why they ended, what they
+//! cost (rules K6, K7, K8).
+
+use debate_core::debate::Lifecycle;
+use debate_core::formats::any::AnyDebate;
+use debate_core::prose::REDACTED;
+use debate_core::stop::{Completeness, StopRule};
+
+use crate::failures::Failures;
+use crate::page::{Page, span, thousands};
+use crate::paper::Ink;
+use crate::plain::one_line;
+
+/// Says what keeps the result from being what it looks like.
+pub(super) fn warnings(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
+    if debate.is_simulated() {
+        page.warning("SIMULATED: a program made up every reply; this says nothing about the world");
+    }
+    match debate.lifecycle() {
+        Lifecycle::Running => page.warning("RUNNING: this is how it stands, not how it ends"),
+        Lifecycle::Paused { remaining_ms } => {
+            page.warning(&format!("PAUSED with {} left: this is how it stands", span(remaining_ms)));
+        }
+        Lifecycle::Concluded => degraded(page, debate, failures),
+    }
+    if debate.is_redacted() {
+        page.warning("REDACTED: words of this debate were deleted");
+    }
+}
+
+fn degraded(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
+    let (head, missing, why) = match debate.completeness() {
+        Completeness::Full => return,
+        Completeness::Partial { missing, why } => {
+            ("PARTIAL: this result stands on what there is, with lowered confidence", missing, why)
+        }
+        Completeness::Void { why } => ("VOID: there is too little for a result", Vec::new(), why),
+    };
+    page.warning(head);
+    why.iter().for_each(|why| page.hanging(2, "- ", &one_line(why)));
+    if !missing.is_empty() {
+        page.hanging(2, "- ", &format!("missing: {}", one_line(&missing.join(", "))));
+    }
+    let reasons = failures.lines();
+    reasons.iter().take(3).for_each(|line| page.hanging(2, "- ", line));
+}
+
+/// Says what is debated, by which debate.
+pub(super) fn title(page: &mut Page, debate: &AnyDebate) {
+    page.gap();
+    let title = debate.title().unwrap_or_else(|| REDACTED.to_owned());
+    let paper = page.paper();
+    page.paragraph(0, &one_line(&title));
+    let dot = paper.or("·", "-");
+    let when = match debate.conclusion() {
+        Some((_, at)) => format!("concluded {at}"),
+        None => format!("opened {}", debate.opened_at()),
+    };
+    let line = format!("{} {dot} debate {} {dot} {when}", debate.format(), debate.id());
+    page.line(&paper.ink(Ink::Dim, &line));
+    if let Some(outcome) = debate.resolution() {
+        page.line(&format!("Resolved: {}", one_line(outcome.as_str())));
+    }
+}
+
+/// Says why the debate ended and what it cost.
+pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
+    page.heading("How it ended");
+    let whole = debate.completeness();
+    match debate.stop_rule() {
+        Some(rule) => page.line(&format!("  {}; result: {}", reason(rule), whole.as_str())),
+        None if debate.lifecycle() == Lifecycle::Concluded => {
+            page.line(&format!("  all was said; result: {}", whole.as_str()));
+        }
+        None => page.line(&format!("  not yet; time is up at {}", debate.deadline_at())),
+    }
+    if let Some(confidence) = debate.confidence() {
+        page.line(&format!("  confidence {confidence:.2}"));
+    }
+    page.heading("What it cost");
+    let spend = debate.spend();
+    let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
+    let least = if spend.complete { "" } else { " or more (some replies came without usage)" };
+    page.line(&format!("  {} calls, {input} tokens in, {output} out{least}", thousands(spend.calls)));
+    if let Some((_, at)) = debate.conclusion() {
+        page.line(&format!("  {} on the clock", span(at.since_ms(debate.opened_at()))));
+    }
+    let models: Vec<String> = debate.models().iter().map(|model| one_line(model)).collect();
+    page.hanging(2, "model: ", &models.join(", "));
+    let failed = failures.lines();
+    if !failed.is_empty() {
+        page.heading("What failed on the way");
+        failed.iter().for_each(|line| page.hanging(2, "- ", line));
+    }
+}
+
+fn reason(rule: StopRule) -> &'static str {
+    match rule {
+        StopRule::Concluded => "all was said",
+        StopRule::Consensus => "stopped: they agree",
+        StopRule::Convergence => "stopped: they no longer move",
+        StopRule::Confidence => "stopped: they are sure enough",
+        StopRule::MaxRounds => "all rounds were held",
+        StopRule::Deadline => "stopped: time was up",
+        StopRule::Budget => "stopped: the budget was used up",
+        StopRule::Cancelled => "stopped: somebody cancelled it",
+        StopRule::Failed => "stopped: too little of it could be had",
+    }
+}

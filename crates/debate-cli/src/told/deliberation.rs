@@ -1,0 +1,27 @@
+//! The facts of a deliberation in words.
+
+use debate_core::debate::Debate;
+use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::deliberation::fact::Fact;
+use debate_core::prose::REDACTED;
+
+use super::{Tell, Told, Weight, quoted};
+
+impl Tell for Deliberation {
+    fn tell(_debate: &Debate<Self>, fact: &Fact) -> Told {
+        match fact {
+            Fact::ContributionMade(made) => {
+                let words = made.prose.shown().map_or(REDACTED, |prose| prose.content.as_str());
+                let changed = if made.changed_position == Some(true) { "changed position; " } else { "" };
+                let text = format!("{} ({changed}{})", quoted(words), made.phase.as_str());
+                Told::new(Weight::Step, Some(&made.participant), text)
+            }
+            Fact::ConsensusReached(reached) => {
+                let words = reached.prose.shown().map_or(REDACTED, |prose| prose.content.as_str());
+                let open = reached.disagreements;
+                let text = format!("consensus, {open} disagreements left: {}", quoted(words));
+                Told::new(Weight::Mark, None, text)
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The kernel's events in words.
+
+use debate_core::call::{CallKey, Cause};
+use debate_core::event::{AttemptFailed, CallAnswered, CallStarted, Concluded, KernelEvent, StopRuleFired};
+use debate_core::prose::{Prose, REDACTED};
+use debate_core::stop::{Completeness, StopRule};
+
+use super::{Told, Weight, quoted};
+use crate::failures;
+use crate::page::{span, thousands};
+
+/// Tells an event.
+pub(super) fn tell(event: &KernelEvent) -> Told {
+    let detail = |call: &CallKey, text: String| Told::new(Weight::Detail, Some(&call.role), text);
+    let mark = |text: String| Told::new(Weight::Mark, None, text);
+    match event {
+        KernelEvent::PhaseOpened(opened) => mark(format!("round {}: {}", opened.round, opened.phase)),
+        KernelEvent::PhaseClosed(closed) => {
+            Told::new(Weight::Detail, None, format!("round {} ({}) is over", closed.round, closed.phase))
+        }
+        KernelEvent::CallStarted(started) => detail(&started.call, asked(started)),
+        KernelEvent::TurnAnswered(turn) => {
+            let tools: Vec<&str> = turn.tools.iter().map(|tool| tool.tool.as_str()).collect();
+            detail(&turn.attempt.call, format!("asks for {}", tools.join(", ")))
+        }
+        KernelEvent::ToolStarted(tool) => {
+            detail(&tool.call, format!("tool {} of turn {} runs", tool.index + 1, tool.turn))
+        }
+        KernelEvent::ToolAnswered(tool) => {
+            let how = if tool.ok { "answered" } else { "failed" };
+            let (number, ms) = (tool.index + 1, span(tool.latency_ms));
+            detail(&tool.call, format!("tool {number} of turn {} {how} in {ms}", tool.turn))
+        }
+        KernelEvent::CallAnswered(answered) => detail(&answered.attempt.call, replied(answered)),
+        KernelEvent::AttemptFailed(failed) => {
+            Told::new(Weight::Trouble, Some(&failed.attempt.call.role), failure(failed))
+        }
+        KernelEvent::AttemptAbandoned(abandoned) => {
+            detail(&abandoned.attempt.call, format!("{} is given up", abandoned.attempt.call))
+        }
+        KernelEvent::AnswerRejected(rejected) => {
+            let (rules, why) = (rejected.rules.join(", "), words(&rejected.prose));
+            let text = format!("is asked again ({rules}): {why}");
+            Told::new(Weight::Trouble, Some(&rejected.call.role), text)
+        }
+        KernelEvent::CallVoided(voided) => {
+            detail(&voided.call, format!("{} is asked anew: what it was shown has changed", voided.call))
+        }
+        KernelEvent::StopRuleFired(fired) => stop(fired),
+        KernelEvent::Paused(paused) => mark(format!("paused with {} left", span(paused.remaining_ms))),
+        KernelEvent::Resumed(resumed) => mark(format!("goes on, until {}", resumed.deadline_at)),
+        KernelEvent::Cancelled(cancelled) => mark(format!("cancelled: {}", words(&cancelled.prose))),
+        KernelEvent::Concluded(concluded) => mark(conclusion(concluded)),
+        KernelEvent::Continued(continued) => {
+            mark(format!("continued by {} rounds, until {}", continued.rounds, continued.deadline_at))
+        }
+        KernelEvent::Forked(forked) => {
+            mark(format!("forked from {} at {}: {}", forked.parent, forked.at, quoted(&forked.change)))
+        }
+        KernelEvent::Resolved(resolved) => mark(format!("resolved: {}", resolved.outcome)),
+        KernelEvent::Redacted(redacted) => mark(format!("the words of event {} were deleted", redacted.seq)),
+    }
+}
+
+fn words(prose: &Prose<String>) -> String {
+    quoted(prose.shown().map_or(REDACTED, String::as_str))
+}
+
+fn asked(started: &CallStarted) -> String {
+    let mut text = format!("{} is asked", started.call);
+    let again = match started.cause {
+        Cause::First => None,
+        Cause::Lost => Some("the attempt before was lost"),
+        Cause::Reask => Some("again"),
+        Cause::Hedge => Some("beside the open attempt"),
+        Cause::Void => Some("anew"),
+    };
+    if let Some(again) = again {
+        text.push_str(&format!(", {again} (revision {}, attempt {})", started.revision, started.attempt));
+    }
+    text.push_str(&format!(", {} tokens to {}", thousands(started.prompt.tokens.into()), started.model));
+    if !started.prompt.omitted.is_empty() {
+        text.push_str(&format!(", {} parts left out", started.prompt.omitted.len()));
+    }
+    text
+}
+
+fn replied(answered: &CallAnswered) -> String {
+    let (reply, call) = (&answered.reply, &answered.attempt.call);
+    let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), thousands);
+    let (input, output) = (count(reply.usage.input), count(reply.usage.output));
+    let mut text = format!("{call} answered in {}, {input} tokens in, {output} out", span(reply.latency_ms));
+    if reply.wire_retries > 0 {
+        text.push_str(&format!(", after {} tries on the wire", reply.wire_retries + 1));
+    }
+    if !reply.repairs.is_empty() {
+        text.push_str(&format!(", mended: {}", quoted(&reply.repairs.join(", "))));
+    }
+    text
+}
+
+fn failure(failed: &AttemptFailed) -> String {
+    let call = &failed.attempt.call;
+    let message = failed.prose.shown().map_or(REDACTED, |prose| prose.message.as_str());
+    let last = if failed.last { ", for good" } else { "" };
+    let (kind, attempt) = (failures::name(failed.failure), failed.attempt.attempt);
+    format!("{call} failed at attempt {attempt}{last} ({kind}): {}", quoted(message))
+}
+
+fn stop(fired: &StopRuleFired) -> Told {
+    let rule = fired.rule.as_str();
+    let numbers = format!("{} against {}", fired.statistic, fired.threshold);
+    match (fired.shadow, fired.rule) {
+        (true, _) => Told::new(Weight::Detail, None, format!("{rule} would stop the debate ({numbers})")),
+        (false, StopRule::Concluded | StopRule::MaxRounds) => {
+            Told::new(Weight::Detail, None, format!("the last round is over ({rule})"))
+        }
+        (
+            false,
+            StopRule::Consensus
+            | StopRule::Convergence
+            | StopRule::Confidence
+            | StopRule::Deadline
+            | StopRule::Budget
+            | StopRule::Cancelled
+            | StopRule::Failed,
+        ) => {
+            let closing = if fired.closing { "; the closing synthesis follows" } else { "" };
+            Told::new(Weight::Mark, None, format!("stopped by {rule} ({numbers}){closing}"))
+        }
+    }
+}
+
+fn conclusion(concluded: &Concluded) -> String {
+    let again =
+        if concluded.revision > 1 { format!(" (revision {})", concluded.revision) } else { String::new() };
+    let rule = concluded.rule.as_str();
+    match &concluded.completeness {
+        Completeness::Full => format!("concluded{again}, full"),
+        Completeness::Partial { missing, .. } => {
+            format!("ended by {rule}{again}, PARTIAL; missing: {}", quoted(&missing.join(", ")))
+        }
+        Completeness::Void { why } => format!("ended by {rule}{again}, VOID: {}", quoted(&why.join("; "))),
+    }
+}

@@ -1,0 +1,12 @@
+//! The real binary, run as people run it: on example requests, on bad input, on broken stores.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bad_input;
+mod help;
+mod open_ai;
+mod program;
+mod reading;
+mod running;
+mod stores;
+mod verifying;

@@ -1,0 +1,68 @@
+//! The real adapter from the command line: a wrong address, a wrong key.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use crate::program::{Program, Ran, example};
+
+const BODY: &str = r#"{"error":{"message":"Incorrect API key provided: wrong.","type":"invalid_request_error","code":"invalid_api_key"}}"#;
+
+fn run(program: &Program, variables: &[(&str, &str)]) -> Ran {
+    let file = example("ice.json");
+    let mut command = program.command(["run", file.to_str().unwrap(), "--model", "openai:some-model"]);
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Refuses every key.
+fn server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                let mut request = [0; 64 * 1024];
+                let _ = stream.read(&mut request);
+                let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nconnection: close";
+                let _ = write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
+            });
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+#[test]
+fn a_wrong_key_ends_in_a_void_debate_that_says_so_and_never_shows_the_key() {
+    let program = Program::new();
+    let base = server();
+    let ran = run(&program, &[("OPENAI_BASE_URL", &base), ("OPENAI_API_KEY", "sk-very-secret")]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("VOID: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("denied: ") && ran.stdout.contains("401"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("SIMULATED"), "{}", ran.stdout);
+    let bytes = std::fs::read(program.path("debates.sqlite")).unwrap();
+    let stored = String::from_utf8_lossy(&bytes);
+    assert!(![&*stored, &ran.stdout, &ran.stderr].iter().any(|text| text.contains("sk-very-secret")));
+    assert_eq!(program.run(["verify", "--all"]).code, Some(0));
+}
+
+#[test]
+fn an_address_or_key_that_cannot_be_used_is_one_clear_error() {
+    let program = Program::new();
+    for (variables, says) in [
+        (&[][..], "OPENAI_API_KEY is not set"),
+        (&[("OPENAI_BASE_URL", "localhost:1/v1")], "it must begin with http:// or https://"),
+        (&[("OPENAI_BASE_URL", "http://h:99999/")], "port"),
+        (&[("OPENAI_API_KEY", "a\nb")], "OPENAI_API_KEY holds characters"),
+    ] {
+        let ran = run(&program, variables);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (Some(5), 1), "{ran:?}");
+        assert!(ran.stderr.contains(says), "{says}: {}", ran.stderr);
+        assert!(!program.path("debates.sqlite").exists(), "{says}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Stores that cannot be used: one clear line, and exit code 5.
+
+use std::fs;
+
+use crate::program::{Program, example};
+
+fn refused(program: &Program, store: &str, says: &str) {
+    let file = example("deliberation.json");
+    for args in [vec!["list"], vec!["run", file.to_str().unwrap()]] {
+        let ran = program.run(args.iter().copied().chain(["--store", store]));
+        assert_eq!(ran.code, Some(5), "{store} {args:?}: {ran:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{store}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(says), "{store}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{store}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_used_is_one_clear_error() {
+    let program = Program::new();
+    program.write("text.txt", "this is no database, whatever its name says, and it is long enough to be one");
+    refused(&program, "sqlite://text.txt", "is not a SQLite database");
+    fs::create_dir(program.path("folder")).unwrap();
+    refused(&program, "sqlite://folder", "folder");
+}
+
+#[test]
+fn a_read_only_database_is_one_clear_error() {
+    let program = Program::new();
+    program.debate("deliberation.json");
+    let path = program.path("debates.sqlite");
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    refused(&program, "sqlite://debates.sqlite", "is read-only");
+}
+
+#[test]
+fn a_folder_that_does_not_exist_is_one_clear_error() {
+    let program = Program::new();
+    let ran =
+        program.run(["run", example("deliberation.json").to_str().unwrap(), "--store", "sqlite://gone/a.db"]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(5), 1), "{ran:?}");
+    assert!(ran.stderr.contains("check that its folder exists"), "{}", ran.stderr);
+}
+
+#[test]
+fn reading_creates_no_store() {
+    let program = Program::new();
+    for command in ["list", "verify"] {
+        let args = if command == "verify" { vec!["verify", "--all"] } else { vec!["list"] };
+        let ran = program.run(args);
+        assert_eq!(ran.code, Some(5), "{ran:?}");
+        assert!(ran.stderr.contains("there is no store at debates.sqlite"), "{}", ran.stderr);
+    }
+    assert!(!program.path("debates.sqlite").exists());
+}
+
+#[test]
+fn a_locked_database_is_one_clear_error() {
+    use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{ConnectOptions as _, Connection as _};
+
+    let program = Program::new();
+    program.debate("deliberation.json");
+    let options =
+        SqliteConnectOptions::new().filename(program.path("debates.sqlite")).disable_statement_logging();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut connection = options.connect().await.unwrap();
+        sqlx::query("PRAGMA locking_mode = EXCLUSIVE").execute(&mut connection).await.unwrap();
+        sqlx::query("BEGIN EXCLUSIVE").execute(&mut connection).await.unwrap();
+        let ran = program.run(["list"]);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (Some(5), 1), "{ran:?}");
+        assert!(ran.stderr.contains("is locked by another program"), "{}", ran.stderr);
+        connection.close().await.unwrap();
+    });
+}

@@ -1,0 +1,105 @@
+//! `debate verify` on sound and on altered stores (rule K15).
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+
+use crate::program::Program;
+
+/// Changes the store's file behind its back.
+fn alter(program: &Program, statements: &[&str]) {
+    let options =
+        SqliteConnectOptions::new().filename(program.path("debates.sqlite")).disable_statement_logging();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut connection = options.connect().await.unwrap();
+        for trigger in ["events_insert", "events_update", "events_delete"] {
+            sqlx::query(AssertSqlSafe(format!("DROP TRIGGER IF EXISTS {trigger}")))
+                .execute(&mut connection)
+                .await
+                .unwrap();
+        }
+        for statement in statements {
+            sqlx::query(AssertSqlSafe(*statement)).execute(&mut connection).await.unwrap();
+        }
+        connection.close().await.unwrap();
+    });
+}
+
+#[test]
+fn k15_verify_passes_and_fails_naming_the_event_after_one_byte_is_changed() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let sound = program.run(["verify", &id]);
+    assert_eq!(sound.code, Some(0), "{sound:?}");
+    assert!(sound.stdout.starts_with(&format!("ok     {id}  ")), "{}", sound.stdout);
+    assert!(sound.stdout.contains("1 outcomes recomputed"), "{}", sound.stdout);
+
+    // One digit of one probability.
+    alter(
+        &program,
+        &["UPDATE events SET body = replace(body, '\"confidence\":0.', '\"confidence\":1.')
+           WHERE seq = (SELECT min(seq) FROM events WHERE kind = 'argument_made')"],
+    );
+    let seq = program
+        .run(["log", &id, "--json"])
+        .lines()
+        .iter()
+        .find(|event| event["kind"] == "argument_made")
+        .and_then(|event| event["seq"].as_u64())
+        .unwrap();
+    for args in [["verify", id.as_str()], ["verify", "--all"]] {
+        let found = program.run(args);
+        assert_eq!(found.code, Some(4), "{found:?}");
+        assert!(found.stdout.contains(&format!("FAULT  {id}  at event {seq}: ")), "{}", found.stdout);
+    }
+    let found = program.run(["verify", &id, "--json"]).json();
+    assert_eq!((&found["ok"], &found["fault_seq"]), (&false.into(), &seq.into()));
+}
+
+#[test]
+fn k15_every_way_of_altering_a_log_is_found_at_its_first_bad_event() {
+    for (what, statement, seq) in [
+        ("removed", "DELETE FROM events WHERE seq = 20", 20),
+        ("the first removed", "DELETE FROM events WHERE seq = 1", 1),
+        ("words changed", "UPDATE events SET prose = replace(prose, 'e', 'a') WHERE seq = 1", 1),
+        ("time changed", "UPDATE events SET at = at + 1 WHERE seq = 9", 9),
+        ("actor changed", "UPDATE events SET actor = 'x' WHERE seq = 3", 3),
+        ("hash changed", "UPDATE events SET hash = zeroblob(32) WHERE seq = 5", 5),
+        ("kind changed", "UPDATE events SET kind = 'phase_opened' WHERE seq = 12", 12),
+        ("no JSON", "UPDATE events SET body = 'x' WHERE seq = 1", 1),
+        ("no text", "UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE seq = 8", 8),
+    ] {
+        let program = Program::new();
+        let id = program.debate("deliberation.json");
+        alter(&program, &[statement]);
+        for args in [["verify", id.as_str()], ["verify", "--all"]] {
+            let found = program.run(args);
+            assert_eq!(found.code, Some(4), "{what}: {found:?}");
+            assert!(
+                found.stdout.contains(&format!("FAULT  {id}  at event {seq}: ")),
+                "{what}: {}",
+                found.stdout
+            );
+        }
+    }
+}
+
+#[test]
+fn verify_all_checks_every_debate_and_names_the_bad_one_alone() {
+    let program = Program::new();
+    let ids =
+        ["deliberation.json", "deliberation.json", "deliberation.json"].map(|name| program.debate(name));
+    let sound = program.run(["verify", "--all"]);
+    assert_eq!(sound.code, Some(0));
+    assert!(sound.stdout.ends_with("3 debates checked, 0 with a fault\n"), "{}", sound.stdout);
+    let hex = ids[1].replace('-', "");
+    alter(&program, &[&format!("UPDATE events SET tenant = 'x' WHERE seq = 4 AND stream_id = x'{hex}'")]);
+    let found = program.run(["verify", "--all", "--json"]);
+    assert_eq!(found.code, Some(4));
+    let bad: Vec<_> = found.lines().into_iter().filter(|entry| entry["ok"] == false).collect();
+    assert_eq!(bad.len(), 1);
+    assert_eq!(
+        (bad[0]["debate_id"].as_str(), bad[0]["fault_seq"].as_u64()),
+        (Some(ids[1].as_str()), Some(4))
+    );
+}
