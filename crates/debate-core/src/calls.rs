@@ -74,6 +74,8 @@ pub struct CallState {
     pub revised: Option<Cause>,
     /// Starts over all revisions.
     pub starts: u32,
+    /// Answers that were rejected by a rule, over all revisions.
+    pub rejections: u32,
     /// The latest attempt at this revision.
     pub attempt: u32,
     /// The latest turn that was started at this revision.
@@ -191,6 +193,7 @@ impl CallState {
         }
         self.revise(rejected.revision + 1, Some(Cause::Reask));
         self.rejection = rejected.prose.clone();
+        self.rejections += 1;
         Ok(())
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::call::{CallKey, Sight, Tokens, Usage};
+use crate::call::{CallKey, Sight, Tokens, Usage, Want};
 use crate::calls::CallState;
 use crate::event::{
     AttemptRef, CallStarted, Concluded, Event, FailureKind, KernelEvent, Opened, Recorded, StopRuleFired,
@@ -212,7 +212,23 @@ impl<F: Format> Debate<F> {
             KernelEvent::CallVoided(voided) => {
                 self.revised = true;
                 self.call_mut(&voided.call)?.void(voided.revision)?;
+                F::void(&mut self.state, &Want { call: voided.call.clone(), revision: voided.revision });
             }
+            KernelEvent::StopRuleFired(_)
+            | KernelEvent::Paused(_)
+            | KernelEvent::Resumed(_)
+            | KernelEvent::Cancelled(_)
+            | KernelEvent::Forked(_)
+            | KernelEvent::Concluded(_)
+            | KernelEvent::Continued(_)
+            | KernelEvent::Resolved(_)
+            | KernelEvent::Redacted(_) => self.apply_life(at, event)?,
+        }
+        Ok(())
+    }
+
+    fn apply_life(&mut self, at: Timestamp, event: &KernelEvent) -> Result<(), String> {
+        match event {
             KernelEvent::StopRuleFired(fired) => {
                 if fired.shadow {
                     self.shadows.push(fired.clone());
@@ -227,7 +243,6 @@ impl<F: Format> Debate<F> {
                 self.lifecycle = Lifecycle::Running;
                 self.deadline_at = resumed.deadline_at;
             }
-            KernelEvent::Cancelled(_) | KernelEvent::Forked(_) => {}
             KernelEvent::Concluded(concluded) => {
                 self.lifecycle = Lifecycle::Concluded;
                 self.conclusion = Some((concluded.clone(), at));
@@ -242,6 +257,19 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::Resolved(resolved) => self.resolution = Some(resolved.outcome.clone()),
             KernelEvent::Redacted(_) => self.redacted = true,
+            KernelEvent::Cancelled(_)
+            | KernelEvent::Forked(_)
+            | KernelEvent::PhaseOpened(_)
+            | KernelEvent::PhaseClosed(_)
+            | KernelEvent::CallStarted(_)
+            | KernelEvent::TurnAnswered(_)
+            | KernelEvent::ToolStarted(_)
+            | KernelEvent::ToolAnswered(_)
+            | KernelEvent::CallAnswered(_)
+            | KernelEvent::AttemptFailed(_)
+            | KernelEvent::AttemptAbandoned(_)
+            | KernelEvent::AnswerRejected(_)
+            | KernelEvent::CallVoided(_) => {}
         }
         Ok(())
     }
@@ -284,8 +312,11 @@ impl FailureKind {
     pub const fn may_be_charged(self) -> bool {
         match self {
             Self::Unreadable | Self::Unusable | Self::Refused | Self::Truncated | Self::Timeout => true,
-            Self::Overloaded | Self::Unavailable | Self::Denied => false,
-            Self::StartsExhausted | Self::BudgetExhausted => false,
+            Self::Overloaded
+            | Self::Unavailable
+            | Self::Denied
+            | Self::StartsExhausted
+            | Self::BudgetExhausted => false,
         }
     }
 

@@ -43,6 +43,9 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Records a fact.
     fn apply(state: &mut Self::State, fact: &Self::Fact);
 
+    /// Takes back what a revision of a call brought, now that it is void.
+    fn void(state: &mut Self::State, want: &Want);
+
     /// Returns the questions whose answers are needed now, in a fixed order, answered ones included or not.
     ///
     /// While [`Debate::stop`] says that the debate is closing, only closing calls may be named.

@@ -52,6 +52,9 @@ impl Format for Deliberation {
         state.apply(fact);
     }
 
+    /// Nothing is ever void here: no answer of a deliberation is rejected.
+    fn void(_state: &mut State, _want: &Want) {}
+
     fn wanted(debate: &Debate<Self>) -> Vec<Want> {
         plan::wanted(debate)
     }

@@ -54,6 +54,10 @@ impl Format for Prediction {
         state.apply(fact);
     }
 
+    fn void(state: &mut State, want: &Want) {
+        state.void(want);
+    }
+
     fn wanted(debate: &Debate<Self>) -> Vec<Want> {
         plan::wanted(debate)
     }

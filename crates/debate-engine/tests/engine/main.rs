@@ -1,5 +1,7 @@
 //! What the engine promises, on whole debates with a simulated model and real stores.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod bench_of_one;
 mod life;
 mod watching;

@@ -264,12 +264,10 @@ fn quality(debate: &Debate<Prediction>) -> ArgumentQuality {
     let (config, state) = (debate.config(), debate.state());
     let composites: Vec<f64> = state.turns(config).filter_map(Turn::composite).collect();
     let good_share = scoring::good_share(&composites);
-    let rounds = 1..=state.last_round();
-    let slots = rounds.flat_map(|round| config.roles.iter().filter_map(move |role| state.slot(round, role)));
     ArgumentQuality {
         good_share,
         flagged: good_share.is_some_and(scoring::should_flag_share),
-        rejected: slots.map(|slot| slot.turns() as u64 - 1).sum(),
+        rejected: debate.calls().map(|(_, call)| u64::from(call.rejections)).sum(),
     }
 }
 

@@ -62,7 +62,7 @@ fn waits_for_others(debate: &Debate<Prediction>, round: u32, role: &Role) -> boo
 pub(super) fn is_missing(debate: &Debate<Prediction>, role: &Role) -> bool {
     (1..=debate.config().rounds).any(|round| {
         let key = call::argue(round, role);
-        debate.is_failed(&key, debate.revision(&key)) && debate.state().slot(round, role).is_none()
+        debate.is_failed(&key, debate.revision(&key)) && debate.state().standing(round, role).is_none()
     })
 }
 
@@ -120,15 +120,15 @@ fn stop(rule: StopRule, statistic: f64, threshold: f64, closing: bool) -> Step<F
 fn rejection(debate: &Debate<Prediction>, round: u32) -> Option<Step<Fact>> {
     debate.config().roles.iter().find_map(|role| {
         let key = call::argue(round, role);
-        let slot = debate.state().slot(round, role)?;
-        let first = slot.turn(0).filter(|_| debate.revision(&key) == 0)?;
-        let broken = rules_broken(first);
+        let call = debate.call(&key).filter(|call| call.rejections == 0 && call.is_answered())?;
+        let turn = debate.state().slot(round, role)?.turn(call.revision)?;
+        let broken = rules_broken(turn);
         if broken.is_empty() {
             return None;
         }
         Some(Step::Reject {
-            want: Want { call: key, revision: 0 },
-            reason: super::checks::reason(first, &broken, debate.config()),
+            want: Want { revision: call.revision, call: key },
+            reason: super::checks::reason(turn, &broken, debate.config()),
             rules: broken.iter().map(|rule| rule.as_str().to_owned()).collect(),
         })
     })

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::call::Call;
 use super::config::Config;
 use super::fact::{ArgumentMade, ArgumentScored, Fact, JudgementRendered, RoundSummarised};
+use crate::call::Want;
 use crate::id::Role;
 use crate::measures::distribution::Distribution;
 use crate::measures::scoring;
@@ -55,20 +57,14 @@ impl Slot {
     #[must_use]
     pub fn standing(&self) -> Option<&Turn> {
         let last = self.turns.last()?;
-        let better = self.turns.iter().filter(|turn| turn.composite() > last.composite());
-        if last.composite().is_none() { Some(last) } else { better.last().or(Some(last)) }
+        let better = self.turns.iter().rev().find(|turn| turn.composite() > last.composite());
+        better.filter(|_| last.composite().is_some()).or(Some(last))
     }
 
     /// Returns the argument of a revision.
     #[must_use]
     pub fn turn(&self, revision: u32) -> Option<&Turn> {
         self.turns.iter().find(|turn| turn.made.revision == revision)
-    }
-
-    /// Returns how often an argument was made here.
-    #[must_use]
-    pub fn turns(&self) -> usize {
-        self.turns.len()
     }
 }
 
@@ -93,6 +89,21 @@ impl State {
                 self.rounds.entry(summary.round).or_default().summary = Some(summary.clone());
             }
             Fact::JudgementRendered(judgement) => self.judgement = Some(judgement.clone()),
+        }
+    }
+
+    /// Forgets an argument with those it took the place of, or a judgement, that is void.
+    pub(super) fn void(&mut self, want: &Want) {
+        match Call::of(&want.call) {
+            Some(Call::Argue { round, role }) => {
+                let round = self.rounds.get_mut(&round);
+                if let Some(slot) = round.and_then(|round| round.slots.get_mut(&role)) {
+                    slot.turns.retain(|turn| turn.made.revision > want.revision);
+                }
+            }
+            Some(Call::Synthesise { .. }) => self.judgement = None,
+            // A score goes with its argument.
+            Some(Call::Score { .. }) | None => {}
         }
     }
 
