@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use debate_core::id::Digest;
@@ -59,7 +59,7 @@ pub(crate) async fn nothing_here(headers: HeaderMap) -> Response {
 }
 
 fn refuse(headers: &HeaderMap, refusal: Refusal) -> Response {
-    let content_type = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     if content_type.is_some_and(|value| value.starts_with(b"application/grpc")) {
         return Status::from(refusal).into_http::<Body>();
     }

@@ -156,7 +156,80 @@ pub(crate) fn grpc_timeout(header: Option<&str>) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
+    use debate_core::id::{DebateId, Digest, Timestamp};
+    use tonic::Code;
+
     use super::*;
+
+    const ALL: Wanted = Wanted { calls: true, tokens: false, deadline: None };
+    const COURSE: Wanted = Wanted { calls: false, ..ALL };
+
+    fn event(seq: u64, kind: &str, body: &str) -> Result<Watched, WatchError> {
+        Ok(Watched::Event(Box::new(Envelope {
+            stream: DebateId("7f7f9a3c-52a7-4c0b-8c4e-0f2f8f1f9a11".parse().unwrap()).into(),
+            seq: Seq(seq),
+            kind: kind.to_owned(),
+            version: 1,
+            at: Timestamp(0),
+            tenant: String::new(),
+            actor: "engine".to_owned(),
+            trace: None,
+            body: body.to_owned(),
+            prose: None,
+            prose_digest: None,
+            hash: Digest::default(),
+        })))
+    }
+
+    fn after<T: Send + 'static>(wait: Duration, item: T) -> BoxStream<'static, T> {
+        stream::once(async move {
+            tokio::time::sleep(wait).await;
+            item
+        })
+        .boxed()
+    }
+
+    /// Names what goes over the wire, one word for each item.
+    async fn sent(
+        watched: impl Stream<Item = Result<Watched, WatchError>> + Send + 'static,
+        wanted: Wanted,
+    ) -> Vec<String> {
+        let sent = follow(watched, wanted, CancellationToken::new());
+        sent.map(|item| match item.map(|response| response.item.unwrap()) {
+            Ok(Item::Event(event)) => format!("{}:{}", event.seq, event.kind),
+            Ok(Item::Chunk(chunk)) => chunk.text,
+            Ok(Item::AttemptDropped(dropped)) => format!("dropped:{}/{}", dropped.call, dropped.attempt),
+            Ok(Item::Heartbeat(heartbeat)) => format!("heartbeat:{}", heartbeat.head_seq),
+            Err(status) => format!("{:?}", status.code()),
+        })
+        .collect()
+        .await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_stops_waiting_is_told_so() {
+        let deadline = Some(Instant::now() + Duration::from_secs(5));
+        let watched = stream::iter([event(1, "opened", "{}")]).chain(stream::pending());
+        let expired = format!("{:?}", Code::DeadlineExceeded);
+        assert_eq!(sent(watched, Wanted { deadline, ..ALL }).await, ["1:opened".to_owned(), expired]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_that_are_not_wanted_do_not_silence_the_stream() {
+        let call = |seq| after(Duration::from_secs(6), event(seq, "call_started", "{}"));
+        let watched = stream::iter([event(1, "opened", "{}")]).chain(call(2)).chain(call(3)).chain(call(4));
+        assert_eq!(sent(watched, COURSE).await, ["1:opened", "heartbeat:3"]);
+    }
+
+    #[tokio::test]
+    async fn k10_an_attempt_that_is_given_up_is_announced_to_who_heard_it() {
+        let body = r#"{"call":"argue/1/optimist","revision":0,"attempt":2,"turn":1,"reason":"stopped"}"#;
+        let watched = || stream::iter([event(5, "attempt_abandoned", body), event(6, "concluded", "{}")]);
+        let tokens = Wanted { tokens: true, ..COURSE };
+        assert_eq!(sent(watched(), tokens).await, ["dropped:argue/1/optimist/2", "6:concluded"]);
+        assert_eq!(sent(watched(), COURSE).await, ["6:concluded"]);
+        assert_eq!(sent(watched(), ALL).await, ["5:attempt_abandoned", "6:concluded"]);
+    }
 
     #[test]
     fn a_grpc_timeout_is_digits_and_a_unit() {

@@ -1,0 +1,186 @@
+//! The contract's endpoints over real TCP (rule P22).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod house;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_core::request::sizes::REQUEST_BYTES_MAX;
+use debate_core::request::{Violation, Violations};
+use debate_grpc::ServeOptions;
+use serde_json::json;
+
+use house::{House, PATIENCE, request};
+
+const DEBATES: &str = "/api/v1/reasoning/debate";
+
+fn body() -> Vec<u8> {
+    request().to_string().into_bytes()
+}
+
+#[tokio::test]
+async fn p22_a_debate_is_held_and_read_back_through_all_endpoints() {
+    let house = House::open().await;
+    let held = house.post(&[], &body()).await;
+    assert_eq!((held.status, held.header("content-type")), (200, Some("application/json")));
+    let result = held.json();
+    assert_eq!((&result["task_id"], &result["extra"]["simulated"]), (&json!("t-1"), &json!(true)));
+    assert_eq!(result["metadata"]["sonnet_calls"], json!(13), "3 roles × 2 rounds × 2 and the synthesis");
+    let probabilities = result["probability_distribution"].as_array().unwrap();
+    let sum: f64 = probabilities.iter().map(|entry| entry["probability"].as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    let debate = format!("{DEBATES}/{}", held.debate_id());
+    let read = house.get(&debate).await;
+    assert_eq!((read.status, read.body), (200, held.body.clone()));
+    let round = house.get(&format!("{debate}/round/2")).await.json();
+    assert_eq!(round["round"], result["debate_log"]["rounds"][1]);
+    let role = house.get(&format!("{debate}/role/optimist")).await.json();
+    let said: Vec<_> = (0..2).map(|n| result["debate_log"]["rounds"][n]["arguments"][0].clone()).collect();
+    assert_eq!(role, json!({ "arguments": said }));
+    let consensus = house.get(&format!("{debate}/consensus")).await.json();
+    let names = ["consensus_score", "probability_distribution", "disagreement_map"];
+    assert_eq!(consensus.as_object().unwrap().len(), names.len());
+    names.iter().for_each(|name| assert_eq!(consensus[name], result[name]));
+}
+
+#[tokio::test]
+async fn k12_all_violations_come_in_one_problem_and_nothing_is_recorded() {
+    let house = House::open().await;
+    let mut wrong = request();
+    wrong["config"]["rounds"] = json!(0);
+    wrong["prediction_context"]["outcomes"][1]["id"] = json!("yes");
+    wrong["prediction_context"]["weather"] = json!("fine");
+    let refused = house.post(&[("Idempotency-Key", "a b")], wrong.to_string().as_bytes()).await;
+    assert_eq!((refused.status, refused.header("content-type")), (422, Some("application/problem+json")));
+    let problem = refused.json();
+    assert_eq!(problem["type"], "urn:debate:problem:invalid-request");
+    let fields: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|error| &error["field"]).collect();
+    assert_eq!(
+        fields,
+        [
+            "Idempotency-Key",
+            "prediction_context.weather",
+            "prediction_context.outcomes[1].id",
+            "prediction_context.simulation_summary.final_distribution[1].outcome_id",
+            "config.rounds",
+        ]
+    );
+    for (body, field) in [(&b"{"[..], "request"), (b"\"\xff\"", "request"), (b"{\"format\":\"x\"}", "format")]
+    {
+        let refused = house.post(&[], body).await;
+        assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (422, &json!(field)));
+    }
+    let long = vec![b' '; REQUEST_BYTES_MAX + 1];
+    assert_eq!(house.post(&[], &long).await.status, 413);
+    assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_404() {
+    let house = House::open().await;
+    let held = house.post(&[], &body()).await;
+    let debate = format!("{DEBATES}/{}", held.debate_id());
+    for path in [
+        format!("{DEBATES}/6f1c2a4e-0000-4000-8000-000000000000"),
+        format!("{DEBATES}/nonsense"),
+        format!("{debate}/round/3"),
+        format!("{debate}/round/0"),
+        format!("{debate}/round/x"),
+        format!("{debate}/role/historian"),
+        "/api/v2".to_owned(),
+    ] {
+        let missing = house.get(&path).await;
+        assert_eq!((missing.status, &missing.json()["status"]), (404, &json!(404)), "{path}");
+    }
+    assert_eq!(house.ask("DELETE", &debate, &[], b"").await.status, 405);
+    assert_eq!(house.get("/healthz").await.body, "ok");
+}
+
+#[tokio::test]
+async fn p22_a_debate_that_still_runs_is_202_and_later_200() {
+    let options = ServeOptions { patience: Duration::ZERO, ..ServeOptions::default() };
+    let house = House::with(options, "simulated:7").await;
+    let accepted = house.post(&[], &body()).await;
+    assert_eq!(accepted.status, 202);
+    let debate = format!("{DEBATES}/{}", accepted.debate_id());
+    assert_eq!(accepted.header("location"), Some(debate.as_str()));
+    assert_eq!(
+        (&accepted.json()["status"], &accepted.json()["phase"]),
+        (&json!("running"), &json!("opening"))
+    );
+    let paths = ["", "/round/1", "/round/2", "/role/judge", "/consensus"];
+    for path in paths {
+        assert_eq!(house.get(&format!("{debate}{path}")).await.status, 202, "{path}");
+    }
+    assert_eq!(house.get(&format!("{debate}/round/3")).await.status, 404);
+    house.let_all_answer();
+    let id = accepted.debate_id().parse().unwrap();
+    assert!(house.engine.concluded(id, PATIENCE).await.unwrap());
+    for path in paths {
+        assert_eq!(house.get(&format!("{debate}{path}")).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn k11_the_same_key_gives_the_same_debate_and_refuses_another_request() {
+    let house = House::open().await;
+    let key = [("Idempotency-Key", "key-1")];
+    let first = house.post(&key, &body()).await;
+    let again = house.post(&key, &body()).await;
+    assert_eq!((again.status, again.body), (200, first.body.clone()));
+    let mut other = request();
+    other["task_id"] = json!("t-2");
+    let refused = house.post(&key, other.to_string().as_bytes()).await;
+    assert_eq!((refused.status, refused.debate_id()), (409, first.debate_id()));
+    assert_ne!(house.post(&[], &body()).await.debate_id(), first.debate_id());
+}
+
+#[tokio::test]
+async fn p16_a_void_debate_is_503_and_named() {
+    let house = House::with(ServeOptions::default(), "simulated:absent_role=optimist+pessimist").await;
+    house.let_all_answer();
+    let held = house.post(&[], &body()).await;
+    assert_eq!((held.status, held.header("content-type")), (503, Some("application/problem+json")));
+    assert_eq!(held.json()["reason"], "DEBATE_VOID");
+    let debate = format!("{DEBATES}/{}", held.debate_id());
+    assert_eq!(house.get(&debate).await.status, 503);
+    assert_eq!(house.get(&format!("{debate}/consensus")).await.status, 503);
+    assert_eq!(house.get(&format!("{debate}/role/judge")).await.status, 200);
+}
+
+#[tokio::test]
+async fn p22_the_service_token_is_asked_for_everywhere_but_at_health() {
+    let options = ServeOptions { token: Some("secret".to_owned()), ..ServeOptions::default() };
+    let house = House::with(options, "simulated:7").await;
+    house.let_all_answer();
+    let refused = house.post(&[], &body()).await;
+    assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
+    assert_eq!(refused.json()["reason"], "TOKEN_NEEDED");
+    assert_eq!(house.get("/healthz").await.status, 200);
+    assert_eq!(house.post(&[("Authorization", "Bearer secret")], &body()).await.status, 200);
+}
+
+#[tokio::test]
+async fn admission_has_the_last_word_before_anything_is_recorded() {
+    let refusal = Violation { field: "config.rounds".to_owned(), reason: "does not fit".to_owned() };
+    let admission = move |_: &mut _| Err(Violations::from(refusal.clone()));
+    let options = ServeOptions { admission: Arc::new(admission), ..ServeOptions::default() };
+    let house = House::with(options, "simulated:7").await;
+    let refused = house.post(&[], &body()).await;
+    assert_eq!(refused.status, 422);
+    assert_eq!(refused.json()["errors"], json!([{"field": "config.rounds", "reason": "does not fit"}]));
+    assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_deliberation_is_held_through_the_same_door() {
+    let house = House::open().await;
+    let request = json!({"format": "deliberation", "topic": "Tabs or spaces?", "mode": "weak",
+        "participants": ["ada", "ben"], "orchestrator": "mod"});
+    let held = house.post(&[], request.to_string().as_bytes()).await;
+    assert_eq!((held.status, &held.json()["round_count"]), (200, &json!(2)));
+    let debate = format!("{DEBATES}/{}", held.debate_id());
+    assert_eq!(house.get(&format!("{debate}/consensus")).await.status, 404);
+}
