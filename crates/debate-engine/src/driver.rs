@@ -361,9 +361,13 @@ impl<P: Prompts> Driver<P> {
         let events = match self.debate().decide(now, command) {
             Ok(events) => events,
             Err(error) => {
+                // What was refused here may fit the state that another writer made of it.
+                let is_lost = self.has_foreign_writes().await;
+                let unsettled = ControlError::Unsettled(self.debate().id());
+                let told = if is_lost { unsettled } else { ControlError::Refused(error) };
                 // Whoever asked may be gone; the debate does not care.
-                let _unheard = order.reply.send(Err(ControlError::Refused(error)));
-                return Ok(true);
+                let _unheard = order.reply.send(Err(told));
+                return Ok(!is_lost);
             }
         };
         let engine = std::mem::replace(&mut self.author.actor, order.actor);
