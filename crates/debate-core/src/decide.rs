@@ -408,12 +408,10 @@ impl<F: Format> Draft<F> {
             return Ok(false);
         }
         let stale = self.debate.calls.iter().find_map(|(key, call)| {
-            // A question that failed may have failed because of what it was shown.
-            let has_failed = call.failed && call.attempt > 0;
-            let under_way =
-                call.is_answered() || !call.open.is_empty() || !call.turns.is_empty() || has_failed;
+            // Failures count too: the question may have failed because of what it was shown.
+            let was_shown = call.attempt > 0;
             let want = crate::call::Want { call: key.clone(), revision: call.revision };
-            let sees = under_way.then(|| F::sees(&self.debate, &want))?;
+            let sees = was_shown.then(|| F::sees(&self.debate, &want))?;
             (sees != call.sees).then_some((want, sees))
         });
         let Some((want, sees)) = stale else {
