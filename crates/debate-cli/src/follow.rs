@@ -1,7 +1,6 @@
 //! Following a debate to its end: every durable event once, in order, told to whoever shows it.
 
 use std::io;
-use std::sync::Arc;
 
 use debate_core::envelope::Envelope;
 use debate_core::formats::any::AnyDebate;
@@ -35,7 +34,52 @@ pub(crate) struct Followed {
     pub(crate) failures: Failures,
 }
 
-/// Follows a debate from after an event until it has concluded.
+/// Folds events as they come and tells of them.
+pub(crate) struct Follower<'t> {
+    debate: Option<AnyDebate>,
+    failures: Failures,
+    teller: &'t mut dyn Teller,
+}
+
+impl<'t> Follower<'t> {
+    /// Begins behind the events that were seen already.
+    pub(crate) fn behind(seen: &[Envelope], teller: &'t mut dyn Teller) -> anyhow::Result<Self> {
+        let debate = if seen.is_empty() { None } else { Some(AnyDebate::replay(seen)?) };
+        Ok(Self { debate, failures: Failures::of(seen), teller })
+    }
+
+    /// Returns the last event seen.
+    pub(crate) fn head(&self) -> Seq {
+        self.debate.as_ref().map_or(Seq::START, AnyDebate::head)
+    }
+
+    /// Folds the next event and tells of it.
+    pub(crate) fn event(&mut self, envelope: &Envelope) -> anyhow::Result<()> {
+        let debate = match &mut self.debate {
+            Some(debate) => {
+                debate.apply(envelope)?;
+                debate
+            }
+            none => none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?),
+        };
+        self.failures.note(envelope);
+        Ok(self.teller.event(debate, envelope, &told::tell(debate, envelope)?)?)
+    }
+
+    /// Tells of a piece of live text.
+    pub(crate) fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
+        self.teller.chunk(chunk)
+    }
+
+    /// Ends the show; there is nothing to return where nothing was seen.
+    pub(crate) fn finish(self) -> io::Result<Option<Followed>> {
+        self.teller.finish()?;
+        let failures = self.failures;
+        Ok(self.debate.map(|debate| Followed { debate, failures }))
+    }
+}
+
+/// Follows a debate of this process's store from after an event until it has concluded.
 pub(crate) async fn follow(
     engine: &Engine,
     id: DebateId,
@@ -44,35 +88,15 @@ pub(crate) async fn follow(
     teller: &mut dyn Teller,
 ) -> anyhow::Result<Followed> {
     let watched = engine.watch(id, after, tokens).await?;
-    let (mut debate, mut failures) = (None, Failures::default());
-    if after > Seq::START {
-        let seen = engine.log(id, Some(after)).await?;
-        failures = Failures::of(&seen);
-        debate = Some(AnyDebate::replay(&seen)?);
-    }
+    let seen = if after > Seq::START { engine.log(id, Some(after)).await? } else { Vec::new() };
+    let mut follower = Follower::behind(&seen, teller)?;
     futures::pin_mut!(watched);
     while let Some(item) = watched.next().await {
         match item? {
-            Watched::Event(envelope) => {
-                let debate = fold(&mut debate, &envelope)?;
-                failures.note(&envelope);
-                teller.event(debate, &envelope, &told::tell(debate, &envelope)?)?;
-            }
-            Watched::Chunk(chunk) => teller.chunk(&Arc::unwrap_or_clone(chunk))?,
+            Watched::Event(envelope) => follower.event(&envelope)?,
+            Watched::Chunk(chunk) => follower.chunk(&chunk)?,
             Watched::Heartbeat(_) => {}
         }
     }
-    teller.finish()?;
-    let debate = debate.ok_or_else(|| anyhow::anyhow!("debate {id} has no events"))?;
-    Ok(Followed { debate, failures })
-}
-
-fn fold<'d>(debate: &'d mut Option<AnyDebate>, envelope: &Envelope) -> anyhow::Result<&'d AnyDebate> {
-    match debate {
-        Some(debate) => {
-            debate.apply(envelope)?;
-            Ok(debate)
-        }
-        none => Ok(none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?)),
-    }
+    follower.finish()?.ok_or_else(|| anyhow::anyhow!("debate {id} has no events"))
 }

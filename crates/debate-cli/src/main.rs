@@ -16,6 +16,7 @@ mod model;
 mod page;
 mod paper;
 mod plain;
+mod remote;
 mod shown;
 mod skills;
 mod store;

@@ -8,5 +8,7 @@ mod open_ai;
 mod program;
 mod reading;
 mod running;
+mod server;
+mod serving;
 mod stores;
 mod verifying;

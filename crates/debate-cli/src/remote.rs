@@ -1,0 +1,212 @@
+//! Following a debate on a server: its events and, while models speak, live text. The one place of this crate that
+//! meets the wire's types.
+
+use std::time::Duration;
+
+use debate_core::call::CallKey;
+use debate_core::envelope::{Envelope, SaltedProse, StreamId};
+use debate_core::event::AttemptRef;
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
+use debate_engine::Chunk;
+use debate_proto::v1;
+use debate_proto::v1::audit_service_client::AuditServiceClient;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use debate_proto::v1::watch_debate_response::Item;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Request, Status};
+
+use crate::exit::{End, Failure};
+use crate::follow::{Follower, Teller};
+
+/// How often a watch that was cut is begun again without having seen anything new.
+const TRIES_MAX: u32 = 10;
+/// The pause before a watch is begun again.
+const PAUSE: Duration = Duration::from_millis(500);
+/// The longest wait for a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Events read at once.
+const PAGE: u32 = 1_000;
+
+/// A server to follow debates on.
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    channel: Channel,
+    token: Option<MetadataValue<Ascii>>,
+}
+
+impl Server {
+    /// Builds the way to a server; connects when it is first used.
+    pub(crate) fn new(address: &str, token: Option<&str>) -> anyhow::Result<Self> {
+        let bad = |why: String| Failure::bad_input(format!("server {address:?} cannot be used: {why}"));
+        let has_scheme = address.starts_with("http://");
+        let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|error| bad(error.to_string()))?;
+        if !has_scheme {
+            return Err(bad("write http://HOST:PORT".to_owned()));
+        }
+        let token = token.map(|token| format!("Bearer {token}").parse()).transpose();
+        let token =
+            token.map_err(|_| Failure::bad_input("the token holds characters that cannot be sent"))?;
+        Ok(Self { channel: endpoint.connect_timeout(CONNECT_TIMEOUT).connect_lazy(), token })
+    }
+
+    /// Follows a debate from after an event until it has concluded; goes on behind the last event seen when it is cut.
+    pub(crate) async fn follow(
+        &self,
+        id: DebateId,
+        after: Seq,
+        tokens: bool,
+        teller: &mut dyn Teller,
+    ) -> anyhow::Result<()> {
+        let seen = self.seen(id, after).await?;
+        let mut follower = Follower::behind(&seen, teller)?;
+        let mut tries = 0;
+        loop {
+            let head = follower.head();
+            match self.watch(id, after, tokens, &mut follower).await {
+                Ok(()) => break,
+                Err(WatchError::Cut(status)) if is_cut(&status) => {
+                    tries = if follower.head() > head { 1 } else { tries + 1 };
+                    // A server that was never there is a wrong address, not a cut.
+                    if tries > TRIES_MAX || follower.head() == Seq::START {
+                        return Err(refused(&status));
+                    }
+                    tracing::warn!(status = status.message(), "the watch was cut; going on behind {head}");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(WatchError::Cut(status)) => return Err(refused(&status)),
+                Err(WatchError::Told(error)) => return Err(error),
+            }
+        }
+        follower.finish()?;
+        Ok(())
+    }
+
+    async fn watch(
+        &self,
+        id: DebateId,
+        after: Seq,
+        tokens: bool,
+        follower: &mut Follower<'_>,
+    ) -> Result<(), WatchError> {
+        let watch = v1::WatchDebateRequest {
+            debate_id: id.to_string(),
+            after_seq: follower.head().max(after).0,
+            kinds: v1::WatchKinds::All.into(),
+            include_tokens: tokens,
+        };
+        let mut client = DebateServiceClient::new(self.channel.clone());
+        let mut stream = client.watch_debate(self.request(watch)).await?.into_inner();
+        while let Some(response) = stream.message().await? {
+            match response.item {
+                Some(Item::Event(event)) => follower.event(&envelope(id, event)?)?,
+                Some(Item::Chunk(piece)) => follower.chunk(&chunk(piece)?).map_err(anyhow::Error::from)?,
+                Some(Item::AttemptDropped(_) | Item::Heartbeat(_)) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the events up to one that was seen already.
+    async fn seen(&self, id: DebateId, until: Seq) -> anyhow::Result<Vec<Envelope>> {
+        let mut client = AuditServiceClient::new(self.channel.clone());
+        let mut log: Vec<Envelope> = Vec::new();
+        while log.last().map_or(Seq::START, |last| last.seq) < until {
+            let after_seq = log.last().map_or(0, |last| last.seq.0);
+            let page_size = u32::try_from(until.0 - after_seq).unwrap_or(PAGE).min(PAGE);
+            let read = v1::ReadLogRequest { debate_id: id.to_string(), after_seq, page_size };
+            let page =
+                client.read_log(self.request(read)).await.map_err(|status| refused(&status))?.into_inner();
+            if page.events.is_empty() {
+                let head = page.head_seq;
+                return Err(Failure::bad_input(format!(
+                    "debate {id} is at {head}; there is nothing after {until} yet"
+                )));
+            }
+            for event in page.events {
+                log.push(envelope(id, event)?);
+            }
+        }
+        Ok(log)
+    }
+
+    fn request<T>(&self, message: T) -> Request<T> {
+        let mut request = Request::new(message);
+        if let Some(token) = &self.token {
+            request.metadata_mut().insert("authorization", token.clone());
+        }
+        request
+    }
+}
+
+/// A watch ended before its debate did.
+enum WatchError {
+    /// The server or the way to it failed.
+    Cut(Status),
+    /// What came could not be read or shown.
+    Told(anyhow::Error),
+}
+
+impl From<Status> for WatchError {
+    fn from(status: Status) -> Self {
+        Self::Cut(status)
+    }
+}
+
+impl From<anyhow::Error> for WatchError {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Told(error)
+    }
+}
+
+/// Returns whether a watch may go on after an error: the server ended, or the way to it broke.
+fn is_cut(status: &Status) -> bool {
+    matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled)
+}
+
+fn refused(status: &Status) -> anyhow::Error {
+    let end = match status.code() {
+        Code::NotFound => End::NotFound,
+        Code::InvalidArgument | Code::OutOfRange => End::BadInput,
+        Code::Unavailable | Code::Unknown | Code::Unauthenticated | Code::PermissionDenied => {
+            End::Unavailable
+        }
+        _ => End::Failed,
+    };
+    let text = if status.message().is_empty() { status.code().description() } else { status.message() };
+    Failure { end, text: text.to_owned() }.into()
+}
+
+/// Reads an event; its bytes are those that the server has stored.
+fn envelope(id: DebateId, event: v1::Event) -> anyhow::Result<Envelope> {
+    let at = event.at.unwrap_or_default();
+    let digest = |text: &str| text.parse::<Digest>();
+    let prose = match (event.prose_json, event.prose_salt) {
+        (Some(text), Some(salt)) => {
+            let salt = <[u8; 16]>::try_from(salt).map_err(|_| anyhow::anyhow!("a salt has not 16 bytes"))?;
+            Some(SaltedProse { salt, text })
+        }
+        (Some(_), None) | (None, _) => None,
+    };
+    let prose_digest = if event.prose_digest.is_empty() { None } else { Some(digest(&event.prose_digest)?) };
+    Ok(Envelope {
+        stream: StreamId::from(id),
+        seq: Seq(event.seq),
+        kind: event.kind,
+        version: u16::try_from(event.version)?,
+        at: Timestamp(at.seconds * 1_000 + i64::from(at.nanos) / 1_000_000),
+        tenant: event.tenant,
+        actor: event.actor,
+        trace: (!event.trace.is_empty()).then_some(event.trace),
+        body: event.body_json,
+        prose,
+        prose_digest,
+        hash: digest(&event.hash)?,
+    })
+}
+
+fn chunk(piece: v1::TokenChunk) -> anyhow::Result<Chunk> {
+    let call: CallKey = piece.call.parse()?;
+    let attempt = AttemptRef { call, revision: piece.revision, attempt: piece.attempt, turn: piece.turn };
+    Ok(Chunk { attempt, number: piece.chunk, text: piece.text })
+}

@@ -1,0 +1,130 @@
+//! `debate serve`, and `debate watch` on a server.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::program::Program;
+use crate::server::{Server, follow, open};
+
+const SLOW: [&str; 2] = ["--model", "simulated:latency=60ms,tokens_per_second=2000"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k10_a_watch_on_a_server_shows_every_event_once_and_live_text_between_them() {
+    let program = Program::new();
+    let mut server = Server::start(&program, &SLOW);
+    assert!(server.says().contains("0 debates taken up"));
+    assert!(server.says().starts_with("SIMULATED"));
+    let id = open(&mut server.client().await, 0).await;
+    let url = format!("http://{}", server.address);
+    let watched = program.run(["watch", &id, "--server", &url, "--tokens", "--json"]);
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    let (pieces, events): (Vec<Value>, Vec<Value>) =
+        watched.lines().into_iter().partition(|line| line["kind"] == "piece");
+    assert!(
+        pieces.iter().any(|piece| piece["call"] == "argue/1/optimist" && piece["number"] == 1),
+        "{pieces:?}"
+    );
+    assert_eq!(events, program.run(["log", &id, "--json"]).lines());
+    let rest = program.run(["watch", &id, "--server", &url, "--json", "--after", "40"]);
+    assert_eq!(rest.lines(), events[40..]);
+    let lines = program.run(["watch", &id, "--server", &url]);
+    assert_eq!(lines.stdout, program.run(["watch", &id]).stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k10_a_watch_that_is_cut_goes_on_behind_the_last_event_it_saw() {
+    let program = Program::new();
+    let server = Server::start(&program, &SLOW);
+    let address = server.address.clone();
+    let id = open(&mut server.client().await, 0).await;
+    let url = format!("http://{address}");
+    let mut command = program.command(["watch", &id, "--server", &url, "--json"]);
+    let mut watch = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdout = BufReader::new(watch.stdout.take().unwrap());
+    let mut seen = String::new();
+    for _ in 0..30 {
+        assert_ne!(stdout.read_line(&mut seen).unwrap(), 0, "the watch ended before it was cut");
+    }
+    server.kill();
+    let server = Server::start_at(&program, &address, &SLOW);
+    stdout.read_to_string(&mut seen).unwrap();
+    assert!(watch.wait().unwrap().success());
+    drop(server);
+    let seen: Vec<Value> = seen.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(seen, program.run(["log", &id, "--json"]).lines());
+    assert_eq!(seen.last().unwrap()["kind"], "concluded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k9_a_debate_that_a_server_drives_is_cancelled_from_the_command_line() {
+    let program = Program::new();
+    let server = Server::start(&program, &["--model", "simulated:latency=60s"]);
+    let mut client = server.client().await;
+    let id = open(&mut client, 0).await;
+    follow(&mut client, &id, 7).await;
+    let cancelled = program.run(["cancel", &id, "--reason", "enough"]);
+    assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    follow(&mut client, &id, usize::MAX).await;
+    drop(server);
+    let log = program.run(["log", &id, "--json"]).lines();
+    assert_eq!(log.last().unwrap()["kind"], "concluded");
+    assert_eq!(program.run(["verify", &id]).code, Some(0));
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_start() {
+    let program = Program::new();
+    let server = Server::start(&program, &SLOW);
+    let mut client = server.client().await;
+    let id = open(&mut client, 0).await;
+    follow(&mut client, &id, 10).await;
+    assert_eq!(server.terminate().code(), Some(0));
+    assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "running");
+    let mut server = Server::start(&program, &SLOW);
+    assert!(server.says().contains("1 debates taken up"));
+    follow(&mut server.client().await, &id, usize::MAX).await;
+    drop(server);
+    assert_eq!(program.run(["list", "--json"]).lines()[0]["completeness"], "full");
+    assert_eq!(program.run(["verify", &id]).code, Some(0));
+}
+
+#[test]
+fn a_server_that_others_can_reach_needs_a_token() {
+    let program = Program::new();
+    let ran = program.run(["serve", "--listen", "0.0.0.0:0", "--store", "memory"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("no token is set"), "{}", ran.stderr);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ran = program.run(["serve", "--listen", &address, "--store", "memory"]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(1), 1), "{ran:?}");
+    assert!(ran.stderr.starts_with(&format!("error: cannot listen on {address}: ")), "{}", ran.stderr);
+}
+
+#[test]
+fn p22_a_client_without_the_token_is_refused_and_one_with_it_is_not() {
+    let program = Program::new();
+    let server = Server::start(&program, &["--token", "open-sesame", "--store", "memory"]);
+    let url = format!("http://{}", server.address);
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    let refused = program.run(["watch", nobody, "--server", &url]);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+    let let_in = program.run(["watch", nobody, "--server", &url, "--token", "open-sesame"]);
+    assert_eq!(let_in.code, Some(3), "{let_in:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_one_clear_error() {
+    let program = Program::new();
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (url, code) in
+        [(format!("http://{free}"), 5), ("localhost:50051".to_owned(), 2), ("http://".to_owned(), 2)]
+    {
+        let ran = program.run(["watch", nobody, "--server", &url]);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (Some(code), 1), "{url}: {ran:?}");
+    }
+}
