@@ -22,6 +22,9 @@ struct Arguments {
     /// With a seed: nothing goes wrong but one crash, when the event with this sequence number is to be stored
     #[arg(long, value_name = "SEQ", requires = "seed")]
     crash_at: Option<u64>,
+    /// With a seed: nothing goes wrong
+    #[arg(long, requires = "seed", conflicts_with = "crash_at")]
+    calm: bool,
     /// With --crash-at: the event is stored when the process dies
     #[arg(long, requires = "crash_at")]
     stored: bool,
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
             let crash = CrashAt { seq: Seq(seq), stored: arguments.stored };
             run::run_with_crash(seed, crash, true).map(|report| show(&report))
         }
+        (Some(seed), None) if arguments.calm => run::run_calm(seed, true).map(|report| show(&report)),
         (Some(seed), None) => run::run(seed, true).map(|report| show(&report)),
         (None, _) => run_many(arguments.from, arguments.runs.unwrap_or(1_000)),
     };

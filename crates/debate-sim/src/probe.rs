@@ -66,6 +66,10 @@ impl Format for Probe {
         state.apply(fact);
     }
 
+    fn void(state: &mut State, want: &Want) {
+        state.void(want);
+    }
+
     fn wanted(debate: &Debate<Self>) -> Vec<Want> {
         plan::wanted(debate)
     }

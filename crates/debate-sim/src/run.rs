@@ -64,6 +64,14 @@ pub fn run_with_crash(seed: u64, crash: CrashAt, traced: bool) -> Result<Report,
     run_scenario(&scenario, arguments, traced)
 }
 
+/// Runs the debates of a seed in fair weather.
+///
+/// # Errors
+/// What broke.
+pub fn run_calm(seed: u64, traced: bool) -> Result<Report, Failure> {
+    run_scenario(&Scenario::of(seed).calm(), format!("{seed} --calm"), traced)
+}
+
 /// Returns how many events the debate of a seed has when nothing goes wrong around it.
 ///
 /// # Errors

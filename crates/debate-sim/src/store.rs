@@ -133,7 +133,8 @@ impl FaultyStore {
 
 fn shown(envelope: &Envelope) -> String {
     let body = envelope.body.chars().take(160).collect::<String>();
-    format!("{:>3} {} {body}", envelope.seq, envelope.kind)
+    let debate = envelope.stream.id.as_fields().0 >> 16;
+    format!("{debate:04x}/{:<3} {} {body}", envelope.seq, envelope.kind)
 }
 
 #[async_trait]

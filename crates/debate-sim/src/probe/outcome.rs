@@ -6,9 +6,9 @@ use debate_core::prose::{REDACTED, Texts};
 use debate_core::stop::{Completeness, StopRule};
 use serde::Serialize;
 
+use super::Probe;
 use super::call::Call;
 use super::plan::{self, SEATS_MIN};
-use super::{Probe, sights};
 
 /// The result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,8 +65,8 @@ pub(super) fn outcome(debate: &Debate<Probe>, texts: Texts) -> Outcome {
         round,
         spread: state.rested(round).map_or(0, |rested| rested.spread),
         sayings: config.seats.iter().filter_map(|role| saying(round, role)).collect(),
-        tally: sights::tallied(debate, round).map(|tallied| tallied.value),
-        note: sights::noted(debate, round).map(|noted| noted.value),
+        tally: state.tallied(round).map(|tallied| tallied.value),
+        note: state.noted(round).map(|noted| noted.value),
     });
     Outcome {
         rounds: rounds.collect(),
@@ -91,7 +91,7 @@ pub(super) fn completeness(debate: &Debate<Probe>) -> Completeness {
                 Some(_) => {}
             }
         }
-        if sights::noted(debate, round).is_none() {
+        if state.noted(round).is_none() {
             missing.push(Call::Note { round }.key().to_string());
         }
     }

@@ -45,15 +45,15 @@ fn shown(debate: &Debate<Probe>, call: &Call) -> Vec<Shown> {
         Call::Say { round, .. } => {
             let before = round.saturating_sub(1);
             let mut shown = sayings(debate, before);
-            shown.extend(tallied(debate, before).map(tally_shown));
-            shown.extend(noted(debate, before).map(note_shown));
+            shown.extend(debate.state().tallied(before).map(tally_shown));
+            shown.extend(debate.state().noted(before).map(note_shown));
             shown
         }
         Call::Tally { round } => sayings(debate, *round),
-        Call::Note { round } => tallied(debate, *round).map(tally_shown).into_iter().collect(),
+        Call::Note { round } => debate.state().tallied(*round).map(tally_shown).into_iter().collect(),
         Call::Close { round } => (1..=*round)
             .flat_map(|round| {
-                let tally = tallied(debate, round).map(tally_shown);
+                let tally = debate.state().tallied(round).map(tally_shown);
                 sayings(debate, round).into_iter().chain(tally)
             })
             .collect(),
@@ -69,18 +69,6 @@ fn said(debate: &Debate<Probe>, round: u32, role: &debate_core::id::Role) -> Opt
     let call = call::say(round, role);
     let seen = Seen { call: call.clone(), value: *value, text: prose.shown().cloned() };
     Some((Sight { call, revision: *revision }, seen))
-}
-
-/// Returns the tally of a round if it stands: one that is void does not.
-pub(super) fn tallied(debate: &Debate<Probe>, round: u32) -> Option<&Tallied> {
-    let revision = debate.revision(&Call::Tally { round }.key());
-    debate.state().tallied(round).filter(|tallied| tallied.revision == revision)
-}
-
-/// Returns the note on a round if it stands.
-pub(super) fn noted(debate: &Debate<Probe>, round: u32) -> Option<&Noted> {
-    let revision = debate.revision(&Call::Note { round }.key());
-    debate.state().noted(round).filter(|noted| noted.revision == revision)
 }
 
 fn tally_shown(tallied: &Tallied) -> Shown {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use debate_core::call::Want;
 use debate_core::id::Role;
 
+use super::call::Call;
 use super::fact::{Closed, Fact, Noted, Rested, Said, Tallied, Weighed};
 
 /// The fold of a probe's facts.
@@ -39,6 +41,18 @@ impl State {
         }
     }
 
+    /// Takes back what is void: only the chair builds on what others say in the same round.
+    pub(super) fn void(&mut self, want: &Want) {
+        match Call::of(&want.call) {
+            Some(Call::Tally { round }) => self.tallied.retain(|of, _| *of != round),
+            Some(Call::Note { round }) => self.noted.retain(|of, _| *of != round),
+            Some(Call::Close { .. }) => self.closed = None,
+            Some(Call::Say { round, role }) => self.said.retain(|of, _| *of != (round, role.clone())),
+            Some(Call::Weigh { round, role }) => self.weighed.retain(|of, _| *of != (round, role.clone())),
+            None => {}
+        }
+    }
+
     /// Returns what a seat said last in a round.
     #[must_use]
     pub fn said(&self, round: u32, role: &Role) -> Option<&Said> {
@@ -53,13 +67,13 @@ impl State {
         weighed.filter(|weighed| weighed.revision == said.revision).map(|weighed| weighed.weight)
     }
 
-    /// Returns the tally of a round, at whatever revision.
+    /// Returns the tally of a round, unless it is void.
     #[must_use]
     pub fn tallied(&self, round: u32) -> Option<&Tallied> {
         self.tallied.get(&round)
     }
 
-    /// Returns the note on a round, at whatever revision.
+    /// Returns the note on a round, unless it is void.
     #[must_use]
     pub fn noted(&self, round: u32) -> Option<&Noted> {
         self.noted.get(&round)
