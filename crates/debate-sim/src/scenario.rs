@@ -109,7 +109,7 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let mut draw = Draw::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1CE);
         let is_tight = draw.chance(0.25);
-        let debates = if draw.chance(0.15) { 2 + draw.below(3) } else { 1 };
+        let debates = if draw.chance(0.08) { 2 + draw.below(3) } else { 1 };
         Self {
             seed,
             kind: Kind::Probe,
@@ -208,7 +208,7 @@ fn model(seed: u64, draw: &mut Draw) -> ModelPlan {
 fn weather(draw: &mut Draw) -> Weather {
     let mut crashes = Vec::new();
     if draw.chance(0.7) {
-        let span = 10 + draw.below(90);
+        let span = 10 + draw.below(60);
         for _ in 0..=draw.below(4) {
             crashes.push(CrashAt { seq: Seq(1 + draw.below(span) as u64), stored: draw.chance(0.5) });
         }

@@ -83,12 +83,12 @@ impl Subject for Probes {
 
     fn draw(draw: &mut Draw, number: usize) -> Opening<Probe> {
         let seats = ["ann", "bob", "cleo", "dan"];
-        let seats = &seats[..2 + draw.below(3)];
+        let seats = &seats[..2 + draw.below(5) / 2];
         let outcomes: Vec<OutcomeId> = ["yes", "no"].map(OutcomeId::from).to_vec();
         Opening {
             config: Config {
                 seats: seats.iter().map(|name| Role::from(*name)).collect(),
-                rounds: 1 + u32::try_from(draw.below(3)).unwrap_or(0),
+                rounds: 1 + u32::try_from(draw.below(5) / 3).unwrap_or(0),
                 continued_after: 0,
                 patient: draw.chance(0.4),
                 consensus_spread_max: if draw.chance(0.3) { 25 } else { 0 },
