@@ -1,5 +1,5 @@
 //! How a set of event kinds turns into stored bodies and back. The kernel's events and every format's facts are
-//! such sets; [`records!`] writes the dispatch once.
+//! such sets; [`records!`](crate::records) writes the dispatch once.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

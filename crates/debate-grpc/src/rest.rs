@@ -72,11 +72,13 @@ async fn hold(
     let traced = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
     let caller = Caller { interface: INTERFACE, request_id, trace: traced };
     let started = rest.facade.start(accept_bytes(&body), caller, IDEMPOTENCY_KEY).await?;
-    let concluded = rest.facade.engine.concluded(started.debate, rest.patience);
     tokio::select! {
-        () = rest.facade.closing.cancelled() => return Err(Refusal::ShuttingDown),
-        concluded = concluded => concluded?,
-    };
+        // The debate goes on when the server is back, so its name is worth more to the client than an error.
+        () = rest.facade.closing.cancelled() => {}
+        concluded = rest.facade.engine.concluded(started.debate, rest.patience) => {
+            concluded?;
+        }
+    }
     let debate = rest.facade.debate(started.debate, None).await?;
     whole(&debate)
 }

@@ -124,6 +124,20 @@ async fn p22_a_debate_that_still_runs_is_202_and_later_200() {
 }
 
 #[tokio::test]
+async fn a_client_that_waits_is_told_its_debate_when_the_server_ends() {
+    let house = House::quiet().await;
+    let body = body();
+    let (held, ()) = tokio::join!(house.post(&[], &body), async {
+        while house.engine.held_count() == 0 {
+            tokio::task::yield_now().await;
+        }
+        house.shut_down();
+    });
+    assert_eq!((held.status, &held.json()["status"]), (202, &json!("running")));
+    house.ended().await.unwrap();
+}
+
+#[tokio::test]
 async fn k11_the_same_key_gives_the_same_debate_and_refuses_another_request() {
     let house = House::open().await;
     let key = [("Idempotency-Key", "key-1")];
