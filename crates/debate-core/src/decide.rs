@@ -266,6 +266,10 @@ impl<F: Format> Draft<F> {
         let call =
             self.debate.calls.get_mut(&want.call).ok_or_else(|| DecideError::NotWanted(work.clone()))?;
         let starts = call.tool_mut(*turn, *index).map_err(DecideError::Defect)?.starts;
+        let starts_max = self.debate.limits.starts_max;
+        if starts >= starts_max {
+            return self.finish_tool(work, false, 0, format!("it was begun {starts_max} times"));
+        }
         self.push(ToolStarted {
             call: want.call.clone(),
             revision: want.revision,

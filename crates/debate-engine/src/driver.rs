@@ -296,6 +296,8 @@ impl<P: Prompts> Driver<P> {
         let work = takeoff.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
         let flight: Pin<Box<dyn Future<Output = Command<P::Format>> + Send>> = match (takeoff, &started) {
+            // The kernel gave it up instead of starting it.
+            (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
             (Takeoff::Tool(work), _) => Box::pin(run_tool(Arc::clone(&self.house), self.tool(&work), work)),
             // The kernel chose not to start it.
             (Takeoff::Turn(..) | Takeoff::Unrenderable(..), None) => return,
