@@ -268,7 +268,8 @@ impl<P: Prompts> Driver<P> {
         match rendered {
             Ok(prompt) => {
                 let timeout = self.house.settings.call_timeout;
-                let question = Question::new(want.clone(), visible, prompt, failures, timeout);
+                let question =
+                    Question::new(want.clone(), visible, prompt, &self.house.schemas, failures, timeout);
                 let begin = BeginCall {
                     work: work.clone(),
                     hedge: false,

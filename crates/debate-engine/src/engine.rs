@@ -27,6 +27,7 @@ use crate::house::{House, Settings, Tools};
 use crate::journal::{Journal, LoadError, PAGE};
 use crate::keeping::keep;
 use crate::live::Live;
+use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::surroundings::Surroundings;
 use crate::verify::{Fault, Verification};
@@ -180,6 +181,7 @@ impl EngineBuilder {
             actor: self.actor,
             calls: Semaphore::new(self.settings.calls_max),
             debates: Semaphore::new(self.settings.debates_max),
+            schemas: Schemas::default(),
             shutdown: CancellationToken::new(),
         };
         Engine {

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::schemas::Schemas;
 use crate::surroundings::Surroundings;
 
 /// Runs a tool by name with its arguments as JSON; says whether it did what it was asked, and what it found.
@@ -51,6 +52,7 @@ pub(crate) struct House {
     pub(crate) actor: String,
     pub(crate) calls: Semaphore,
     pub(crate) debates: Semaphore,
+    pub(crate) schemas: Schemas,
     pub(crate) shutdown: CancellationToken,
 }
 

@@ -10,6 +10,7 @@ mod house;
 mod journal;
 mod keeping;
 mod live;
+mod schemas;
 mod served;
 pub mod surroundings;
 mod turn;

@@ -41,7 +41,11 @@ impl Live {
             PublicPart::Whole => Some(PublicText::plain()),
             PublicPart::Nothing => None,
         };
-        Voice { live: self.clone(), attempt, text, number: 0 }
+        Voice { live: self.clone(), attempt, text, unheard: String::new(), number: 0 }
+    }
+
+    fn is_heard(&self) -> bool {
+        self.sender.get().is_some_and(|sender| sender.receiver_count() > 0)
     }
 }
 
@@ -51,31 +55,35 @@ pub(crate) struct Voice {
     live: Live,
     attempt: AttemptRef,
     text: Option<PublicText>,
+    unheard: String,
     number: u32,
 }
 
 impl Voice {
-    /// Passes on what is public of a raw piece.
+    /// Passes on what is public of a raw piece. While nobody listens it is only kept.
     pub(crate) fn push(&mut self, raw: &str) {
         let Some(text) = &mut self.text else { return };
-        let public = text.push(raw);
-        self.send(public);
+        self.unheard.push_str(raw);
+        if self.live.is_heard() {
+            let public = text.push(&self.unheard);
+            self.unheard.clear();
+            self.send(public);
+        }
     }
 
     /// Passes on what was held back until the end.
     pub(crate) fn finish(&mut self) {
+        if !self.live.is_heard() {
+            return;
+        }
         let Some(text) = &mut self.text else { return };
-        let public = text.finish();
+        let mut public = text.push(&self.unheard);
+        public.push_str(&text.finish());
         self.send(public);
     }
 
     fn send(&mut self, text: String) {
-        let Some(sender) = self.live.sender.get().filter(|sender| sender.receiver_count() > 0) else {
-            return;
-        };
-        if text.is_empty() {
-            return;
-        }
+        let Some(sender) = self.live.sender.get().filter(|_| !text.is_empty()) else { return };
         self.number += 1;
         let chunk = Chunk { attempt: self.attempt.clone(), number: self.number, text };
         // Nobody listening any more is no failure of the debate.

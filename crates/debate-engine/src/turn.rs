@@ -8,12 +8,11 @@ use debate_core::command::Command;
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse};
 use debate_core::format::Format;
 use debate_core::id::Digest;
-use debate_llm::{
-    ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind, ReplySchema,
-};
+use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind};
 use debate_prompts::prompts::{Prompt, Prompts, Reading, Speaker};
 
 use crate::live::Live;
+use crate::schemas::Schemas;
 
 /// A request that is ready to leave.
 #[derive(Debug)]
@@ -30,6 +29,7 @@ impl<F: Format> Question<F> {
         want: Want,
         visible: F::Visible,
         prompt: Prompt,
+        schemas: &Schemas,
         failures: u32,
         timeout: Duration,
     ) -> Self {
@@ -40,7 +40,7 @@ impl<F: Format> Question<F> {
         });
         let request = ChatRequest {
             messages: messages.collect(),
-            schema: prompt.shape.as_ref().map(|shape| ReplySchema::new(shape.name, (*shape.schema).clone())),
+            schema: prompt.shape.as_ref().map(|shape| schemas.of(shape)),
             max_output_tokens: prompt.output_tokens_max,
             temperature: None,
             seed: None,
