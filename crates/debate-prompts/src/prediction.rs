@@ -1,9 +1,76 @@
-//! The words of the prediction debate.
+//! The words of the prediction debate: three kinds of prompt and the readers of their replies.
+//!
+//! Every prompt is a system message, who the model is, and a user message: material in blocks, a blank line, then the
+//! task. What a prompt shows is in its `Visible` and nothing else (P3, P4).
+//!
+//! # Blocks
+//!
+//! All text from outside stands in blocks, on one line each or one item a line, with `&`, `<` and `>` escaped, so that
+//! it can neither end its block nor begin another (K13). An empty block is left out. In this order, where the kind of
+//! prompt has them:
+//!
+//! ```text
+//! <question>text</question>
+//! <outcomes>
+//! A | label | prior 0.21           letters A to Z, AA, AB …; no prior where none is given or none fits;
+//! B | label                        bars in labels become slashes; a score prompt lists the one outcome argued for
+//! </outcomes>
+//! <descriptions>
+//! A | text
+//! </descriptions>
+//! <background>
+//! resolution: text                 of the task's `resolution_criteria`, `description`, `background`
+//! description: text
+//! background: text
+//! </background>
+//! <findings>
+//! - text
+//! </findings>
+//! <variables>
+//! - name = value (category, importance)
+//! </variables>
+//! <data>
+//! region: text
+//! period: start to end
+//! economy: text
+//! sentiment: text
+//! gap: text
+//! </data>
+//! <points>
+//! <point id="r1.optimist" supports="A" p="A 0.60, B 0.40" score="0.71">text</point>
+//! </points>
+//! <rejection>text</rejection>
+//! <argument supports="A" precedents="2">text</argument>
+//! <evidence>
+//! - text
+//! </evidence>
+//! ```
+//!
+//! `p` has at most three outcomes, the likeliest of more, and is there on a role's newest point, in the synthesis on all;
+//! `score` is there in the synthesis alone; a role's own newest point may be there without its text. A text that was cut
+//! ends with `…`. A redacted text is `[redacted]`.
+//!
+//! The task begins, when a role argues, with `Role: optimist. Phase: rebuttal, round 2 of 3.`; when an argument is
+//! scored, with `Phase: opening.`; in the synthesis with `All 3 rounds are over.` The name of the reply's shape says
+//! which of the three it is: `argument`, `scores`, `synthesis`.
+//!
+//! # Budgets
+//!
+//! Tokens are counted over both messages. When not everything fits (P15), the task and the outcomes stay; then comes
+//! what must be there at its least: the rejection, the question, and one point that can be rebutted and cited; then
+//! floors, in this order: points of the latest round, the role's own forecast, findings; then what is left goes to
+//! rejection, question, points of the latest round (shortened evenly), findings, variables, data, background and
+//! descriptions, the role's own words, older points. Priors are given up before a required block loses its floor. In a
+//! score prompt the argument comes first, then question, evidence, findings, data. In the synthesis all points are
+//! shortened evenly; where there are too many even for that, older ones go first.
+//!
+//! Replies are read leniently; what had to be mended is named, what is missing is never made up.
 
 mod argue;
 mod blocks;
 mod budget;
 mod draft;
+mod fits;
 mod lenient;
 mod material;
 mod measure;
@@ -17,6 +84,8 @@ mod seed;
 mod synthesise;
 mod templates;
 
+pub use fits::check_fits;
+
 use debate_core::call::Want;
 use debate_core::calls::TurnState;
 use debate_core::formats::prediction::Prediction;
@@ -26,6 +95,8 @@ use debate_core::formats::prediction::visible::Visible;
 use crate::prompts::{ParseError, Prompt, Prompts, Reading, RenderError};
 
 /// The words of the prediction debate.
+///
+/// Templates, counts of lines and schemas are made once in a process and shared.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PredictionPrompts;
 

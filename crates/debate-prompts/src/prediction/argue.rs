@@ -3,12 +3,11 @@
 use debate_core::formats::prediction::answer::{Answer, Argument, Citation, OutcomeRef};
 use debate_core::formats::prediction::call::HISTORIAN;
 use debate_core::formats::prediction::config::{ARGUE_INPUT_TOKENS, Brief, Phase};
-use debate_core::formats::prediction::point::PointId;
 use debate_core::formats::prediction::visible::{ArgueView, Point};
 use debate_core::prose::REDACTED;
 use minijinja::{Value, context};
 
-use super::blocks::{Block, Share, Slot};
+use super::blocks::{self, Block, Share, Slot};
 use super::draft::{Draft, Values};
 use super::material::{self, Shares};
 use super::outcomes::{self, Names};
@@ -165,16 +164,17 @@ fn required(view: &ArgueView) -> Option<usize> {
 
 /// Makes the block of one point; `forecast` says whether its tag has the role's probabilities.
 pub(super) fn point(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Block {
-    let PointId { round, role } = &point.id;
-    let mut attributes = format!(" id=\"r{round}.{role}\" supports=\"{}\"", outcomes::alias(point.supports));
+    let id = blocks::attribute(&point.id.to_string());
+    let attributes = format!(" id=\"{id}\" supports=\"{}\"", outcomes::alias(point.supports));
+    let mut spare = String::new();
     if forecast {
-        attributes.push_str(&format!(" p=\"{}\"", outcomes::shown(&point.probabilities)));
+        spare = format!(" p=\"{}\"", outcomes::shown(&point.probabilities));
     }
     if let Some(score) = score {
-        attributes.push_str(&format!(" score=\"{score:.2}\""));
+        spare.push_str(&format!(" score=\"{score:.2}\""));
     }
     let text = point.argument.as_deref().unwrap_or(REDACTED);
-    Block::tagged(&format!("point r{round}.{role}"), Slot::Points, "point", &attributes, text, share)
+    Block::tagged(format!("point {id}"), Slot::Points, "point", &attributes, &spare, text, share)
 }
 
 /// Reads the reply to the prompt of an argument.
@@ -245,4 +245,46 @@ fn cited(view: &ArgueView, citation: Citation) -> Citation {
     let shown = view.points.iter().map(|point| point.id.to_string());
     let spelled = shown.into_iter().find(|id| id.eq_ignore_ascii_case(&citation.point));
     Citation { point: spelled.unwrap_or(citation.point), quote: citation.quote }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use debate_core::formats::prediction::visible::Subject;
+    use debate_core::id::{OutcomeId, Role};
+    use debate_core::prose::Prose;
+
+    fn view(role: &str, phase: Phase, outcomes: usize, max_argument_length: u32) -> ArgueView {
+        let outcomes = (0..outcomes).map(|place| OutcomeId::new(place.to_string())).collect();
+        ArgueView {
+            subject: Subject { brief: Prose::default(), outcomes },
+            role: Role::from(role),
+            round: 1,
+            rounds: 3,
+            phase,
+            max_argument_length,
+            opponents: Vec::new(),
+            points: Vec::new(),
+            rejection: Prose::default(),
+        }
+    }
+
+    #[test]
+    fn p15_the_words_asked_for_leave_room_for_the_rest_of_the_reply() {
+        for (role, phase, outcomes, tokens, words) in [
+            ("optimist", Phase::Opening, 2, 500, 220),
+            ("historian", Phase::Opening, 2, 500, 180),
+            ("historian", Phase::Closing, 2, 500, 220),
+            ("optimist", Phase::Rebuttal, 9, 500, 190),
+            ("optimist", Phase::Rebuttal, 50, 500, 30),
+            ("optimist", Phase::Opening, 2, 100, 30),
+            ("optimist", Phase::Opening, 2, 2_000, 900),
+        ] {
+            assert_eq!(
+                words_max(&view(role, phase, outcomes, tokens)),
+                words,
+                "{role} {phase:?} {outcomes} {tokens}"
+            );
+        }
+    }
 }

@@ -7,6 +7,7 @@ use crate::escape;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     Question,
+    Outcomes,
     Descriptions,
     Background,
     Findings,
@@ -18,6 +19,29 @@ pub(super) enum Slot {
     Rejection,
 }
 
+/// Returns a text on one line, escaped (K13); most texts hold nothing that has to be.
+pub(super) fn line(text: &str) -> String {
+    if is_plain(text) { text.trim().to_owned() } else { escape::xml_line(text) }
+}
+
+/// Tells whether a text surely holds no line break and nothing to escape; reads bytes, because that is quick.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().all(|(at, byte)| match byte {
+        b'&' | b'<' | b'>' | 0x00..=0x1f | 0x7f | 0xef => false,
+        // U+0080 to U+009F are controls.
+        0xc2 => bytes.get(at + 1).is_some_and(|next| *next >= 0xa0),
+        // U+2028 to U+202E and U+2066 to U+2069 break lines or turn the direction of writing.
+        0xe2 => !matches!(bytes[at + 1..], [0x80, 0xa8..=0xae, ..] | [0x81, 0xa6..=0xa9, ..]),
+        _ => true,
+    })
+}
+
+/// Returns a text as the value of an attribute, without its quotes (K13).
+pub(super) fn attribute(text: &str) -> String {
+    line(text).replace('"', "&quot;")
+}
+
 /// A tagged piece of material.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
@@ -26,6 +50,7 @@ pub(super) struct Block {
     /// Where it stands.
     pub(super) slot: Slot,
     open: String,
+    short: Option<String>,
     close: String,
     body: String,
     frame_tokens: u32,
@@ -73,9 +98,9 @@ impl Share {
 impl Block {
     /// Makes a block of one text on one line, `<tag>text</tag>`; `None` of blank text.
     pub(super) fn inline(slot: Slot, tag: &str, text: &str, share: Share) -> Option<Self> {
-        let body = escape::xml_line(text);
+        let body = line(text);
         (!body.is_empty())
-            .then(|| Self::new(tag, slot, format!("<{tag}>"), body, format!("</{tag}>\n"), share))
+            .then(|| Self::new(tag.to_owned(), slot, format!("<{tag}>"), body, format!("</{tag}>\n"), share))
     }
 
     /// Makes a block of one item a line, each behind `prefix`; `None` without items that say anything.
@@ -87,7 +112,7 @@ impl Block {
     ) -> Option<Self> {
         let mut body = String::new();
         for (prefix, text) in items {
-            let text = escape::xml_line(text);
+            let text = line(text);
             if text.is_empty() {
                 continue;
             }
@@ -97,27 +122,40 @@ impl Block {
             body.push_str(prefix);
             body.push_str(&text);
         }
-        (!body.is_empty())
-            .then(|| Self::new(tag, slot, format!("<{tag}>\n"), body, format!("\n</{tag}>\n"), share))
+        (!body.is_empty()).then(|| {
+            Self::new(tag.to_owned(), slot, format!("<{tag}>\n"), body, format!("\n</{tag}>\n"), share)
+        })
     }
 
-    /// Makes a block with an opening tag that has attributes; they must be free of quotes and angle brackets.
+    /// Makes a block of one text on one line whose opening tag has attributes: `spare` is left out where not even the
+    /// least of everything fits with it.
     pub(super) fn tagged(
-        name: &str,
+        name: String,
         slot: Slot,
         tag: &str,
         attributes: &str,
+        spare: &str,
         text: &str,
         share: Share,
     ) -> Self {
-        let open = format!("<{tag}{attributes}>");
-        Self::new(name, slot, open, escape::xml_line(text), format!("</{tag}>\n"), share)
+        let open = format!("<{tag}{attributes}{spare}>");
+        let mut block = Self::new(name, slot, open, line(text), format!("</{tag}>\n"), share);
+        block.short = (!spare.is_empty()).then(|| format!("<{tag}{attributes}>"));
+        block
     }
 
-    fn new(name: &str, slot: Slot, open: String, body: String, close: String, share: Share) -> Self {
+    fn new(name: String, slot: Slot, open: String, body: String, close: String, share: Share) -> Self {
         let frame_tokens = measure::count(&open) + measure::count(&close);
         let body_tokens = measure::count(&body);
-        Self { name: name.to_owned(), slot, open, close, body, frame_tokens, body_tokens, share }
+        Self { name, slot, open, short: None, close, body, frame_tokens, body_tokens, share }
+    }
+
+    /// Leaves out what is spare in the opening tag; says whether there was anything.
+    pub(super) fn shorten(&mut self) -> bool {
+        let Some(short) = self.short.take() else { return false };
+        self.open = short;
+        self.frame_tokens = measure::count(&self.open) + measure::count(&self.close);
+        true
     }
 
     /// Returns the tokens of everything but the body.
@@ -147,5 +185,25 @@ impl Block {
         out.extend([self.open.as_str(), &body, &self.close]);
         let kept = measure::count(&body);
         Some(format!("{}: cut to {kept} of {all} tokens", self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn k13_a_line_is_escaped_whatever_it_holds(text in any::<String>()) {
+            prop_assert_eq!(line(&text), escape::xml_line(&text));
+        }
+
+        #[test]
+        fn k13_odd_characters_are_escaped_as_everywhere(
+            text in "[ab&<>\u{7f}-\u{a1}\u{2026}-\u{2030}\u{2064}-\u{206a}\u{fefe}-\u{ff01}\u{3000}\n]{0,12}",
+        ) {
+            prop_assert_eq!(line(&text), escape::xml_line(&text));
+        }
     }
 }

@@ -16,6 +16,11 @@ pub(super) fn least(blocks: &[Block]) -> u32 {
     required.map(|block| block.frame_tokens() + block.body_tokens().min(block.share.least)).sum()
 }
 
+/// Returns how many tokens more the required blocks may take than their parts do, where the tokenizer joins them.
+pub(super) fn seams(blocks: &[Block]) -> u32 {
+    blocks.iter().filter(|block| block.share.required).map(|_| 2).sum()
+}
+
 /// Returns the tokens that the required blocks take with their floors.
 pub(super) fn comfort(blocks: &[Block]) -> u32 {
     let required = blocks.iter().filter(|block| block.share.required);

@@ -44,43 +44,76 @@ pub(super) struct Fitted {
     omitted: Vec<String>,
 }
 
+/// A user message with its prompt's tokens and what was left out.
+type Written = (String, u32, Vec<String>);
+
 impl Draft {
-    /// Returns the tokens of the smallest form of this prompt.
-    pub(super) fn tokens_min(&self) -> Result<u32, RenderError> {
+    /// Returns an upper bound of the tokens of the smallest form of this prompt.
+    pub(super) fn tokens_min(mut self) -> Result<u32, RenderError> {
+        self.shorten_tags();
         let outcomes = self.outcomes.last().map_or("", String::as_str);
-        Ok(self.fixed_tokens(outcomes)? + budget::least(&self.blocks))
+        Ok(self.fixed_tokens(outcomes)? + budget::least(&self.blocks) + budget::seams(&self.blocks))
     }
 
-    /// Shortens the prompt as little as its budget demands.
+    /// Shortens the prompt as little as its budget demands: at first without its priors, then without what is spare in
+    /// tags, where not even the least of its blocks fits beside them.
     ///
     /// # Errors
     /// Its smallest form is over the budget, or the template is broken.
-    pub(super) fn fit(self) -> Result<Fitted, RenderError> {
+    pub(super) fn fit(mut self) -> Result<Fitted, RenderError> {
+        let forms = self.outcomes.len();
         let mut tokens_min = 0;
-        for (given_up, outcomes) in self.outcomes.iter().enumerate() {
-            let fixed = self.fixed_tokens(outcomes)?;
-            let mut room = self.budget.saturating_sub(fixed);
-            tokens_min = fixed + budget::least(&self.blocks);
-            let is_last = given_up + 1 == self.outcomes.len();
-            if fixed > self.budget || (!is_last && room < budget::comfort(&self.blocks)) {
-                continue;
+        for form in 0..=forms {
+            let is_shortest = form == forms;
+            if is_shortest && !self.shorten_tags() {
+                break;
             }
-            for _ in 0..ROUNDS_MAX {
-                let Ok(shares) = budget::share(&self.blocks, room) else { break };
-                let (user, mut omitted) = self.write(outcomes, &shares)?;
-                let tokens = measure::count(&self.system) + measure::count(&user);
-                if tokens <= self.budget {
-                    if given_up > 0 {
+            let place = form.min(forms.saturating_sub(1));
+            match self.fit_form(place, is_shortest || form + 1 == forms)? {
+                Ok((user, tokens, mut omitted)) => {
+                    if place > 0 {
                         omitted.insert(0, "priors: left out".to_owned());
+                    }
+                    if is_shortest {
+                        omitted.insert(0, "forecasts of points: left out".to_owned());
                     }
                     return Ok(Fitted { system: self.system, user, tokens, omitted });
                 }
-                tokens_min = tokens_min.max(tokens);
-                room = room.saturating_sub(tokens - self.budget);
+                Err(tokens) => tokens_min = tokens,
             }
         }
         let (version, budget) = (self.version, self.budget);
-        Err(RenderError::OverBudget { version, tokens: tokens_min.max(budget + 1), budget })
+        Err(RenderError::OverBudget { version, tokens: tokens_min, budget })
+    }
+
+    /// Tries one form of the outcomes; a form that may be given up is, unless required blocks have their floors.
+    fn fit_form(&self, form: usize, is_last: bool) -> Result<Result<Written, u32>, RenderError> {
+        let outcomes = self.outcomes.get(form).map_or("", String::as_str);
+        let fixed = self.fixed_tokens(outcomes)?;
+        let mut tokens_min = fixed + budget::least(&self.blocks);
+        let Some(mut room) = self.budget.checked_sub(fixed) else { return Ok(Err(tokens_min)) };
+        if !is_last && room < budget::comfort(&self.blocks) {
+            return Ok(Err(tokens_min));
+        }
+        for _ in 0..ROUNDS_MAX {
+            let Ok(shares) = budget::share(&self.blocks, room) else { break };
+            let (user, omitted) = self.write(outcomes, &shares)?;
+            let tokens = measure::count(&self.system) + measure::count(&user);
+            if tokens <= self.budget {
+                return Ok(Ok((user, tokens, omitted)));
+            }
+            tokens_min = tokens_min.max(tokens);
+            room = room.saturating_sub(tokens - self.budget);
+        }
+        Ok(Err(tokens_min))
+    }
+
+    fn shorten_tags(&mut self) -> bool {
+        let mut shortened = false;
+        for block in &mut self.blocks {
+            shortened |= block.shorten();
+        }
+        shortened
     }
 
     fn fixed_tokens(&self, outcomes: &str) -> Result<u32, RenderError> {
@@ -92,26 +125,26 @@ impl Draft {
 
     /// Writes the user message; without shares every block is empty.
     fn write(&self, outcomes: &str, shares: &[Option<u32>]) -> Result<(String, Vec<String>), RenderError> {
-        let mut texts: BTreeMap<&'static str, String> =
-            SLOTS.iter().map(|name| (*name, String::new())).collect();
+        let mut texts = [const { String::new() }; SLOTS.len()];
         let mut omitted = Vec::new();
         for (block, share) in self.blocks.iter().zip(shares) {
-            let text = texts.entry(name(block.slot)).or_default();
-            omitted.extend(block.write(*share, text));
+            omitted.extend(block.write(*share, &mut texts[block.slot as usize]));
         }
-        let points = texts.entry(name(Slot::Points)).or_default();
+        let points = &mut texts[Slot::Points as usize];
         if !points.is_empty() {
             *points = [POINTS_OPEN, points, POINTS_CLOSE].concat();
         }
-        texts.insert("outcomes", outcomes.to_owned());
+        outcomes.clone_into(&mut texts[Slot::Outcomes as usize]);
         let mut values = self.values.clone();
-        values.extend(texts.into_iter().map(|(name, text)| (name, Value::from_safe_string(text))));
+        values.extend(SLOTS.into_iter().zip(texts.map(Value::from_safe_string)));
         Ok((templates::render(self.version, values.into())?, omitted))
     }
 }
 
-const SLOTS: [&str; 10] = [
+/// The names of the slots in templates, in the order of [`Slot`].
+const SLOTS: [&str; 11] = [
     "question",
+    "outcomes",
     "descriptions",
     "background",
     "findings",
@@ -122,22 +155,6 @@ const SLOTS: [&str; 10] = [
     "evidence",
     "rejection",
 ];
-
-/// Returns the name of a slot in templates.
-fn name(slot: Slot) -> &'static str {
-    match slot {
-        Slot::Question => "question",
-        Slot::Descriptions => "descriptions",
-        Slot::Background => "background",
-        Slot::Findings => "findings",
-        Slot::Variables => "variables",
-        Slot::Data => "data",
-        Slot::Points => "points",
-        Slot::Argument => "argument",
-        Slot::Evidence => "evidence",
-        Slot::Rejection => "rejection",
-    }
-}
 
 impl Fitted {
     /// Makes the prompt.

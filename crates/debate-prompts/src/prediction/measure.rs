@@ -1,6 +1,7 @@
 //! Counts the tokens of prompts line by line and remembers lines: a debate shows the same brief and the same
 //! arguments again and again. The sum is exact, because the tokenizer never joins these lines.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{LazyLock, PoisonError, RwLock};
 
@@ -15,7 +16,7 @@ const MEMORY_BYTES_MAX: usize = 4 << 20;
 const LINE_BYTES_MAX: usize = 32 << 10;
 
 /// Bytes a token has at most in a text that [`cut`] expects; others are cut the slow way.
-const TOKEN_BYTES: usize = 8;
+const TOKEN_BYTES: usize = 6;
 
 #[derive(Default)]
 struct Memory {
@@ -44,9 +45,12 @@ pub(super) fn count(text: &str) -> u32 {
 /// Returns at most `tokens_max` tokens of `text`, as [`tokens::cut`] does, without reading all of a long text.
 pub(super) fn cut(text: &str, tokens_max: u32) -> String {
     let enough = text.floor_char_boundary((tokens_max as usize + 8).saturating_mul(TOKEN_BYTES));
-    let beginning = &text[..enough];
-    let text = if tokens::count(beginning) > tokens_max { beginning } else { text };
-    whole_entities(tokens::cut(text, tokens_max).into_owned())
+    let kept = match tokens::cut(&text[..enough], tokens_max) {
+        // All of the beginning fits, so more of the text may.
+        Cow::Borrowed(all) if all.len() == enough => tokens::cut(text, tokens_max).into_owned(),
+        kept => kept.into_owned(),
+    };
+    whole_entities(kept)
 }
 
 /// Takes away an entity such as `&amp;` that a cut left unfinished.

@@ -86,11 +86,6 @@ impl<'a> Names<'a> {
         Self { ids: &subject.outcomes, texts }
     }
 
-    /// Returns how many outcomes there are.
-    pub(super) fn len(&self) -> usize {
-        self.ids.len()
-    }
-
     /// Returns the outcome that a reply names: by its letter, its label or id, or letter and label together.
     pub(super) fn find(&self, named: &str) -> OutcomeRef {
         let name = named.trim().trim_matches(['"', '\'', '`', '*', '<', '>']).trim();

@@ -203,7 +203,10 @@ static SCORES_BASE: LazyLock<Value> = LazyLock::new(schema::<ScoresReply>);
 static SYNTHESIS_BASE: LazyLock<Value> = LazyLock::new(schema::<SynthesisReply>);
 
 /// Schemas made so far: of arguments and syntheses by number of outcomes, of scores by criteria.
-static MADE: LazyLock<RwLock<BTreeMap<(&'static str, String), Arc<Value>>>> = LazyLock::new(RwLock::default);
+static MADE: LazyLock<RwLock<Made>> = LazyLock::new(RwLock::default);
+
+/// Schemas by the name of their shape and what they were made for.
+type Made = BTreeMap<(&'static str, String), Arc<Value>>;
 
 /// Schemas remembered at most; beyond it the memory starts anew.
 const MADE_MAX: usize = 1_024;

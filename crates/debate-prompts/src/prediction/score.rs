@@ -45,7 +45,8 @@ pub(super) fn draft(view: &ScoreView, brief: &Brief, argument: &str) -> Result<D
     let mut blocks = material::blocks(brief, &shares);
     let attributes =
         format!(" supports=\"{}\" precedents=\"{}\"", outcomes::alias(view.supports), view.precedents);
-    blocks.push(Block::tagged("argument", Slot::Argument, "argument", &attributes, argument, ARGUMENT));
+    let name = "argument".to_owned();
+    blocks.push(Block::tagged(name, Slot::Argument, "argument", &attributes, "", argument, ARGUMENT));
     let evidence = view.evidence_cited.iter().map(|evidence| ("- ", evidence.as_str()));
     blocks.extend(Block::list(Slot::Evidence, "evidence", evidence, EVIDENCE));
     let values = Values::from([

@@ -66,6 +66,7 @@ pub(super) fn render(version: &'static str, values: Value) -> Result<String, Ren
 #[cfg(test)]
 mod tests {
     use super::*;
+    use debate_core::id::Digest;
     use minijinja::context;
 
     #[test]
@@ -79,5 +80,21 @@ mod tests {
     fn a_missing_value_is_an_error() {
         let error = render(SYSTEM, context! { persona => "a" }).unwrap_err();
         assert!(matches!(error, RenderError::Template { version: SYSTEM, .. }), "{error}");
+    }
+
+    #[test]
+    fn k3_a_changed_text_needs_a_new_version() {
+        let digests = [
+            (ARGUE, "1e60e74cde872ab1"),
+            (SCORE, "c30899901d22a25d"),
+            (SYNTHESISE, "fe26fbf03f01c6a1"),
+            (SYSTEM, "07a816dc422f9a82"),
+            (SCORE_SYSTEM, "7ff3b1162819f06f"),
+        ];
+        for ((name, source), (pinned, digest)) in SOURCES.into_iter().zip(digests) {
+            assert_eq!(name, pinned);
+            let now = Digest::of_text(source).to_string();
+            assert_eq!(&now[..16], digest, "{name} is in logs: give the new text a new version");
+        }
     }
 }

@@ -1,0 +1,95 @@
+//! Whether a request can be debated at all within the token budgets, before anything is recorded (P15).
+
+use debate_core::formats::prediction::config::{Brief, Config, Phase};
+use debate_core::formats::prediction::point::PointId;
+use debate_core::formats::prediction::visible::{ArgueView, Point, ScoreView, Subject, SynthesisView};
+use debate_core::id::Role;
+use debate_core::measures::distribution::Distribution;
+use debate_core::prose::Prose;
+
+use super::draft::Draft;
+use super::{argue, measure, outcomes, score, synthesise};
+use crate::prompts::RenderError;
+
+/// Stands for texts that are not there yet; longer than what is shown of them at least.
+const TEXT: &str = "An argument, or the reason of a rejection, which nobody has written yet when a request comes in; \
+what matters is that it is longer than the least that is shown of any such text, in the smallest form of a prompt, so \
+that this least is what is counted, and not the length of this text, which has to have some seventy words for that, \
+because the least of an argument that is to be scored is sixty tokens long.";
+
+/// Checks that every prompt which a debate can need fits its budget in its smallest form.
+///
+/// Where this is so, no prompt of the debate is ever refused for its length, whatever is said in it.
+///
+/// # Errors
+/// [`RenderError::OverBudget`] with the tokens of the longest smallest form of the first kind of prompt that does not
+/// fit.
+pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
+    let subject = Subject { brief: Prose::new(brief.clone()), outcomes: config.outcomes.clone() };
+    let mut arguments = Vec::new();
+    for role in &config.roles {
+        for phase in [Phase::Opening, Phase::Rebuttal, Phase::Closing] {
+            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), brief)?);
+        }
+    }
+    check(arguments)?;
+    let score = score_view(config, brief, &subject);
+    check(vec![score::draft(&score, brief, TEXT)?])?;
+    let synthesis =
+        SynthesisView { subject, roles: config.roles.clone(), rounds: config.rounds, points: Vec::new() };
+    check(vec![synthesise::draft(&synthesis, brief)?])
+}
+
+fn check(drafts: Vec<Draft>) -> Result<(), RenderError> {
+    let mut worst: Option<RenderError> = None;
+    let mut most = 0;
+    for draft in drafts {
+        let (version, budget) = (draft.version, draft.budget);
+        let tokens = draft.tokens_min()?;
+        if tokens > budget && tokens > most {
+            most = tokens;
+            worst = Some(RenderError::OverBudget { version, tokens, budget });
+        }
+    }
+    worst.map_or(Ok(()), Err)
+}
+
+/// Returns the view of a role that is asked again, with one point of the role with the longest name.
+fn argue_view(config: &Config, subject: &Subject, role: &Role, phase: Phase) -> ArgueView {
+    let tokens = |other: &&Role| measure::count(&PointId::new(1, other).to_string());
+    let other = config.roles.iter().filter(|other| *other != role).max_by_key(tokens);
+    let supports = (0..config.outcomes.len()).max_by_key(|&place| measure::count(&outcomes::alias(place)));
+    let point = other.zip(Distribution::uniform(config.outcomes.len())).map(|(other, probabilities)| Point {
+        id: PointId::new(1, other),
+        argument: Some(TEXT.to_owned()),
+        supports: supports.unwrap_or_default(),
+        probabilities,
+        evidence_cited: Vec::new(),
+    });
+    let is_opening = phase == Phase::Opening;
+    ArgueView {
+        subject: subject.clone(),
+        role: role.clone(),
+        round: if is_opening { 1 } else { 2 },
+        rounds: config.rounds.max(2),
+        phase,
+        max_argument_length: config.max_argument_length,
+        opponents: other.filter(|_| !is_opening).cloned().into_iter().collect(),
+        points: point.filter(|_| !is_opening).into_iter().collect(),
+        rejection: Prose::new(TEXT.to_owned()),
+    }
+}
+
+/// Returns the view of an argument for the outcome with the longest label.
+fn score_view(config: &Config, brief: &Brief, subject: &Subject) -> ScoreView {
+    let label = |place: &usize| brief.outcomes.get(*place).map_or(0, |text| measure::count(&text.label));
+    ScoreView {
+        subject: subject.clone(),
+        phase: Phase::Rebuttal,
+        criteria: config.criteria.clone(),
+        argument: Some(TEXT.to_owned()),
+        supports: (0..config.outcomes.len()).max_by_key(label).unwrap_or_default(),
+        evidence_cited: Vec::new(),
+        precedents: 0,
+    }
+}
