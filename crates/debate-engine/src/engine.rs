@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::house::{House, Settings, Tools};
-use crate::journal::{Journal, LoadError, PAGE};
+use crate::journal::{Journal, LoadError, PAGE, RecordError};
 use crate::keeping::keep;
 use crate::live::Live;
 use crate::schemas::Schemas;
@@ -265,7 +265,9 @@ impl Engine {
             }
             Err(AppendError::RequestTaken { stream, same_body: true }) => {
                 let debate = DebateId(stream.id);
-                self.hold_if_idle(debate, F::NAME, written).await;
+                let backend = |error: ReadError| AppendError::Backend { stream, source: error.into() };
+                let idle = self.hold_if_idle(debate, F::NAME, written).await;
+                idle.map_err(|error| StartError::Store(backend(error)))?;
                 Ok(Started { debate, existing: true })
             }
             Err(AppendError::RequestTaken { stream, same_body: false }) => Err(StartError::RequestTaken {
@@ -274,7 +276,7 @@ impl Engine {
             }),
             // Whether the events are stored is unknown; nobody else can have opened this id.
             Err(error @ AppendError::Backend { .. }) => {
-                if self.hold_if_idle(debate, F::NAME, written).await {
+                if matches!(self.hold_if_idle(debate, F::NAME, written).await, Ok(true)) {
                     return Ok(Started { debate, existing: false });
                 }
                 Err(StartError::Store(error))
@@ -285,13 +287,13 @@ impl Engine {
 
     /// Begins to drive a debate of which the log has its opening and no more: whoever opened it may be gone. Says
     /// whether there is such a debate.
-    async fn hold_if_idle(&self, debate: DebateId, format: &str, opening: Seq) -> bool {
-        let head = self.house.store.head(debate.into()).await;
-        let is_idle = matches!(head, Ok(Some(head)) if head.seq <= opening);
+    async fn hold_if_idle(&self, debate: DebateId, format: &str, opening: Seq) -> Result<bool, ReadError> {
+        let head = self.house.store.head(debate.into()).await?;
+        let is_idle = head.is_some_and(|head| head.seq <= opening);
         if is_idle {
             self.hold(debate, format);
         }
-        is_idle
+        Ok(is_idle)
     }
 
     /// Takes up every debate in the store that has not concluded; returns how many (rule K2).
@@ -380,10 +382,16 @@ impl Engine {
             }
         }
         let (format, served) = self.served(debate).await?;
-        if served.control(&self.house, debate, &control, actor).await? {
+        let done = served.control(&self.house, debate, &control, actor).await;
+        // What could not be recorded for sure may be recorded all the same; driving looks.
+        let unknown = matches!(
+            &done,
+            Err(ControlError::Record(RecordError::Append(AppendError::Backend { .. })))
+        );
+        if unknown || matches!(done, Ok(true)) {
             self.hold(debate, &format);
         }
-        Ok(())
+        done.map(|_| ())
     }
 
     async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
