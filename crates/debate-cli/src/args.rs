@@ -66,7 +66,7 @@ pub(crate) struct Options {
     )]
     pub(crate) openai_base_url: Option<String>,
 
-    /// Seed of the simulated model and of the debate's own choices, over any seed given elsewhere
+    /// Seed of the simulated model and, in run, of the debate's own choices; wins over any other seed
     #[arg(long, global = true, env = "DEBATE_SEED", value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 

@@ -5,8 +5,11 @@ use std::io;
 use std::time::Duration;
 
 use debate_core::envelope::Envelope;
+use debate_core::event::CallAnswered;
 use debate_core::formats::any::AnyDebate;
+use debate_core::formats::prediction::fact::ArgumentScored;
 use debate_core::id::Role;
+use debate_core::record::Body as _;
 use debate_engine::Chunk;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -32,7 +35,29 @@ pub(crate) struct Live {
 
 struct Row {
     bar: ProgressBar,
+    /// The end of what is being said.
     saying: String,
+    /// What was said last, for when its score comes.
+    said: String,
+}
+
+impl Row {
+    /// Shows an event of this speaker.
+    fn tell(&mut self, kind: &str, text: String) {
+        // A piece of an earlier attempt is not the beginning of this one.
+        self.saying.clear();
+        match kind {
+            // What was said stays in view while its score is being waited for.
+            CallAnswered::KIND => return,
+            ArgumentScored::KIND if !self.said.is_empty() => {
+                self.bar.set_message(format!("{text}; {}", self.said));
+                return;
+            }
+            _ => {}
+        }
+        self.bar.set_message(text.clone());
+        self.said = text;
+    }
 }
 
 impl Live {
@@ -76,7 +101,7 @@ impl Live {
         let name = format!("{:width$}", role.as_str());
         bar.set_prefix(self.paper.ink(Ink::Bold, &name));
         bar.set_message("waits");
-        self.rows.insert(role.clone(), Row { bar, saying: String::new() });
+        self.rows.insert(role.clone(), Row { bar, saying: String::new(), said: String::new() });
     }
 
     fn say(&self, line: &str) -> io::Result<()> {
@@ -91,7 +116,8 @@ impl Live {
         let phase =
             debate.phase().map_or_else(String::new, |(phase, round)| format!("round {round}: {phase}, "));
         let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
-        self.total.set_message(format!("{phase}{input} tokens in, {output} out"));
+        let simulated = if debate.is_simulated() { "SIMULATED, " } else { "" };
+        self.total.set_message(format!("{simulated}{phase}{input} tokens in, {output} out"));
     }
 }
 
@@ -101,12 +127,7 @@ impl Teller for Live {
             self.seat(debate);
         }
         if let Some(row) = told.who.as_ref().and_then(|who| self.rows.get_mut(who)) {
-            // A piece of an earlier attempt is not the beginning of this one.
-            row.saying.clear();
-            // What was said stays in view while its score is being waited for.
-            if envelope.kind != "call_answered" {
-                row.bar.set_message(one_line(&told.text));
-            }
+            row.tell(&envelope.kind, one_line(&told.text));
         }
         match told.weight {
             Weight::Detail | Weight::Step => {}

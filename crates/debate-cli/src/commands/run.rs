@@ -130,7 +130,7 @@ impl Run {
     fn teller(&self, options: &Options) -> Box<dyn Teller> {
         if self.quiet {
             Box::new(Silence)
-        } else if console::Term::stderr().is_term() {
+        } else if console::Term::stderr().is_term() && std::env::var("TERM").as_deref() != Ok("dumb") {
             Box::new(Live::new(Paper::stderr(options.ascii)))
         } else {
             Box::new(Steps(Box::new(io::stderr())))
@@ -140,6 +140,9 @@ impl Run {
     fn show(&self, options: &Options, followed: &Followed) -> anyhow::Result<()> {
         let debate = &followed.debate;
         if !self.json {
+            if !self.quiet {
+                writeln!(io::stderr())?;
+            }
             let page = shown::page(debate, &followed.failures, Paper::stdout(options.ascii), self.full);
             return Ok(print(&page)?);
         }

@@ -91,6 +91,17 @@ fn k12_a_deliberation_is_checked_the_same_way() {
 }
 
 #[test]
+fn p15_a_request_that_cannot_fit_its_prompts_is_refused_with_the_count() {
+    let outcome = |number: usize| json!({"id": format!("o{number}"), "label": format!("{number} {}", "long ".repeat(60))});
+    let request = with("/prediction_context/outcomes", (0..50).map(outcome).collect());
+    refused(request.to_string(), &["prediction_context"]);
+    let program = Program::new();
+    let path = program.write("request.json", request.to_string());
+    let ran = program.run(["run".as_ref(), path.as_os_str()]);
+    assert!(ran.stderr.contains(" tokens; 600 are allowed"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_one_clear_error() {
     let program = Program::new();
     for file in ["gone.json", "."] {
