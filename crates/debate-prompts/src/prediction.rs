@@ -80,7 +80,7 @@ mod replies;
 mod rubric;
 mod score;
 #[cfg(test)]
-mod seed;
+mod seed_tests;
 mod synthesise;
 mod templates;
 

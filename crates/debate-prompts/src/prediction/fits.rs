@@ -1,6 +1,8 @@
 //! Whether a request can be debated at all within the token budgets, before anything is recorded (P15).
 
-use debate_core::formats::prediction::config::{Brief, Config, Phase};
+use debate_core::formats::prediction::config::{
+    Brief, Config, DataSummary, OutcomeText, Phase, SimulationSummary,
+};
 use debate_core::formats::prediction::point::PointId;
 use debate_core::formats::prediction::visible::{ArgueView, Point, ScoreView, Subject, SynthesisView};
 use debate_core::id::Role;
@@ -25,7 +27,8 @@ because the least of an argument that is to be scored is sixty tokens long.";
 /// [`RenderError::OverBudget`] with the tokens of the longest smallest form of the first kind of prompt that does not
 /// fit.
 pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
-    let subject = Subject { brief: Prose::new(brief.clone()), outcomes: config.outcomes.clone() };
+    let brief = &needed(brief);
+    let subject = Subject { brief: Prose::default(), outcomes: config.outcomes.clone() };
     let mut arguments = Vec::new();
     for role in &config.roles {
         for phase in [Phase::Opening, Phase::Rebuttal, Phase::Closing] {
@@ -38,6 +41,21 @@ pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
     let synthesis =
         SynthesisView { subject, roles: config.roles.clone(), rounds: config.rounds, points: Vec::new() };
     check(vec![synthesise::draft(&synthesis, brief)?])
+}
+
+/// Returns a brief without what may be left out of prompts.
+fn needed(brief: &Brief) -> Brief {
+    let label = |text: &OutcomeText| OutcomeText { label: text.label.clone(), description: String::new() };
+    Brief {
+        question: brief.question.clone(),
+        task: String::new(),
+        outcomes: brief.outcomes.iter().map(label).collect(),
+        key_variables: Vec::new(),
+        simulation_summary: SimulationSummary::default(),
+        data_summary: DataSummary::default(),
+        personas: brief.personas.clone(),
+        rubrics: brief.rubrics.clone(),
+    }
 }
 
 fn check(drafts: Vec<Draft>) -> Result<(), RenderError> {

@@ -82,7 +82,7 @@ pub(super) fn persona<'a>(role: &Role, brief: &'a Brief) -> Persona<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seed;
+    use super::super::seed_tests;
     use super::*;
     use serde::Deserialize;
     use std::collections::BTreeMap;
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn p1_the_five_personas_stand_in_the_contract_word_for_word() {
-        let Some(contract) = seed::contract() else { return };
-        let stated: BTreeMap<String, Stated> = seed::json_after(&contract, "### Role System Prompts");
+        let Some(contract) = seed_tests::contract() else { return };
+        let stated: BTreeMap<String, Stated> = seed_tests::json_after(&contract, "### Role System Prompts");
         assert_eq!(stated.len(), CONTRACT.len());
         for (name, persona) in CONTRACT {
             let stated = &stated[name];

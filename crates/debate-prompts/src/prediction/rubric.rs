@@ -70,14 +70,14 @@ fn stated(brief: &Brief, criterion: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seed;
+    use super::super::seed_tests;
     use super::*;
     use serde_json::{Map, Value};
 
     #[test]
     fn p5_the_rubric_stands_in_the_contract_word_for_word() {
-        let Some(contract) = seed::contract() else { return };
-        let schema: Value = seed::json_after(&contract, "### Argument Scoring Schema");
+        let Some(contract) = seed_tests::contract() else { return };
+        let schema: Value = seed_tests::json_after(&contract, "### Argument Scoring Schema");
         let stated: Map<String, Value> = schema["scoring_rubric"].as_object().unwrap().clone();
         assert_eq!(stated.len(), CONTRACT.len());
         for (name, meanings) in CONTRACT {
