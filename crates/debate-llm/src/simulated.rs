@@ -3,6 +3,9 @@
 //! An answer's text depends on the seed and the messages alone, a fault also on how often the question failed
 //! before. Neither depends on the order in which questions come, so a run that crashed and went on hears the same
 //! answers as one that did not.
+//!
+//! Usage is reported, so that nothing downstream counts as unknown, but it is made up like the answers: a quarter of
+//! the bytes. An answer is cut at its output limit by the same estimate.
 
 mod config;
 mod debater;

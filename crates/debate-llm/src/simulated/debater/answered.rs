@@ -1,5 +1,7 @@
 //! The points of others that an argument answers, with words that really stand in them (P10, P11).
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::sheet::{Point, Sheet};
@@ -10,6 +12,8 @@ use crate::simulated::Draw;
 /// Words of a point that are quoted, at most.
 const QUOTE_WORDS_MAX: usize = 12;
 const QUOTE_WORDS_TIGHT: usize = 6;
+/// Tokens of a quotation at most.
+const QUOTE_TOKENS_MAX: usize = 36;
 /// The fewest letters that can be told from chance.
 const QUOTE_CHARS_MIN: usize = 10;
 /// Clauses shorter than this are quoted only where there are no others.
@@ -37,6 +41,15 @@ impl Cite<'_> {
 
 /// A point with words of it.
 pub(super) type Quoted<'a> = (&'a Point<'a>, &'a str);
+
+/// Returns quoted words as they stand in a sentence, inner quotation marks single.
+pub(super) fn in_prose(quote: &str) -> Cow<'_, str> {
+    if quote.contains(['“', '”']) {
+        Cow::Owned(quote.replace('“', "‘").replace('”', "’"))
+    } else {
+        Cow::Borrowed(quote)
+    }
+}
 
 /// The points that a reply answers.
 #[derive(Default)]
@@ -91,23 +104,47 @@ pub(super) fn uncited<'a>(sheet: &'a Sheet<'a>, draw: &mut Draw) -> Vec<Cite<'a>
     cite.into_iter().collect()
 }
 
-/// Returns words that stand in a text, one clause of it; `None` where it has too few.
+/// Returns words that stand in a text, of one sentence of it; `None` where it has too few.
+///
+/// Sentences that say a fact or a figure are preferred to others.
 pub(super) fn quote<'a>(text: &'a str, words_max: usize, draw: &mut Draw) -> Option<&'a str> {
     let text = text.trim().trim_end_matches('…');
-    let text = text.strip_prefix(phrases::MARK).unwrap_or(text);
-    let parts = text.split(['“', '”', ';', '(', ')', '\u{fffd}']);
-    let parts = parts.flat_map(|part| part.split(". ")).flat_map(|part| part.split(": "));
-    let clauses = parts
-        .map(|part| part.trim_matches(is_mark))
-        .map(|part| whole_words(room::beginning(part, words_max, 40)))
-        .filter(|part| part.chars().nth(QUOTE_CHARS_MIN - 1).is_some());
-    let clauses: Vec<&str> = clauses.collect();
-    let whole: Vec<&str> = clauses.iter().copied().filter(|clause| clause.len() >= CLAUSE_BYTES).collect();
-    draw.pick(if whole.is_empty() { &clauses } else { &whole }).copied()
+    let text = text.strip_prefix(phrases::MARK).unwrap_or(text).trim_start();
+    let sentences = text.split(". ").map(|sentence| span(sentence, words_max));
+    let spans: Vec<&str> = sentences.filter(|span| span.chars().nth(QUOTE_CHARS_MIN - 1).is_some()).collect();
+    let is_telling = |span: &&str| span.len() >= CLAUSE_BYTES && span.contains(char::is_whitespace);
+    let telling: Vec<&str> = spans.iter().copied().filter(is_telling).collect();
+    let beginning = || whole_words(room::beginning(text, words_max, QUOTE_TOKENS_MAX));
+    let picked = draw.pick(if telling.is_empty() { &spans } else { &telling }).copied();
+    picked.or_else(|| Some(beginning()).filter(|words| words.chars().nth(QUOTE_CHARS_MIN - 1).is_some()))
+}
+
+/// Returns the part of a sentence that is quoted: what it quotes itself where it begins with that, else its beginning
+/// up to a comma or colon.
+fn span(sentence: &str, words_max: usize) -> &str {
+    let sentence = sentence.trim().trim_start_matches('\u{fffd}');
+    if let Some((inner, _)) = sentence.strip_prefix('“').and_then(|rest| rest.split_once(['”', '…'])) {
+        return whole_words(room::beginning(inner, words_max, QUOTE_TOKENS_MAX));
+    }
+    let sentence = sentence.split('\u{fffd}').next().unwrap_or_default().trim_start_matches(is_mark);
+    let mut span = room::beginning(sentence, words_max, QUOTE_TOKENS_MAX);
+    if span.len() < sentence.len() {
+        let end = span.rfind([',', ':', ';', '(']).filter(|end| *end >= CLAUSE_BYTES);
+        span = end.map_or(span, |end| &span[..end]);
+    }
+    if let Some(open) = span.rfind('“').filter(|open| !span[*open..].contains('”')) {
+        let close = sentence[open..].find('”').map(|close| open + close + '”'.len_utf8());
+        let whole =
+            close.map(|close| &sentence[..close]).filter(|whole| room::tokens(whole) <= QUOTE_TOKENS_MAX);
+        let (before, after) = (&span[..open], &span[open + '“'.len_utf8()..]);
+        let cut = if open >= CLAUSE_BYTES || before.len() > after.len() { before } else { after };
+        span = whole.unwrap_or(cut);
+    }
+    whole_words(span)
 }
 
 fn is_mark(letter: char) -> bool {
-    letter.is_ascii_punctuation() || letter == ' '
+    (letter.is_ascii_punctuation() && letter != '%') || letter == ' '
 }
 
 /// Takes from the end of a clause what cannot end one.
@@ -128,8 +165,9 @@ mod tests {
 
     #[test]
     fn p11_a_quote_stands_in_the_text_and_leaves_the_mark_out() {
-        let text = "[simulated] I put Yes at 62 %. In r1.pessimist the pessimist claims “risks grow with every month”; \
-                    the prior of 0.21 says otherwise, and so does the trend…";
+        let text = "[simulated] I put Yes at 62 %, not more. In r1.pessimist the pessimist claims “risks grow with \
+                    every month of delay”; the prior of 0.21 says otherwise. “The committee met in May and decided \
+                    nothing” shows it. So does the trend of the last ten years…";
         let mut draw = Draw::new(1);
         let mut quotes: Vec<&str> = (0..50).filter_map(|_| quote(text, 8, &mut draw)).collect();
         assert!(
@@ -139,6 +177,8 @@ mod tests {
         quotes.sort_unstable();
         quotes.dedup();
         assert!(quotes.len() > 2, "{quotes:?}");
+        let cut_in_a_quote = "[simulated] Hardly anyone weighs “(<a…";
+        assert_eq!(quote(cut_in_a_quote, 8, &mut draw), Some("Hardly anyone weighs"));
         assert_eq!(quote("too short", 8, &mut draw), None);
         assert_eq!(quote("", 8, &mut draw), None);
     }

@@ -76,7 +76,11 @@ pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw, flaws
 
     let chosen = if flaws.weak_argument { Vec::new() } else { chosen(sheet, &view, stance, draw) };
     let evidence_room = if is_tight { room / 4 } else { room / 3 };
-    let evidence = evidence(&chosen, evidence_room, flaws);
+    let mut evidence = evidence(&chosen, evidence_room);
+    if let Some((point, quote)) = answered.conceded.filter(|_| evidence.is_empty() && !flaws.weak_argument) {
+        let text = format!("{}: {quote}", point.id);
+        evidence.extend((room::cost(&text) < evidence_room).then_some(Cow::Owned(text)));
+    }
     room = room.saturating_sub(evidence.iter().map(|text| room::cost(text) + 2).sum());
 
     let thinking = thinking(sheet, &view, if is_tight { 0 } else { 24 });
@@ -159,9 +163,10 @@ fn chosen<'a>(sheet: &'a Sheet<'a>, view: &View, stance: Stance, draw: &mut Draw
     chosen
 }
 
-fn evidence<'a>(chosen: &[&'a Fact<'a>], mut room: usize, flaws: &Flaws) -> Vec<Cow<'a, str>> {
+/// Returns the facts as a reply cites them, as far as there is room.
+fn evidence<'a>(chosen: &[&'a Fact<'a>], mut room: usize) -> Vec<Cow<'a, str>> {
     let mut evidence = Vec::new();
-    let facts = chosen.iter().filter(|fact| fact.kind != FactKind::Gap && !flaws.weak_argument);
+    let facts = chosen.iter().filter(|fact| fact.kind != FactKind::Gap);
     for fact in facts.take(3) {
         let text = room::clipped(&fact.text, 16, room.saturating_sub(2).min(30));
         let cost = room::cost(&text) + 2;

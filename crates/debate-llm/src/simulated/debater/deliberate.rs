@@ -161,7 +161,10 @@ fn rebuttal(remarks: &[Remark<'_>], draw: &mut Draw) -> String {
     for remark in opinions {
         is_any = true;
         let course = course_of(remark.text).unwrap_or(&COURSES[draw.below(COURSES.len())]);
-        let quote = answered::quote(remark.text, 14, draw).unwrap_or(course.advice);
+        let said = remark.text.strip_prefix(MARK).unwrap_or(remark.text);
+        let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        let line = draw.pick(&lines).copied().unwrap_or_default();
+        let quote = answered::in_prose(answered::quote(line, 14, draw).unwrap_or(course.advice));
         let risk = course.risks[draw.below(2)];
         let _infallible = write!(
             text,

@@ -6,29 +6,32 @@ use crate::speech;
 
 /// Returns about how many tokens a text is, rather too many than too few.
 pub(super) fn tokens(text: &str) -> usize {
+    let bytes = text.as_bytes();
     let (mut total, mut letters, mut digits) = (0, 0_usize, 0_usize);
-    for letter in text.chars() {
-        if letter.is_ascii_alphabetic() {
+    for (at, byte) in bytes.iter().copied().enumerate() {
+        if byte.is_ascii_alphabetic() {
             letters += 1;
-            continue;
-        }
-        total += letters.div_ceil(7);
-        letters = 0;
-        if letter.is_ascii_digit() {
+        } else if byte.is_ascii_digit() {
             digits += 1;
-            continue;
+        } else {
+            total += letters.div_ceil(7) + digits.div_ceil(3) + mark(byte, bytes.get(at + 1).copied());
+            (letters, digits) = (0, 0);
         }
-        total += digits.div_ceil(3);
-        digits = 0;
-        total += match letter {
-            ' ' => 0,
-            // A quotation mark is escaped.
-            '"' | '\\' => 2,
-            '\u{2010}'..='\u{2027}' => 1,
-            _ => letter.len_utf8().div_ceil(2),
-        };
     }
     total + letters.div_ceil(7) + digits.div_ceil(3)
+}
+
+/// Returns about how many tokens a character is that is neither letter nor digit, by its first two bytes; nothing for
+/// the bytes behind the first.
+fn mark(byte: u8, next: Option<u8>) -> usize {
+    match byte {
+        b' ' | 0x80..=0xBF => 0,
+        // General punctuation: dashes, quotation marks, the ellipsis.
+        0xE2 if next == Some(0x80) => 1,
+        // A straight quotation mark is escaped; a letter of many bytes is rare.
+        b'"' | b'\\' | 0xE0.. => 2,
+        _ => 1,
+    }
 }
 
 /// Returns what a text takes of a reply's room: its tokens, or a quarter of its bytes where that is more, because

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::numbers::Numbers;
 use super::room;
-use super::sheet::{attribute, block, said_by, unescaped};
+use super::sheet::{attribute, blocks, lines, said_by, unescaped};
 use crate::simulated::Draw;
 use crate::{ChatRequest, ReplySchema, Role};
 
@@ -16,6 +16,9 @@ const CRITERIA: [&str; 3] = ["logical_strength", "evidence_quality", "novelty"];
 
 /// An argument of fewer words and without a number says nothing.
 const EMPTY_WORDS_MAX: usize = 12;
+
+/// Facts of the brief that are looked for in an argument.
+const FACTS_MAX: usize = 8;
 
 /// Words that join a reason to what follows from it.
 const STEPS: [&str; 11] = [
@@ -82,22 +85,29 @@ fn criteria<'a>(request: &'a ChatRequest, text: &'a str) -> Vec<&'a str> {
 
 impl Features {
     fn of(text: &str) -> Self {
-        let (tag, argument) = argument(text);
-        let evidence = block(text, "<evidence>", "</evidence>").unwrap_or_default();
+        let (mut tag, mut argument, mut evidence) = ("", "", 0);
+        let mut material = Vec::new();
+        for (found, body) in blocks(text) {
+            match found {
+                "evidence" => evidence = lines(body).filter(|line| !line.is_empty()).count(),
+                "findings" | "data" => material.push(body),
+                _ if found.starts_with("argument") => (tag, argument) = (found, body),
+                _ => {}
+            }
+        }
         let words = argument.split_ascii_whitespace().count();
         let digits = argument.bytes().filter(u8::is_ascii_digit).count();
         let precedents: usize =
             attribute(tag, "precedents=\"").and_then(|count| count.parse().ok()).unwrap_or(0);
-        let lines = evidence.lines().filter(|line| !line.trim().is_empty()).count();
         let share = |count: usize, enough: usize| count.min(enough) as f64 / enough as f64;
         Self {
             is_empty: words < EMPTY_WORDS_MAX && digits == 0,
             length: share(words, 120),
             numbers: share(digits, 12),
-            evidence: share(lines + precedents, 4),
+            evidence: share(evidence + precedents, 4),
             sources: share(argument.matches('“').count() + points_named(argument), 6),
             steps: share(STEPS.iter().filter(|step| argument.contains(*step)).count(), 4),
-            ties: share(ties(text, argument), 3),
+            ties: share(ties(&material, argument), 3),
         }
     }
 
@@ -122,26 +132,18 @@ impl Features {
                     say what follows from them, and give the odds."
                 .to_owned();
         }
-        let mend = if self.evidence < 0.5 {
-            "cite more than one fact of the brief"
-        } else if self.steps < 0.5 {
-            "say what follows from each fact and why"
-        } else if self.numbers < 0.5 {
-            "put numbers on the claims"
-        } else if self.sources < 0.5 {
-            "answer the points of the others in their own words"
-        } else {
-            "bring something that has not been said yet"
+        let mend = match weakest {
+            "novelty" => "bring a fact or a step that nobody has brought yet",
+            "logical_strength" if self.steps < 1.0 => "say what follows from each fact, and why",
+            "logical_strength" => "the last step rests on the figure it is meant to prove",
+            "evidence_quality" if self.evidence < 0.5 => "cite more than one fact of the brief",
+            "evidence_quality" if self.numbers < 1.0 => "put numbers on the claims",
+            "evidence_quality" => "its facts all come from one source",
+            _ if self.sources < 0.5 => "answer the points of the others in their own words",
+            _ => "say more exactly what would have to be true",
         };
         format!("[simulated] Weakest is {}: {mend}.", unescaped(weakest).replace('_', " "))
     }
-}
-
-/// Returns the attributes and the words of the argument to be scored.
-fn argument(text: &str) -> (&str, &str) {
-    let found = text.split_once("<argument").and_then(|(_, rest)| rest.split_once('>'));
-    let (tag, rest) = found.unwrap_or(("", ""));
-    (tag, rest.split_once("</argument>").map_or(rest, |(body, _)| body))
 }
 
 /// Returns how many ids of points, such as `r1.optimist`, a text has.
@@ -157,12 +159,11 @@ fn points_named(text: &str) -> usize {
 }
 
 /// Returns how many facts of the brief a text takes up.
-fn ties(text: &str, argument: &str) -> usize {
-    let findings = block(text, "<findings>", "</findings>").unwrap_or_default().lines();
-    let data = block(text, "<data>", "</data>").unwrap_or_default().lines();
-    let facts = findings.chain(data).take(8).map(|line| {
-        let line = line.strip_prefix("- ").unwrap_or(line);
-        room::beginning(line.split_once(": ").map_or(line, |(_, fact)| fact), 4, 16)
-    });
+fn ties(material: &[&str], argument: &str) -> usize {
+    let facts = material
+        .iter()
+        .flat_map(|body| lines(body))
+        .take(FACTS_MAX)
+        .map(|line| room::beginning(line.split_once(": ").map_or(line, |(_, fact)| fact), 4, 16));
     facts.filter(|fact| fact.len() >= 8 && argument.contains(fact)).count()
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::answered::{Answered, Quoted};
+use super::answered::{self, Answered, Quoted};
 use super::phrases::{self, Slots};
 use super::room;
 use super::sheet::{Fact, FactKind, Sheet};
@@ -11,6 +11,9 @@ use crate::simulated::Draw;
 
 /// Moves of fewer percent are called none.
 const MOVE_PERCENT_MIN: f64 = 2.0;
+
+/// Tokens of an argument that may begin with a fact.
+const ROOM_FOR_A_FACT_FIRST: usize = 120;
 
 /// How long the public argument may be.
 #[derive(Clone, Copy)]
@@ -49,6 +52,7 @@ struct Page {
     tokens: usize,
     words: usize,
     limits: Limits,
+    used: Vec<&'static str>,
 }
 
 impl Speech<'_> {
@@ -57,23 +61,22 @@ impl Speech<'_> {
         let figures = self.figures();
         let slots = figures.slots();
         let mut page = Page::new(limits);
-        self.claim(&mut page, &figures, draw);
         let mut facts = self.facts.iter().filter(|fact| fact.kind != FactKind::Gap);
+        // Others are shown the beginning alone where room is short, so that a fact may well come first.
+        if self.sheet.task.round == 1 && limits.tokens >= ROOM_FOR_A_FACT_FIRST && draw.chance(0.5) {
+            self.weigh(&mut page, facts.next(), &slots, draw);
+        }
+        self.claim(&mut page, &figures, draw);
         if let Some(rebutted) = self.answered.rebutted {
             self.rebut(&mut page, rebutted, facts.next(), &slots, draw);
         }
         if let Some((point, quote)) = self.answered.conceded {
-            let slots = Slots { speaker: point.role, id: point.id, quote, ..slots.clone() };
+            let quote = answered::in_prose(quote);
+            let slots = Slots { speaker: point.role, id: point.id, quote: &quote, ..slots.clone() };
             page.say(draw, if self.has_moved() { &phrases::CONCESSIONS } else { &phrases::HOLDS }, &slots);
         }
         for fact in facts {
-            let fact_text = phrased(fact);
-            let slots = Slots { fact: &fact_text, ..slots.clone() };
-            if self.speaks_against(fact) {
-                page.say(draw, &phrases::FACTS_AGAINST, &slots);
-            } else {
-                page.say(draw, &phrases::facts_for(self.stance), &slots);
-            }
+            self.weigh(&mut page, Some(fact), &slots, draw);
         }
         if self.facts.is_empty() && self.answered.rebuts.is_empty() {
             page.say(draw, &phrases::NO_FACTS, &slots);
@@ -83,7 +86,7 @@ impl Speech<'_> {
             let gap = room::clipped(&gap.text, 14, 28);
             page.say(draw, &phrases::GAPS, &Slots { fact: &gap, ..slots.clone() });
         }
-        let last: &[&str] =
+        let last: &[&'static str] =
             if self.sheet.task.phase == "closing" { &phrases::CLOSINGS } else { &phrases::DOUBTS };
         page.say(draw, last, &slots);
         page.text
@@ -104,6 +107,17 @@ impl Speech<'_> {
         }
     }
 
+    fn weigh(&self, page: &mut Page, fact: Option<&&Fact<'_>>, slots: &Slots<'_>, draw: &mut Draw) {
+        let Some(fact) = fact else { return };
+        let text = phrased(fact);
+        let slots = Slots { fact: &text, ..slots.clone() };
+        if self.speaks_against(fact) {
+            page.say(draw, &phrases::FACTS_AGAINST, &slots);
+        } else {
+            page.say(draw, &phrases::facts_for(self.stance), &slots);
+        }
+    }
+
     fn rebut(
         &self,
         page: &mut Page,
@@ -112,7 +126,8 @@ impl Speech<'_> {
         slots: &Slots<'_>,
         draw: &mut Draw,
     ) {
-        let slots = Slots { speaker: point.role, id: point.id, quote, ..slots.clone() };
+        let quote = answered::in_prose(quote);
+        let slots = Slots { speaker: point.role, id: point.id, quote: &quote, ..slots.clone() };
         let fact = fact.filter(|fact| !self.speaks_against(fact)).map(|fact| phrased(fact));
         let said = fact.is_some_and(|fact| {
             page.say(draw, &phrases::REBUTTALS_WITH_FACT, &Slots { fact: &fact, ..slots.clone() })
@@ -199,12 +214,16 @@ impl Page {
         let mut text = String::with_capacity(limits.tokens * 5);
         text.push_str(phrases::MARK);
         let tokens = room::cost(&text);
-        Self { text, tokens, words: 1, limits }
+        Self { text, tokens, words: 1, limits, used: Vec::new() }
     }
 
     /// Writes one of the patterns if there is room for it; the first sentence is written in any case, if need be short.
-    fn say(&mut self, draw: &mut Draw, patterns: &[&str], slots: &Slots<'_>) -> bool {
-        let pattern = draw.pick(patterns).copied().unwrap_or_default();
+    fn say(&mut self, draw: &mut Draw, patterns: &[&'static str], slots: &Slots<'_>) -> bool {
+        let first = draw.below(patterns.len());
+        let (before, from) = patterns.split_at(first);
+        let fresh = from.iter().chain(before).find(|pattern| !self.used.contains(*pattern));
+        let pattern = fresh.or(patterns.first()).copied().unwrap_or_default();
+        self.used.push(pattern);
         let is_first = self.words == 1;
         self.fits(pattern, slots) || is_first && self.fits(phrases::SHORTEST_CLAIM, slots)
     }

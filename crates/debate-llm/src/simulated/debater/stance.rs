@@ -89,9 +89,10 @@ impl View {
         let base = base(sheet, count);
         let (best, worst) = extremes(sheet);
         let others = latest_of_others(sheet);
-        let strongest = others.iter().copied().max_by(|a, b| {
-            strength(&sheet.points[*a]).total_cmp(&strength(&sheet.points[*b])).then(b.cmp(a))
-        });
+        let strongest = others
+            .iter()
+            .copied()
+            .max_by(|a, b| sheet.points[*a].strength.total_cmp(&sheet.points[*b].strength).then(b.cmp(a)));
         let favoured = majority(sheet, &others, &base).unwrap_or(best);
         let target = match stance {
             Stance::Hopeful => best,
@@ -125,6 +126,10 @@ impl View {
                     top
                 }
             }
+        };
+        let target = match stance {
+            Stance::BaseRate | Stance::Balanced => supports,
+            Stance::Hopeful | Stance::Wary | Stance::Against | Stance::Own(_) => target,
         };
         let rival = likeliest(&probabilities, Some(supports));
         Self { probabilities, before, base, target, supports, rival, best, worst, others, strongest }
@@ -185,15 +190,6 @@ pub(super) fn stated(shares: &[f64]) -> Vec<f64> {
     let top = likeliest(shares, None);
     units[top] = (units[top] + steps).saturating_sub(sum).max(1);
     units.into_iter().map(|units| f64::from(units) / f64::from(steps)).collect()
-}
-
-/// Returns how much a point weighs for its reader: numbers, sources and length count.
-pub(super) fn strength(point: &Point<'_>) -> f64 {
-    let digits = point.text.bytes().filter(u8::is_ascii_digit).count().min(12);
-    let quotes = point.text.matches('“').count().min(4);
-    let length = point.text.len().min(900);
-    let seen = 0.3 + digits as f64 * 0.02 + quotes as f64 * 0.05 + length as f64 / 3_000.0;
-    point.score.unwrap_or(seen)
 }
 
 fn base(sheet: &Sheet<'_>, count: usize) -> Vec<f64> {
@@ -289,7 +285,7 @@ fn listen(
     for &place in others {
         let point = &sheet.points[place];
         let is_strongest = Some(place) == strongest && stance != Stance::Balanced;
-        let weight = strength(point) * if is_strongest { others.len() as f64 } else { 1.0 };
+        let weight = point.strength * if is_strongest { others.len() as f64 } else { 1.0 };
         weight_sum += weight;
         for (heard, share) in heard.iter_mut().zip(spread(point, base)) {
             *heard += weight * share;

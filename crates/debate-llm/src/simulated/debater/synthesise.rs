@@ -57,18 +57,19 @@ struct Insight<'a> {
 /// Returns the text of a reply of at most `tokens_max` tokens.
 pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw) -> String {
     let view = View::of(sheet, Stance::Balanced, draw);
-    let shares = pooled(sheet, &view);
+    let said = said(sheet, &view);
+    let shares = pooled(&said, &view);
     let stated = stance::stated(&shares);
     let letters = sheet.outcomes.iter().map(|outcome| outcome.letter);
     let probabilities = Numbers(letters.zip(stated.iter().copied()).collect());
     let names: usize = probabilities.0.iter().map(|(name, _)| room::cost(name) + 4).sum();
     let mut left = (tokens_max * 9 / 10).saturating_sub(names + 60);
-    let reasoning = reasoning(sheet, &view, &stated, left.min(REASONING_TOKENS_MAX), draw);
+    let reasoning = reasoning(sheet, &said, &stated, left.min(REASONING_TOKENS_MAX), draw);
     left = left.saturating_sub(room::cost(&reasoning));
     let mut disagreements = Vec::new();
-    for disagreement in self::disagreements(sheet, &view) {
+    for disagreement in self::disagreements(sheet, &said) {
         let cost = disagreement.cost();
-        if cost > left || disagreements.len() >= DISAGREEMENTS_MAX {
+        if cost > left {
             break;
         }
         left -= cost;
@@ -83,37 +84,45 @@ pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw) -> St
         left -= cost;
         insights.push(insight);
     }
-    let confidence = confidence(sheet, &view, draw);
+    let confidence = confidence(&said, view.supports, draw);
     serde_json::to_string(&Reply { reasoning, probabilities, confidence, disagreements, insights })
         .unwrap_or_default()
 }
 
+/// A role's latest point with its probability of every outcome.
+type Said<'a> = (&'a Point<'a>, Vec<f64>);
+
+/// Returns what the roles said last.
+fn said<'a>(sheet: &'a Sheet<'a>, view: &View) -> Vec<Said<'a>> {
+    let latest = view.others.iter().map(|place| &sheet.points[*place]);
+    latest.map(|point| (point, stance::spread(point, &view.base))).collect()
+}
+
 /// Returns the mean of the roles' latest forecasts, weighted by their scores; the prior where nobody spoke.
-fn pooled(sheet: &Sheet<'_>, view: &View) -> Vec<f64> {
-    let mut pooled = vec![0.0; view.base.len()];
-    for &place in &view.others {
-        let point = &sheet.points[place];
-        let weight = stance::strength(point).max(0.05);
-        for (pooled, share) in pooled.iter_mut().zip(stance::spread(point, &view.base)) {
-            *pooled += weight * share;
-        }
-    }
-    if view.others.is_empty() {
+fn pooled(said: &[Said<'_>], view: &View) -> Vec<f64> {
+    if said.is_empty() {
         return view.base.clone();
+    }
+    let mut pooled = vec![0.0; view.base.len()];
+    for (point, shares) in said {
+        for (pooled, share) in pooled.iter_mut().zip(shares) {
+            *pooled += point.strength.max(0.05) * share;
+        }
     }
     stance::normalise(&mut pooled);
     pooled
 }
 
-/// Returns the spread of the latest forecasts of an outcome: lowest, highest.
-fn spread_of(sheet: &Sheet<'_>, view: &View, outcome: usize) -> (f64, f64) {
-    let said = view.others.iter().map(|place| stance::spread(&sheet.points[*place], &view.base)[outcome]);
-    said.fold((1.0, 0.0), |(low, high), share| (f64::min(low, share), f64::max(high, share)))
+/// Returns how far apart the latest forecasts of an outcome are: highest less lowest.
+fn spread(said: &[Said<'_>], outcome: usize) -> f64 {
+    let shares = said.iter().map(|(_, shares)| shares[outcome]);
+    let (low, high) =
+        shares.fold((1.0, 0.0), |(low, high), share| (f64::min(low, share), f64::max(high, share)));
+    f64::max(high - low, 0.0)
 }
 
-fn confidence(sheet: &Sheet<'_>, view: &View, draw: &mut Draw) -> f64 {
-    let (low, high) = spread_of(sheet, view, view.supports);
-    let spread = if view.others.is_empty() { 0.5 } else { high - low };
+fn confidence(said: &[Said<'_>], outcome: usize, draw: &mut Draw) -> f64 {
+    let spread = if said.is_empty() { 0.5 } else { spread(said, outcome) };
     let sure = 0.82 - 0.6 * spread + draw.between(-0.04, 0.04);
     (sure.clamp(0.3, 0.92) * 100.0).round() / 100.0
 }
@@ -126,7 +135,13 @@ fn percent(share: f64) -> f64 {
     (share * 100.0).round()
 }
 
-fn reasoning(sheet: &Sheet<'_>, view: &View, stated: &[f64], tokens_max: usize, draw: &mut Draw) -> String {
+fn reasoning(
+    sheet: &Sheet<'_>,
+    said: &[Said<'_>],
+    stated: &[f64],
+    tokens_max: usize,
+    draw: &mut Draw,
+) -> String {
     let top = stance::likeliest(stated, None);
     let mut text = format!("{} ", phrases::MARK);
     let topic = room::clipped(&sheet.question, 20, 40);
@@ -136,12 +151,12 @@ fn reasoning(sheet: &Sheet<'_>, view: &View, stated: &[f64], tokens_max: usize, 
         percent(stated.get(top).copied().unwrap_or(1.0)),
         label(sheet, top)
     );
-    let mut ranked: Vec<&Point<'_>> = view.others.iter().map(|place| &sheet.points[*place]).collect();
-    ranked.sort_by(|a, b| stance::strength(b).total_cmp(&stance::strength(a)).then(a.id.cmp(b.id)));
-    for (rank, point) in ranked.into_iter().enumerate() {
+    let mut ranked: Vec<&Said<'_>> = said.iter().collect();
+    ranked.sort_by(|(a, _), (b, _)| b.strength.total_cmp(&a.strength).then(a.id.cmp(b.id)));
+    for (rank, (point, shares)) in ranked.into_iter().enumerate() {
         let end = text.len();
-        let said = answered::quote(&point.text, 14, draw);
-        let share = percent(stance::spread(point, &view.base)[top]);
+        let said = answered::quote(&point.text, 14, draw).map(answered::in_prose);
+        let share = percent(shares[top]);
         let _infallible = match (rank, said) {
             (0, Some(said)) => write!(text, " It rests most on {}: “{said}”.", point.id),
             (1 | 2, Some(said)) => write!(text, " {} adds “{said}” and holds {share} %.", point.id),
@@ -156,27 +171,19 @@ fn reasoning(sheet: &Sheet<'_>, view: &View, stated: &[f64], tokens_max: usize, 
     text
 }
 
-fn disagreements<'a>(sheet: &'a Sheet<'_>, view: &View) -> Vec<Disagreement<'a>> {
-    let spread = |place: &usize| {
-        let (low, high) = spread_of(sheet, view, *place);
-        high - low
-    };
-    let mut disputed: Vec<usize> =
-        (0..sheet.outcomes.len()).filter(|place| spread(place) >= SPREAD_MIN).collect();
-    disputed.sort_by(|a, b| spread(b).total_cmp(&spread(a)).then(a.cmp(b)));
-    if sheet.outcomes.len() == 2 {
-        // What one of two outcomes has, the other lacks.
-        disputed.truncate(1);
-    }
+fn disagreements<'a>(sheet: &Sheet<'_>, said: &[Said<'a>]) -> Vec<Disagreement<'a>> {
+    let spreads: Vec<f64> = (0..sheet.outcomes.len()).map(|place| spread(said, place)).collect();
+    let mut disputed: Vec<usize> = (0..spreads.len()).filter(|place| spreads[*place] >= SPREAD_MIN).collect();
+    disputed.sort_by(|a, b| spreads[*b].total_cmp(&spreads[*a]).then(a.cmp(b)));
+    // What one of two outcomes has, the other lacks.
+    disputed.truncate(if spreads.len() == 2 { 1 } else { DISAGREEMENTS_MAX });
     let disagreements = disputed.into_iter().map(|place| {
-        let positions = view.others.iter().map(|at| {
-            let point = &sheet.points[*at];
-            let share = stance::spread(point, &view.base)[place];
-            let stance = format!("{} % for {} ({})", percent(share), label(sheet, place), point.id);
-            Position { role: point.role, stance, strength: (share * 100.0).round() / 100.0 }
+        let positions = said.iter().map(|(point, shares)| {
+            let stance = format!("{} % for {} ({})", percent(shares[place]), label(sheet, place), point.id);
+            Position { role: point.role, stance, strength: (shares[place] * 100.0).round() / 100.0 }
         });
         let topic = format!("How likely is {}?", label(sheet, place));
-        Disagreement { topic, positions: positions.collect(), resolved: spread(&place) < RESOLVED_MAX }
+        Disagreement { topic, positions: positions.collect(), resolved: spreads[place] < RESOLVED_MAX }
     });
     disagreements.collect()
 }
@@ -193,16 +200,16 @@ impl Disagreement<'_> {
 /// Returns what the best points brought, one of each role at most.
 fn insights<'a>(sheet: &'a Sheet<'_>, draw: &mut Draw) -> Vec<Insight<'a>> {
     let mut ranked: Vec<&Point<'_>> = sheet.points.iter().collect();
-    ranked.sort_by(|a, b| stance::strength(b).total_cmp(&stance::strength(a)).then(a.id.cmp(b.id)));
+    ranked.sort_by(|a, b| b.strength.total_cmp(&a.strength).then(a.id.cmp(b.id)));
     let mut insights: Vec<Insight<'a>> = Vec::new();
     for point in ranked {
         if insights.len() >= INSIGHTS_MAX || insights.iter().any(|known| known.source_role == point.role) {
             continue;
         }
         let Some(said) = answered::quote(&point.text, 18, draw) else { continue };
-        let strength = stance::strength(point);
+        let strength = point.strength;
         insights.push(Insight {
-            insight: format!("{} {said} ({})", phrases::MARK, point.id),
+            insight: format!("{} {}: “{}”", phrases::MARK, point.id, answered::in_prose(said)),
             source_role: point.role,
             round: point.round,
             impact: if strength >= 0.7 {

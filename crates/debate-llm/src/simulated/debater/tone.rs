@@ -32,22 +32,47 @@ const GLOOMY: [&str; 95] = [
 /// The longest word of the lists, in bytes.
 const WORD_BYTES_MAX: usize = 12;
 
+const HOPEFUL_KEYS: [u128; HOPEFUL.len()] = keys(HOPEFUL);
+const GLOOMY_KEYS: [u128; GLOOMY.len()] = keys(GLOOMY);
+
 /// Returns how many more words of a text are hopeful than gloomy; below 0 when more are gloomy.
 pub(super) fn of(text: &str) -> i32 {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-    words.map(of_word).sum()
+    let (mut tone, mut key, mut length) = (0, 0, 0);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            length += 1;
+            key = (key << 8) | u128::from(byte.to_ascii_lowercase());
+        } else {
+            tone += of_word(key, length);
+            (key, length) = (0, 0);
+        }
+    }
+    tone + of_word(key, length)
 }
 
-fn of_word(word: &str) -> i32 {
-    if word.len() < 2 || word.len() > WORD_BYTES_MAX {
+fn of_word(key: u128, length: usize) -> i32 {
+    if !(2..=WORD_BYTES_MAX).contains(&length) {
         return 0;
     }
-    let mut lower = [0; WORD_BYTES_MAX];
-    let lower = &mut lower[..word.len()];
-    lower.copy_from_slice(word.as_bytes());
-    lower.make_ascii_lowercase();
-    let is_in = |list: &[&str]| list.binary_search_by(|known| known.as_bytes().cmp(lower)).is_ok();
-    i32::from(is_in(&HOPEFUL)) - i32::from(is_in(&GLOOMY))
+    let key = key << (8 * (WORD_BYTES_MAX - length));
+    i32::from(HOPEFUL_KEYS.binary_search(&key).is_ok()) - i32::from(GLOOMY_KEYS.binary_search(&key).is_ok())
+}
+
+/// Returns words as numbers in the same order.
+const fn keys<const N: usize>(words: [&str; N]) -> [u128; N] {
+    let mut keys = [0; N];
+    let mut place = 0;
+    while place < N {
+        let word = words[place].as_bytes();
+        let mut at = 0;
+        while at < WORD_BYTES_MAX {
+            let byte = if at < word.len() { word[at] } else { 0 };
+            keys[place] = (keys[place] << 8) | byte as u128;
+            at += 1;
+        }
+        place += 1;
+    }
+    keys
 }
 
 #[cfg(test)]
