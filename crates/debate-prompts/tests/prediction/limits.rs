@@ -182,7 +182,7 @@ fn p15_a_persona_of_the_greatest_length_fits() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     /// What passes the check at the edge is never refused later, whatever is said; its prompts keep their form.
     #[test]

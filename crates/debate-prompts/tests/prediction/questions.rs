@@ -55,7 +55,7 @@ fn p15_prompts_on_real_questions_keep_their_budgets_and_their_form() {
         let mut request = request.clone();
         let is_default = place % 47 == 0;
         if !is_default {
-            request["config"] = json!({"roles": ["historian", "pessimist"], "rounds": 2});
+            request["config"] = json!({"roles": ["historian", "pessimist"], "rounds": 1 + place % 2});
         }
         let accepted = accepted(&request);
         let id = &accepted.config.task_id;
@@ -76,10 +76,10 @@ fn p15_prompts_on_real_questions_keep_their_budgets_and_their_form() {
             whole += usize::from(is_shown_as_it_is(&parsed.lines("question")[0], &accepted.brief.question));
             canned(visible, 1 + place % 12)
         });
-        assert_eq!(calls, if is_default { 31 } else { 9 }, "{id}");
+        assert_eq!(calls, if is_default { 31 } else { 5 + 4 * (place % 2) }, "{id}");
     }
     assert!(requests.is_empty() || requests.len() == 188);
-    assert!(whole >= requests.len() * 9, "{whole} questions are shown whole");
+    assert!(whole >= requests.len() * 7, "{whole} questions are shown whole");
 }
 
 /// Tells whether a question is shown whole, and checks that what is shown of it stands in it.
