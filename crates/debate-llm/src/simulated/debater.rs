@@ -2,8 +2,8 @@
 //! for.
 //!
 //! It knows the words of prompts, never the debate behind them: question, outcomes, priors, findings, variables, data
-//! and the points of others are read from the text alone. What it quotes stands in the prompt; what it makes up, such as
-//! precedents and counterexamples, is marked as simulated where it stands, and so is every answer as a whole.
+//! and the points of others are read from the text alone. What it quotes stands in the prompt; what it makes up, such
+//! as precedents and counterexamples, is marked as simulated where it stands, and so is every answer as a whole.
 
 mod answered;
 mod argue;
