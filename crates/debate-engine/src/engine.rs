@@ -1,5 +1,6 @@
 //! Many debates in one process: starting, following, controlling, recovering, checking them.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use debate_llm::ChatModel;
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ListFilter, Listed, ReadError, RequestKey};
 use futures::stream::Stream;
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,8 +26,7 @@ use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::house::{House, Settings, Tools};
 use crate::journal::{Journal, LoadError, PAGE, RecordError};
-use crate::keeping::keep;
-use crate::live::Live;
+use crate::keeping::{Held, keep};
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::surroundings::Surroundings;
@@ -35,9 +35,6 @@ use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
 pub const LIFECYCLE_KINDS: [&str; 5] = ["opened", "paused", "resumed", "concluded", "continued"];
-
-/// Controls that may wait for one driver.
-const ORDERS_MAX: usize = 16;
 
 /// A valid request to open a debate of format `F`.
 #[derive(Debug, Clone)]
@@ -94,11 +91,6 @@ pub enum StartError {
     /// The process is shutting down.
     #[error("the engine is shutting down")]
     ShutDown,
-}
-
-struct Held {
-    orders: mpsc::Sender<Order>,
-    live: Live,
 }
 
 /// Drives debates. Cheap to clone; all clones are one engine.
@@ -332,28 +324,38 @@ impl Engine {
             tracing::warn!(%debate, format, "the format is not served here");
             return false;
         };
-        let (orders, mut inbox) = mpsc::channel(ORDERS_MAX);
-        let live = Live::default();
-        {
-            let mut held = self.held();
-            if held.contains_key(&debate) {
-                return false;
-            }
-            held.insert(debate, Held { orders, live: live.clone() });
+        let (held, mut inbox) = Held::new();
+        match self.held().entry(debate) {
+            Entry::Occupied(_) => return false,
+            Entry::Vacant(entry) => drop(entry.insert(held.clone())),
         }
         let engine = self.clone();
         self.tasks.spawn(async move {
-            let ended = keep(&engine.house, &*served, debate, live, &mut inbox).await;
-            // Only then the inbox closes: whoever finds it closed can take the debate up anew.
-            engine.held().remove(&debate);
-            match ended {
-                Ok(ended) => tracing::debug!(%debate, ?ended, "driver ended"),
-                Err(error) => {
-                    tracing::error!(%debate, error = &error as &dyn std::error::Error, "driver failed");
+            loop {
+                match keep(&engine.house, &*served, debate, &held, &mut inbox).await {
+                    Ok(ended) => tracing::debug!(%debate, ?ended, "driver ended"),
+                    Err(error) => {
+                        tracing::error!(%debate, error = &error as &dyn std::error::Error, "driver failed");
+                    }
+                }
+                let mut all = engine.held();
+                if engine.house.shutdown.is_cancelled() || !held.take_nudge() {
+                    // Only then the inbox closes: whoever finds it closed can take the debate up anew.
+                    all.remove(&debate);
+                    break;
                 }
             }
         });
         true
+    }
+
+    /// Begins to drive a debate that was just written to from beside its driver.
+    fn take_up(&self, debate: DebateId, format: &str) {
+        if !self.hold(debate, format)
+            && let Some(held) = self.held().get(&debate)
+        {
+            held.nudge();
+        }
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, HashMap<DebateId, Held>> {
@@ -384,12 +386,10 @@ impl Engine {
         let (format, served) = self.served(debate).await?;
         let done = served.control(&self.house, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
-        let unknown = matches!(
-            &done,
-            Err(ControlError::Record(RecordError::Append(AppendError::Backend { .. })))
-        );
+        let unknown =
+            matches!(&done, Err(ControlError::Record(RecordError::Append(AppendError::Backend { .. }))));
         if unknown || matches!(done, Ok(true)) {
-            self.hold(debate, &format);
+            self.take_up(debate, &format);
         }
         done.map(|_| ())
     }

@@ -2,14 +2,58 @@
 //! Controls reach it in each of these, so that a queue delays no cancel and a pause takes nobody's turn.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use debate_core::id::DebateId;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 use crate::driver::{DriveError, Ended, Order};
 use crate::house::House;
 use crate::live::Live;
 use crate::served::Served;
+
+/// Controls that may wait for one debate.
+const ORDERS_MAX: usize = 16;
+
+/// The way to a debate that is kept here.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) orders: mpsc::Sender<Order>,
+    pub(crate) live: Live,
+    nudge: Arc<Nudge>,
+}
+
+/// Tells whoever keeps a debate that its log was written to from beside.
+#[derive(Debug, Default)]
+struct Nudge {
+    is_given: AtomicBool,
+    notify: Notify,
+}
+
+impl Held {
+    /// Opens the way to a debate, and returns the other end of it.
+    pub(crate) fn new() -> (Self, mpsc::Receiver<Order>) {
+        let (orders, inbox) = mpsc::channel(ORDERS_MAX);
+        (Self { orders, live: Live::default(), nudge: Arc::default() }, inbox)
+    }
+
+    /// Says that the log was written to from beside: it is read again before the debate is let go or left to rest.
+    pub(crate) fn nudge(&self) {
+        self.nudge.is_given.store(true, Ordering::Release);
+        self.nudge.notify.notify_one();
+    }
+
+    /// Returns whether the log was written to from beside since this was last asked.
+    pub(crate) fn take_nudge(&self) -> bool {
+        self.nudge.is_given.swap(false, Ordering::AcqRel)
+    }
+
+    async fn nudged(&self) {
+        while !self.take_nudge() {
+            self.nudge.notify.notified().await;
+        }
+    }
+}
 
 /// Keeps a debate until it concludes, is lost to another writer, or the process shuts down.
 ///
@@ -19,7 +63,7 @@ pub(crate) async fn keep(
     house: &Arc<House>,
     served: &dyn Served,
     debate: DebateId,
-    live: Live,
+    held: &Held,
     inbox: &mut mpsc::Receiver<Order>,
 ) -> Result<Ended, DriveError> {
     let mut is_resting = false;
@@ -32,9 +76,13 @@ pub(crate) async fn keep(
                 is_resting = false;
                 continue;
             }
+            () = held.nudged(), if is_resting => {
+                is_resting = false;
+                continue;
+            }
             slot = house.debates.acquire(), if !is_resting => slot,
         };
-        let ended = served.drive(Arc::clone(house), debate, live.clone(), inbox).await?;
+        let ended = served.drive(Arc::clone(house), debate, held.live.clone(), inbox).await?;
         drop(slot);
         match ended {
             Ended::Resting => is_resting = true,
