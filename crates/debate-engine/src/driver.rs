@@ -32,7 +32,10 @@ use crate::turn::{self, Question};
 const FOREIGN_WRITES_EVERY: Duration = Duration::from_secs(1);
 
 /// Failures of the store in a row before a driver gives its debate up; it can be taken up again.
-const STORE_FAILURES_MAX: u32 = 8;
+const STORE_FAILURES_MAX: u32 = 100;
+
+/// The longest wait before a store that failed is tried again.
+const STORE_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// What other tasks may say to a driver.
 #[derive(Debug)]
@@ -126,7 +129,7 @@ pub(crate) async fn drive<P: Prompts>(
         tracing::warn!(%debate, error = &error as &dyn std::error::Error, "the store failed; replaying");
         tokio::select! {
             () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
-            () = tokio::time::sleep(Duration::from_millis(20 << failures)) => {}
+            () = tokio::time::sleep(Duration::from_millis(20 << failures.min(10)).min(STORE_WAIT_MAX)) => {}
         }
     }
 }
