@@ -8,7 +8,7 @@ use debate_core::id::Seq;
 
 use crate::scenario::{Kind, Scenario, Weather};
 use crate::store::CrashAt;
-use crate::subject::Probes;
+use crate::subject::{Deliberations, Predictions, Probes};
 use crate::world::{self, Told};
 
 /// What a run came to.
@@ -102,6 +102,8 @@ fn run_scenario(scenario: &Scenario, arguments: String, traced: bool) -> Result<
 fn tell(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
     match scenario.kind {
         Kind::Probe => world::run::<Probes>(scenario, traced),
+        Kind::Prediction => world::run::<Predictions>(scenario, traced),
+        Kind::Deliberation => world::run::<Deliberations>(scenario, traced),
     }
 }
 

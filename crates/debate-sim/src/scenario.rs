@@ -14,6 +14,10 @@ use crate::store::{CrashAt, StoreFault};
 pub enum Kind {
     /// The format for tests.
     Probe,
+    /// Predictions.
+    Prediction,
+    /// Deliberations.
+    Deliberation,
 }
 
 /// Something that people do to a debate.
@@ -108,11 +112,16 @@ impl Scenario {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut draw = Draw::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1CE);
+        let kind = match draw.below(20) {
+            0..16 => Kind::Probe,
+            16..19 => Kind::Prediction,
+            _ => Kind::Deliberation,
+        };
         let is_tight = draw.chance(0.25);
         let debates = if draw.chance(0.08) { 2 + draw.below(3) } else { 1 };
         Self {
             seed,
-            kind: Kind::Probe,
+            kind,
             debates,
             driven_max: if draw.chance(0.2) { 1 } else { 8 },
             script: script(&mut draw, is_tight),

@@ -1,17 +1,20 @@
 //! What a world debates: a format with its words, a mind that answers, and what of its result can be compared.
 
+mod deliberations;
+mod predictions;
+mod probes;
+
 use debate_core::call::Tokens;
 use debate_core::format::Format;
-use debate_core::id::{OutcomeId, Role};
+use debate_core::id::OutcomeId;
 use debate_core::limits::Limits;
 use debate_llm::simulated::{Draw, Mind};
 use debate_prompts::prompts::Prompts;
 use serde_json::Value;
 
-use crate::probe::Probe;
-use crate::probe::config::{Brief, Config};
-use crate::probe::mind::ProbeMind;
-use crate::probe::prompts::ProbePrompts;
+pub use self::deliberations::Deliberations;
+pub use self::predictions::Predictions;
+pub use self::probes::Probes;
 
 /// A format as worlds debate it.
 pub trait Subject: 'static {
@@ -44,7 +47,7 @@ pub struct Opening<F: Format> {
     pub brief: F::Brief,
     /// What it may spend where nothing is tight.
     pub limits: Limits,
-    /// An outcome to resolve it with.
+    /// An outcome to resolve it with; refused where the format has none.
     pub resolution: OutcomeId,
 }
 
@@ -64,47 +67,9 @@ fn plenty(closing_tokens: Tokens) -> Limits {
     }
 }
 
-/// Debates probes.
-#[derive(Debug)]
-pub struct Probes;
-
-impl Subject for Probes {
-    type Format = Probe;
-    type Prompts = ProbePrompts;
-    type Mind = ProbeMind;
-
-    fn prompts() -> ProbePrompts {
-        ProbePrompts
-    }
-
-    fn mind() -> ProbeMind {
-        ProbeMind
-    }
-
-    fn draw(draw: &mut Draw, number: usize) -> Opening<Probe> {
-        let seats = ["ann", "bob", "cleo", "dan"];
-        let seats = &seats[..2 + draw.below(5) / 2];
-        let outcomes: Vec<OutcomeId> = ["yes", "no"].map(OutcomeId::from).to_vec();
-        Opening {
-            config: Config {
-                seats: seats.iter().map(|name| Role::from(*name)).collect(),
-                rounds: 1 + u32::try_from(draw.below(5) / 3).unwrap_or(0),
-                continued_after: 0,
-                patient: draw.chance(0.4),
-                consensus_spread_max: if draw.chance(0.3) { 25 } else { 0 },
-                outcomes: outcomes.clone(),
-            },
-            brief: Brief { topic: format!("number {number}") },
-            limits: plenty(Tokens { input: 2_000, output: 120 }),
-            resolution: outcomes[draw.below(2)].clone(),
-        }
-    }
-
-    fn comparable(mut outcome: Value) -> Value {
-        // A debate that fails stops at once: what others had said by then is a matter of time.
-        if outcome["completeness"]["state"] == "void" {
-            outcome["rounds"] = outcome["rounds"].as_array().map_or(0, Vec::len).into();
-        }
-        outcome
+/// Takes members out of a JSON object.
+fn without(value: &mut Value, members: &[&str]) {
+    if let Some(object) = value.as_object_mut() {
+        object.retain(|name, _| !members.contains(&name.as_str()));
     }
 }
