@@ -88,7 +88,7 @@ fn run(task: Task) -> Result<ExitCode> {
         }
         Task::Sim { arguments } => {
             let status = workspace
-                .cargo(["run", "--quiet", "--package", "debate-sim", "--"])
+                .cargo(["run", "--quiet", "--profile", "sim", "--package", "debate-sim", "--"])
                 .args(arguments)
                 .status()
                 .context("cannot start cargo")?;

@@ -1,5 +1,7 @@
 //! `cargo xtask test`: all tests, each kind as one step.
 
+use anyhow::Result;
+
 use crate::cargo::{Workspace, answers, succeed};
 use crate::report::{Ended, Report};
 use crate::{buf, clients};
@@ -7,14 +9,11 @@ use crate::{buf, clients};
 /// Runs every kind of test.
 pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
     report.step("Rust tests", || {
-        if answers(workspace.cargo(["nextest", "--version"])) {
-            succeed(workspace.cargo(["nextest", "run", "--workspace"]))?;
-        } else {
-            println!(
-                "cargo-nextest is not installed; cargo test runs the same tests, one crate after another"
-            );
-            succeed(workspace.cargo(["test", "--workspace", "--lib", "--bins", "--tests"]))?;
-        }
+        run_tests(workspace, &["--workspace", "--exclude", "debate-sim"], "dev")?;
+        Ok(Ended::Passed)
+    });
+    report.step("simulated worlds", || {
+        run_tests(workspace, &["--package", "debate-sim"], "sim")?;
         Ok(Ended::Passed)
     });
     report.step("doc tests", || {
@@ -23,4 +22,17 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
     });
     report.step("clients of the server", || clients::run(workspace));
     report.step("buf lint", || buf::lint(workspace));
+}
+
+/// Runs the tests of some packages, built with a profile of the workspace.
+fn run_tests(workspace: &Workspace, packages: &[&str], profile: &str) -> Result<()> {
+    if answers(workspace.cargo(["nextest", "--version"])) {
+        let mut command = workspace.cargo(["nextest", "run", "--cargo-profile", profile]);
+        command.args(packages);
+        return succeed(command);
+    }
+    println!("cargo-nextest is not installed; cargo test runs the same tests, one crate after another");
+    let mut command = workspace.cargo(["test", "--lib", "--bins", "--tests", "--profile", profile]);
+    command.args(packages);
+    succeed(command)
 }
