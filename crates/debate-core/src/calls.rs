@@ -74,7 +74,7 @@ pub struct CallState {
     pub revised: Option<Cause>,
     /// Starts over all revisions.
     pub starts: u32,
-    /// Answers that were rejected by a rule, over all revisions.
+    /// Answers that were rejected by a rule, over all revisions since it was last void.
     pub rejections: u32,
     /// The latest attempt at this revision.
     pub attempt: u32,
@@ -205,6 +205,7 @@ impl CallState {
             return Err("an attempt at it is still open".to_owned());
         }
         self.revise(revision + 1, Some(Cause::Void));
+        self.rejections = 0;
         Ok(())
     }
 
