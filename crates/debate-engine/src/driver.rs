@@ -409,7 +409,7 @@ impl<P: Prompts> Driver<P> {
             if running {
                 tokio::time::sleep(wait).await;
             } else {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         }
     }
