@@ -13,6 +13,7 @@ use debate_engine::Engine;
 use debate_llm::ScriptedModel;
 use debate_store::{EventStore, MemoryStore};
 use futures::FutureExt;
+use serde_json::Value;
 
 use crate::stage::Stage;
 use crate::subject::Subject;
@@ -26,7 +27,7 @@ pub fn debate<S: Subject>(
     stage: &Arc<Stage>,
     watched: &Watched<S::Format>,
     seen: &[Envelope],
-) -> Result<String, Vec<String>> {
+) -> Result<Value, Vec<String>> {
     let debate = watched.debate.ok_or_else(|| vec!["a debate was never opened".to_owned()])?;
     let read = stage.store.read(debate.into(), Seq::START, u32::MAX).now_or_never();
     let Some(Ok(log)) = read else {
@@ -38,14 +39,14 @@ pub fn debate<S: Subject>(
     }
     let outcome = folds::<S>(&log).unwrap_or_else(|finding| {
         findings.push(finding);
-        String::new()
+        Value::Null
     });
     findings.extend(verifies::<S>(debate, &log));
     if findings.is_empty() { Ok(outcome) } else { Err(findings) }
 }
 
 /// Folds the log event by event, twice; every prefix must fold, and plan what it can (rules K1, K2, K4).
-fn folds<S: Subject>(log: &[Envelope]) -> Result<String, String> {
+fn folds<S: Subject>(log: &[Envelope]) -> Result<Value, String> {
     let events = log.iter().map(codec::decode::<S::Format>).collect::<Result<Vec<_>, _>>();
     let events: Vec<Recorded<S::Format>> = events.map_err(|error| error.to_string())?;
     let first = events.first().ok_or("the log is empty")?;
@@ -64,7 +65,7 @@ fn folds<S: Subject>(log: &[Envelope]) -> Result<String, String> {
     }
     let outcome = <S::Format as Format>::outcome(&debate, Texts::Shown);
     let outcome = serde_json::to_value(outcome).map_err(|error| error.to_string())?;
-    Ok(S::comparable(outcome).to_string())
+    Ok(S::comparable(outcome))
 }
 
 /// Checks that nothing is wanted that has its answer, and that what is wanted may run.

@@ -7,6 +7,7 @@
 pub mod check;
 pub mod clock;
 pub mod conduct;
+pub mod difference;
 pub mod ledger;
 pub mod model;
 pub mod probe;

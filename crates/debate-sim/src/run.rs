@@ -6,6 +6,7 @@ use std::fmt;
 
 use debate_core::id::Seq;
 
+use crate::difference;
 use crate::scenario::{Kind, Scenario, Weather};
 use crate::store::CrashAt;
 use crate::subject::{Deliberations, Predictions, Probes};
@@ -113,15 +114,13 @@ fn failure(seed: u64, arguments: String, findings: Vec<String>) -> Failure {
 
 /// Returns how the outcomes of two runs differ.
 fn differences(told: &Told, calm: &Told) -> Vec<String> {
-    let pairs = told.outcomes.iter().zip(&calm.outcomes).enumerate();
-    let differing = pairs.filter(|(_, (left, right))| left != right);
-    let mut found: Vec<String> = differing
-        .map(|(number, (left, right))| {
-            format!("debate {number} came to another outcome than in fair weather:\n    {left}\n    {right}")
-        })
-        .collect();
-    if told.outcomes.len() != calm.outcomes.len() {
-        found.push("another number of debates concluded than in fair weather".to_owned());
+    let mut found = Vec::new();
+    for (number, (outcome, calm)) in told.outcomes.iter().zip(&calm.outcomes).enumerate() {
+        let places = difference::places(outcome, calm);
+        if !places.is_empty() {
+            found.push(format!("debate {number} came to another outcome than in fair weather:"));
+            found.extend(places);
+        }
     }
     found
 }

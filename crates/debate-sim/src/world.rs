@@ -10,6 +10,7 @@ use debate_core::id::{DebateId, Digest};
 use debate_core::limits::Limits;
 use debate_engine::{Engine, Settings, Tools};
 use debate_llm::simulated::Draw;
+use serde_json::Value;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
@@ -36,7 +37,7 @@ const LIVES_MAX: u32 = 40;
 #[derive(Debug)]
 pub struct Told {
     /// The outcome of each debate, in the order of their numbers, without what may differ between runs.
-    pub outcomes: Vec<String>,
+    pub outcomes: Vec<Value>,
     /// Events of each kind.
     pub kinds: BTreeMap<String, u64>,
     /// Events in all.

@@ -20,7 +20,7 @@ const PHASE: &str = "round";
 /// A saying that weighs less is asked for again.
 const WEIGHT_MIN: u32 = 25;
 
-/// A number that nobody wants to hear: asked for again at once.
+/// Numbers that divide by it nobody wants to hear: they are asked for again at once.
 const UNLUCKY: u32 = 13;
 
 /// The spread under which the seats no longer move; looked at in shadow only.
@@ -145,21 +145,29 @@ fn rest(debate: &Debate<Probe>, round: u32) -> Step<Fact> {
     Step::Record(vec![Rested { round, spread }.into()])
 }
 
-/// Returns the first saying that breaks a rule; each is asked for again once.
+/// Returns the first answer that breaks a rule; each is asked for again once, unless it becomes void.
 fn rejection(debate: &Debate<Probe>, round: u32) -> Option<Step<Fact>> {
-    debate.config().seats.iter().find_map(|role| {
-        let call = call::say(round, role);
-        let said = debate.state().said(round, role).filter(|said| said.revision == 0)?;
+    let seats = debate.config().seats.iter();
+    let sayings = seats.filter_map(|role| {
+        let said = debate.state().said(round, role)?;
         let is_light = debate.state().weight(round, role).is_some_and(|weight| weight < WEIGHT_MIN);
-        let (rule, reason) = match said.value {
-            UNLUCKY => ("unlucky", format!("{UNLUCKY} is unlucky.")),
-            _ if is_light => ("light", "It carries too little weight.".to_owned()),
-            _ => return None,
-        };
-        let want = Want { call, revision: 0 };
-        let is_standing = debate.revision(&want.call) == 0;
+        let light = is_light.then(|| ("light", "It carries too little weight.".to_owned()));
+        Some((call::say(round, role), said.revision, unlucky(said.value).or(light)?))
+    });
+    let tally = debate
+        .state()
+        .tallied(round)
+        .and_then(|tallied| Some((Call::Tally { round }.key(), tallied.revision, unlucky(tallied.value)?)));
+    sayings.chain(tally).find_map(|(key, revision, (rule, reason))| {
+        let call = debate.call(&key)?;
+        let is_standing = call.is_answered() && call.revision == revision && call.rejections == 0;
+        let want = Want { call: key, revision };
         is_standing.then(|| Step::Reject { want, rules: vec![rule.to_owned()], reason })
     })
+}
+
+fn unlucky(value: u32) -> Option<(&'static str, String)> {
+    value.is_multiple_of(UNLUCKY).then(|| ("unlucky", format!("{value} is unlucky.")))
 }
 
 fn is_settled(debate: &Debate<Probe>, round: u32) -> bool {
