@@ -185,11 +185,16 @@ impl<F: Format> Draft<F> {
             attempt: state.next_attempt(*turn),
             turn: *turn,
         };
-        if call.is_some_and(|call| call.starts >= self.debate.limits.starts_max) {
+        let exhausted = call.is_some_and(|call| call.starts >= self.debate.limits.starts_max);
+        let over_budget = self.over_budget(&begin, F::is_closing(&want.call));
+        if cause == Cause::Hedge && (exhausted || over_budget.is_some()) {
+            return Err(DecideError::NotWanted(begin.work));
+        }
+        if exhausted {
             let message = format!("it was begun {} times", self.debate.limits.starts_max);
             return self.fail_unsent(attempt, FailureKind::StartsExhausted, message);
         }
-        if let Some((statistic, threshold)) = self.over_budget(&begin, F::is_closing(&want.call)) {
+        if let Some((statistic, threshold)) = over_budget {
             if F::is_closing(&want.call) {
                 let message = format!("{statistic} exceeds the budget of {threshold}");
                 return self.fail_unsent(attempt, FailureKind::BudgetExhausted, message);
