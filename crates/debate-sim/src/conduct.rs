@@ -12,7 +12,7 @@ use debate_engine::{Control, ControlError, Engine, Start, Watched as Item};
 use futures::StreamExt;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::ledger::Life;
+use crate::ledger::{Account, Life};
 use crate::scenario::Step;
 use crate::stage::Stage;
 use crate::world::Watched;
@@ -78,8 +78,8 @@ impl<'a, F: Format> Conductor<'a, F> {
         let mut due: Vec<Option<(usize, Instant)>> = vec![None; self.debates.len()];
         loop {
             let mut is_done = true;
-            for number in 0..self.debates.len() {
-                is_done &= self.play(number, &mut due[number]).await;
+            for (number, due) in due.iter_mut().enumerate() {
+                is_done &= self.play(number, due).await;
             }
             if is_done {
                 break;
@@ -164,7 +164,7 @@ impl<'a, F: Format> Conductor<'a, F> {
     }
 
     fn life(&self, debate: DebateId) -> Life {
-        self.stage.ledger().account(debate.into()).map_or(Life::Running, |account| account.life())
+        self.stage.ledger().account(debate.into()).map_or(Life::Running, Account::life)
     }
 
     /// Returns the first step that neither shows in the log nor was refused.
@@ -207,8 +207,7 @@ impl<'a, F: Format> Conductor<'a, F> {
     async fn catch_up(&self) {
         for watched in self.debates.iter() {
             let Some(debate) = watched.debate else { continue };
-            let head =
-                self.stage.ledger().account(debate.into()).map_or(Seq::START, |account| account.head());
+            let head = self.stage.ledger().account(debate.into()).map_or(Seq::START, Account::head);
             let behind = async {
                 while last_seen(&watched.seen) < head {
                     sleep(Duration::from_millis(50)).await;

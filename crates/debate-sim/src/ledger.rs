@@ -6,7 +6,9 @@ mod account;
 use std::collections::BTreeMap;
 
 use debate_core::envelope::{Envelope, StreamId};
+use debate_core::event::CallStarted;
 use debate_core::id::Digest;
+use debate_core::record::Body;
 
 pub use self::account::{Account, Life};
 use crate::stage::Writer;
@@ -17,6 +19,7 @@ pub struct Ledger {
     accounts: BTreeMap<StreamId, Account>,
     findings: Vec<String>,
     kinds: BTreeMap<String, u64>,
+    causes: BTreeMap<String, u64>,
     asked: u64,
     ran: u64,
 }
@@ -26,6 +29,9 @@ impl Ledger {
     pub fn stored(&mut self, writer: Writer, envelopes: &[Envelope]) {
         for envelope in envelopes {
             *self.kinds.entry(envelope.kind.clone()).or_default() += 1;
+            if let Some(cause) = cause_of(envelope) {
+                *self.causes.entry(cause).or_default() += 1;
+            }
             let account = self.accounts.entry(envelope.stream).or_default();
             if let Err(finding) = account.enter(writer, envelope) {
                 self.findings.push(format!("event {} ({}): {finding}", envelope.seq, envelope.kind));
@@ -78,9 +84,88 @@ impl Ledger {
         &self.kinds
     }
 
+    /// Returns how many calls were started for each cause.
+    #[must_use]
+    pub fn causes(&self) -> &BTreeMap<String, u64> {
+        &self.causes
+    }
+
     /// Returns how many questions were asked and how many tools were run.
     #[must_use]
     pub fn efforts(&self) -> (u64, u64) {
         (self.asked, self.ran)
+    }
+}
+
+fn cause_of(envelope: &Envelope) -> Option<String> {
+    if envelope.kind != CallStarted::KIND {
+        return None;
+    }
+    let body: serde_json::Value = serde_json::from_str(&envelope.body).ok()?;
+    body["cause"].as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::call::{Cause, Tokens};
+    use debate_core::codec::{self, Author, Head};
+    use debate_core::event::{AttemptRef, CallAnswered, Event, PromptRef, ReplyFacts};
+    use debate_core::id::Timestamp;
+    use debate_core::prose::Prose;
+
+    use super::*;
+    use crate::probe::Probe;
+    use crate::stage::Stage;
+
+    fn attempt(attempt: u32) -> AttemptRef {
+        AttemptRef { call: "say/1/ann".parse().unwrap(), revision: 0, attempt, turn: 1 }
+    }
+
+    fn started(number: u32, cause: Cause) -> Event<Probe> {
+        let AttemptRef { call, revision, attempt, turn } = attempt(number);
+        let digest = Digest::of_text("a question");
+        let prompt = PromptRef { version: String::new(), digest, tokens: 1, omitted: Vec::new() };
+        let (model, sees, reserved) = (String::new(), Vec::new(), Tokens::default());
+        CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved }.into()
+    }
+
+    fn answered(number: u32) -> Event<Probe> {
+        let (attempt, reply, prose) = (attempt(number), ReplyFacts::default(), Prose::default());
+        CallAnswered { attempt, reply, prose }.into()
+    }
+
+    /// Enters the events and returns what was found.
+    fn check(events: &[Event<Probe>], ask: bool) -> Vec<String> {
+        let stage = Stage::new(crate::clock::Clock::new(None), false);
+        let writer = stage.new_writer();
+        let stream = StreamId::from(debate_core::id::DebateId(uuid::Uuid::from_u128(1)));
+        let author = Author { tenant: String::new(), actor: String::new(), trace: None };
+        let envelopes = codec::seal(stream, Head::NONE, &author, Timestamp(0), events, || [0; 16]);
+        let mut ledger = stage.ledger();
+        ledger.stored(writer, &envelopes);
+        if ask {
+            ledger.asked(writer, Digest::of_text("a question"));
+        }
+        ledger.findings().to_vec()
+    }
+
+    #[test]
+    fn k2_a_start_after_the_answer_is_found() {
+        let events = [started(1, Cause::First), answered(1), started(2, Cause::Reask)];
+        let found = check(&events, false);
+        assert!(found.len() == 1 && found[0].contains("has its answer in the log"), "{found:?}");
+        assert!(check(&events[..2], false).is_empty());
+    }
+
+    #[test]
+    fn k3_a_question_without_its_start_in_the_log_is_found() {
+        assert!(check(&[started(1, Cause::First)], true).is_empty());
+        assert_eq!(check(&[], true).len(), 1);
+    }
+
+    #[test]
+    fn an_answer_to_an_attempt_that_was_lost_is_found() {
+        let found = check(&[started(1, Cause::First), started(2, Cause::Lost), answered(1)], false);
+        assert!(found.len() == 1 && found[0].contains("is not open"), "{found:?}");
     }
 }

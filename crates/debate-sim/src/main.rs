@@ -57,7 +57,7 @@ fn run_many(from: u64, runs: u64) -> Result<(), Failure> {
         all.add(&run::run(seed, false)?);
     }
     show(&all);
-    println!("{runs} runs from seed {from} in {:.1} s", begun.elapsed().as_secs_f64());
+    println!("seeds from {from} on, in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -65,6 +65,9 @@ fn show(report: &Report) {
     for (kind, count) in &report.kinds {
         println!("{count:>9}  {kind}");
     }
-    let Report { events, lives, asked, .. } = report;
-    println!("{events} events, {lives} lives, {asked} questions");
+    for (cause, count) in &report.causes {
+        println!("{count:>9}  starts: {cause}");
+    }
+    let Report { runs, compared, events, lives, asked, .. } = report;
+    println!("{runs} runs, {compared} compared, {events} events, {lives} lives, {asked} questions");
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use debate_core::id::Seq;
+use debate_core::id::{Digest, Seq};
 
 use crate::difference;
 use crate::scenario::{Kind, Scenario, Weather};
@@ -17,14 +17,20 @@ use crate::world::{self, Told};
 pub struct Report {
     /// Events of each kind.
     pub kinds: BTreeMap<String, u64>,
+    /// Calls started for each cause.
+    pub causes: BTreeMap<String, u64>,
+    /// The digest of all logs of the last run.
+    pub digest: Digest,
+    /// Runs.
+    pub runs: u64,
+    /// Runs whose outcome was compared with that in fair weather.
+    pub compared: u64,
     /// Events in all.
     pub events: u64,
     /// Lives of the process.
     pub lives: u32,
     /// Questions asked.
     pub asked: u64,
-    /// Whether the outcome was compared with that in fair weather.
-    pub is_compared: bool,
 }
 
 /// A run broke something that must stay true.
@@ -50,19 +56,51 @@ impl fmt::Display for Failure {
 /// # Errors
 /// What broke.
 pub fn run(seed: u64, traced: bool) -> Result<Report, Failure> {
-    run_scenario(&Scenario::of(seed), seed.to_string(), traced)
+    run_scenario(&Scenario::of(seed), &seed.to_string(), traced)
 }
 
-/// Runs the debates of a seed with one crash: when the event `seq` is to be stored, before or after it is.
+/// Runs the first debate of a seed with one crash and nothing else: when the event `seq` is to be stored, before or
+/// after it is.
 ///
 /// # Errors
 /// What broke.
 pub fn run_with_crash(seed: u64, crash: CrashAt, traced: bool) -> Result<Report, Failure> {
-    let arguments = format!("{seed} --crash-at {}{}", crash.seq, if crash.stored { " --stored" } else { "" });
-    let calm = Scenario::of(seed).calm();
+    run_scenario(&crashing(seed, crash), &crash_arguments(seed, crash), traced)
+}
+
+/// Runs the first debate of a seed once for each of its events and once more, crashed before or after it was stored.
+///
+/// # Errors
+/// What broke first.
+pub fn crash_everywhere(seed: u64) -> Result<Report, Failure> {
+    let calm = Scenario { debates: 1, ..Scenario::of(seed).calm() };
+    let calm = tell(&calm, false).map_err(|findings| failure(seed, format!("{seed} --calm"), findings))?;
+    let mut all = Report::default();
+    for seq in (1..=calm.events).map(Seq) {
+        for stored in [false, true] {
+            let crash = CrashAt { seq, stored };
+            let failed = |findings| failure(seed, crash_arguments(seed, crash), findings);
+            let told = tell(&crashing(seed, crash), false).map_err(failed)?;
+            let mut found = differences(&told, &calm);
+            if told.lives != 2 {
+                found.push(format!("{} lives instead of two", told.lives));
+            }
+            if !found.is_empty() {
+                return Err(failed(found));
+            }
+            all.add(&Report::of(told, true));
+        }
+    }
+    Ok(all)
+}
+
+fn crashing(seed: u64, crash: CrashAt) -> Scenario {
     let weather = Weather { crashes: vec![crash], ..Weather::default() };
-    let scenario = Scenario { weather, debates: 1, ..calm };
-    run_scenario(&scenario, arguments, traced)
+    Scenario { weather, debates: 1, ..Scenario::of(seed).calm() }
+}
+
+fn crash_arguments(seed: u64, crash: CrashAt) -> String {
+    format!("{seed} --crash-at {}{}", crash.seq, if crash.stored { " --stored" } else { "" })
 }
 
 /// Runs the debates of a seed in fair weather.
@@ -70,21 +108,11 @@ pub fn run_with_crash(seed: u64, crash: CrashAt, traced: bool) -> Result<Report,
 /// # Errors
 /// What broke.
 pub fn run_calm(seed: u64, traced: bool) -> Result<Report, Failure> {
-    run_scenario(&Scenario::of(seed).calm(), format!("{seed} --calm"), traced)
+    run_scenario(&Scenario::of(seed).calm(), &format!("{seed} --calm"), traced)
 }
 
-/// Returns how many events the debate of a seed has when nothing goes wrong around it.
-///
-/// # Errors
-/// What broke.
-pub fn length(seed: u64) -> Result<Seq, Failure> {
-    let scenario = Scenario { debates: 1, ..Scenario::of(seed).calm() };
-    let told = tell(&scenario, false).map_err(|findings| failure(seed, seed.to_string(), findings))?;
-    Ok(Seq(told.events))
-}
-
-fn run_scenario(scenario: &Scenario, arguments: String, traced: bool) -> Result<Report, Failure> {
-    let failed = |findings| failure(scenario.seed, arguments.clone(), findings);
+fn run_scenario(scenario: &Scenario, arguments: &str, traced: bool) -> Result<Report, Failure> {
+    let failed = |findings| failure(scenario.seed, arguments.to_owned(), findings);
     let told = tell(scenario, traced).map_err(failed)?;
     let is_compared = scenario.is_comparable();
     if is_compared {
@@ -96,8 +124,7 @@ fn run_scenario(scenario: &Scenario, arguments: String, traced: bool) -> Result<
             return Err(failed(differences));
         }
     }
-    let Told { kinds, events, lives, asked, .. } = told;
-    Ok(Report { kinds, events, lives, asked, is_compared })
+    Ok(Report::of(told, is_compared))
 }
 
 fn tell(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
@@ -141,11 +168,22 @@ pub fn run_all(seeds: impl IntoIterator<Item = u64>) -> Report {
 }
 
 impl Report {
+    fn of(told: Told, is_compared: bool) -> Self {
+        let Told { kinds, causes, digest, events, lives, asked, .. } = told;
+        Self { kinds, causes, digest, runs: 1, compared: u64::from(is_compared), events, lives, asked }
+    }
+
     /// Adds what another run came to.
     pub fn add(&mut self, other: &Self) {
         for (kind, count) in &other.kinds {
             *self.kinds.entry(kind.clone()).or_default() += count;
         }
+        for (cause, count) in &other.causes {
+            *self.causes.entry(cause.clone()).or_default() += count;
+        }
+        self.digest = other.digest;
+        self.runs += other.runs;
+        self.compared += other.compared;
         self.events += other.events;
         self.lives += other.lives;
         self.asked += other.asked;

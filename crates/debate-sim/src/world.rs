@@ -40,6 +40,10 @@ pub struct Told {
     pub outcomes: Vec<Value>,
     /// Events of each kind.
     pub kinds: BTreeMap<String, u64>,
+    /// Calls started for each cause.
+    pub causes: BTreeMap<String, u64>,
+    /// The digest of all logs together.
+    pub digest: Digest,
     /// Events in all.
     pub events: u64,
     /// Lives of the process.
@@ -205,8 +209,10 @@ impl<S: Subject> World<'_, S> {
     fn tell(self) -> Result<Told, Vec<String>> {
         let mut outcomes = Vec::new();
         let mut findings = Vec::new();
+        let mut heads = Vec::new();
         for watched in &self.debates {
             let seen = watched.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            heads.extend(seen.last().map(|last| last.hash));
             match check::debate::<S>(&self.stage, watched, &seen) {
                 Ok(outcome) => outcomes.push(outcome),
                 Err(found) => findings.extend(found),
@@ -222,7 +228,9 @@ impl<S: Subject> World<'_, S> {
         }
         let kinds = ledger.kinds().clone();
         let events = kinds.values().sum();
-        Ok(Told { outcomes, kinds, events, lives: self.lives, asked: ledger.efforts().0 })
+        let causes = ledger.causes().clone();
+        let digest = Digest::of_parts(heads.iter().map(|head| head.0.as_slice()));
+        Ok(Told { outcomes, kinds, causes, digest, events, lives: self.lives, asked: ledger.efforts().0 })
     }
 }
 

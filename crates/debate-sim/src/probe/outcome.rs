@@ -86,7 +86,7 @@ pub(super) fn completeness(debate: &Debate<Probe>) -> Completeness {
             match state.said(round, role) {
                 None => missing.push(format!("say/{round}/{role}")),
                 Some(_) if state.weight(round, role).is_none() => {
-                    missing.push(format!("weigh/{round}/{role}"))
+                    missing.push(format!("weigh/{round}/{role}"));
                 }
                 Some(_) => {}
             }
