@@ -32,5 +32,5 @@ fn k2_a_prediction_crashed_anywhere_comes_to_the_same_outcome() {
 
 #[test]
 fn k2_a_deliberation_crashed_anywhere_comes_to_the_same_outcome() {
-    crash_everywhere(Kind::Deliberation, 3, 150);
+    crash_everywhere(Kind::Deliberation, 3, 100);
 }
