@@ -53,7 +53,7 @@ enum Task {
     /// Run simulated worlds: `cargo xtask sim 123` repeats the failing seed 123
     #[command(disable_help_flag = true)]
     Sim {
-        /// Handed to debate-sim: [SEED] [--runs N]
+        /// Handed to debate-sim: a seed, or `--runs N`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
