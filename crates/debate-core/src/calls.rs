@@ -191,7 +191,10 @@ impl CallState {
         if self.answered != Some(rejected.revision) {
             return Err(format!("revision {} has no answer to reject", rejected.revision));
         }
+        // The reason rests on what the answer was shown; if that changes, so must the question.
+        let sees = std::mem::take(&mut self.sees);
         self.revise(rejected.revision + 1, Some(Cause::Reask));
+        self.sees = sees;
         self.rejection = rejected.prose.clone();
         self.rejections += 1;
         Ok(())

@@ -417,8 +417,8 @@ impl<F: Format> Draft<F> {
             return Ok(false);
         }
         let stale = self.debate.calls.iter().find_map(|(key, call)| {
-            // Failures count too: the question may have failed because of what it was shown.
-            let was_shown = call.attempt > 0;
+            // Failures and rejections count too: they may be because of what was shown.
+            let was_shown = call.attempt > 0 || call.revised == Some(Cause::Reask);
             let want = crate::call::Want { call: key.clone(), revision: call.revision };
             let sees = was_shown.then(|| F::sees(&self.debate, &want))?;
             (sees != call.sees).then_some((want, sees))
