@@ -169,6 +169,24 @@ fn a_void_answer_takes_its_rejections_with_it() {
 }
 
 #[test]
+fn a_rejection_of_what_was_built_on_void_words_is_void_too() {
+    let mut table = Table::of(["ann", "bob"]);
+    table.say_and_weigh("ann", 40, 80);
+    let bob = table.begin("say/1/bob");
+    table.answer(&bob, 60).unwrap();
+    let tally = table.begin("tally/1/chair");
+    table.answer(&tally, 26).unwrap();
+    assert_eq!(table.count("answer_rejected"), 1);
+    let weigh = table.begin("weigh/1/bob");
+    table.answer(&weigh, 1).unwrap();
+    let again = table.begin("say/1/bob");
+    table.answer(&again, 61).unwrap();
+    let tally = table.begin("tally/1/chair");
+    assert_eq!((tally.revision, table.causes("tally/1/chair")[1]), (2, Cause::Void));
+    assert!(!table.is_told_why("tally/1/chair"), "the reason was for an answer on other words");
+}
+
+#[test]
 fn voids_cascade_to_what_was_built_on_the_void() {
     let mut table = Table::of(["ann", "bob"]);
     table.say_and_weigh("ann", 40, 80);
