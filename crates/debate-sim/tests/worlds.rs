@@ -15,10 +15,9 @@ macro_rules! worlds {
     };
 }
 
-// Seeds 955 and 7191 still come to another outcome than in fair weather (`cargo xtask sim 955` shows it); the
-// ranges 501-1000 and 7001-7500 come back once that is understood.
 worlds! {
     worlds_from_1: 1..=500;
+    worlds_from_501: 501..=1_000;
     worlds_from_1001: 1_001..=1_500;
     worlds_from_1501: 1_501..=2_000;
     worlds_from_2001: 2_001..=2_500;
@@ -31,5 +30,6 @@ worlds! {
     worlds_from_5501: 5_501..=6_000;
     worlds_from_6001: 6_001..=6_500;
     worlds_from_6501: 6_501..=7_000;
+    worlds_from_7001: 7_001..=7_500;
     worlds_from_7501: 7_501..=8_000;
 }
