@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bench_of_one;
+mod keeping;
 mod life;
+mod moody_store;
 mod watching;

@@ -1,0 +1,94 @@
+//! How a process keeps its debates: queues, pauses, and a store that fails without saying what it did.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_engine::{Control, ControlError, Engine, Settings};
+use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
+use debate_prompts::prediction::PredictionPrompts;
+use debate_store::EventStore;
+use tokio::time::sleep;
+
+use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, start};
+use crate::moody_store::MoodyStore;
+
+/// An engine that drives one debate at a time.
+fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
+    let settings = Settings { debates_max: 1, ..Settings::default() };
+    Engine::builder(store, model).format(PredictionPrompts).settings(settings).build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_cancel_reaches_a_debate_that_waits_for_its_turn() {
+    let engine = narrow(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
+    engine.start(start(None)).await.unwrap();
+    let waiting = engine.start(start(None)).await.unwrap().debate;
+    let cancel = Control::Cancel { reason: "enough".to_owned() };
+    engine.control(waiting, cancel, "alice").await.unwrap();
+    assert!(engine.concluded(waiting, Duration::from_secs(1)).await.unwrap());
+    assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k17_a_paused_debate_takes_nobodys_turn() {
+    let engine = narrow(memory(), model("seed=7,latency=100ms"));
+    let paused = engine.start(start(None)).await.unwrap().debate;
+    sleep(Duration::from_millis(50)).await;
+    engine.control(paused, Control::Pause, "alice").await.unwrap();
+    let other = engine.start(start(None)).await.unwrap().debate;
+    assert!(engine.concluded(other, PATIENCE).await.unwrap());
+    engine.control(paused, Control::Resume, "alice").await.unwrap();
+    assert!(engine.concluded(paused, PATIENCE).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_down_for_a_minute_costs_a_debate_time_and_nothing_else() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7,latency=100ms"));
+    let mut request = start(None);
+    request.limits.deadline_ms = 600_000;
+    let debate = engine.start(request).await.unwrap().debate;
+    sleep(Duration::from_millis(150)).await;
+    store.set_down(true);
+    sleep(Duration::from_secs(60)).await;
+    store.set_down(false);
+    sleep(Duration::from_secs(60)).await;
+    let log = log(&engine, debate).await;
+    assert_eq!(kinds(&log)["concluded"], 1);
+    assert_eq!(kinds(&log)["judgement_rendered"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k11_a_debate_whose_opening_went_unheard_is_driven_all_the_same() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7"));
+    store.be_silent_once();
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn k11_repeating_a_request_drives_a_debate_that_nobody_took_up() {
+    let store = memory();
+    // It opens the debate and goes away before it drives it.
+    let gone = narrow(store.clone(), model("seed=7"));
+    let opened = gone.start(start(Some("r1"))).await.unwrap();
+    gone.shut_down().await;
+    let engine = narrow(store, model("seed=7"));
+    let again = engine.start(start(Some("r1"))).await.unwrap();
+    assert_eq!((again.debate, again.existing), (opened.debate, true));
+    assert!(engine.concluded(again.debate, PATIENCE).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn k17_a_continue_whose_recording_went_unheard_goes_on() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    store.be_silent_once();
+    let unheard = engine.control(debate, Control::Continue { rounds: 1 }, "alice").await;
+    assert!(matches!(unheard, Err(ControlError::Record(_))));
+    sleep(PATIENCE).await;
+    assert_eq!(kinds(&log(&engine, debate).await)["concluded"], 2);
+}

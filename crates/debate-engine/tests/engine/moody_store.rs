@@ -1,0 +1,83 @@
+//! A store that is down for a while, or does not tell that it wrote; otherwise the memory store.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::id::Seq;
+use debate_store::{
+    Append, AppendError, EventStore, Head, ListFilter, Listed, MemoryStore, Position, ReadError, RedactError,
+    RequestOwner,
+};
+
+#[derive(Debug, Default)]
+pub(crate) struct MoodyStore {
+    inner: MemoryStore,
+    is_down: AtomicBool,
+    silent_appends: AtomicU32,
+}
+
+impl MoodyStore {
+    /// Lets every operation fail, or none.
+    pub(crate) fn set_down(&self, is_down: bool) {
+        self.is_down.store(is_down, Ordering::Relaxed);
+    }
+
+    /// Stores the next append and says that it failed.
+    pub(crate) fn be_silent_once(&self) {
+        self.silent_appends.store(1, Ordering::Relaxed);
+    }
+
+    fn look(&self) -> Result<(), ReadError> {
+        let is_down = self.is_down.load(Ordering::Relaxed);
+        if is_down { Err(ReadError::Backend { source: "down".into() }) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl EventStore for MoodyStore {
+    async fn append(&self, append: Append) -> Result<Position, AppendError> {
+        let stream = append.stream;
+        let failed = || AppendError::Backend { stream, source: "down".into() };
+        self.look().map_err(|_| failed())?;
+        let position = self.inner.append(append).await?;
+        if self.silent_appends.swap(0, Ordering::Relaxed) > 0 { Err(failed()) } else { Ok(position) }
+    }
+
+    async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError> {
+        self.look()?;
+        self.inner.read(stream, after, limit).await
+    }
+
+    async fn read_all(&self, after: Position, limit: u32) -> Result<Vec<(Position, Envelope)>, ReadError> {
+        self.look()?;
+        self.inner.read_all(after, limit).await
+    }
+
+    async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError> {
+        self.look()?;
+        self.inner.head(stream).await
+    }
+
+    async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {
+        self.look()?;
+        self.inner.find_request(tenant, request_id).await
+    }
+
+    async fn list(&self, filter: ListFilter) -> Result<Vec<Listed>, ReadError> {
+        self.look()?;
+        self.inner.list(filter).await
+    }
+
+    async fn redact(&self, stream: StreamId, seq: Seq) -> Result<(), RedactError> {
+        self.inner.redact(stream, seq).await
+    }
+
+    async fn wait(&self, stream: StreamId, after: Seq) -> Result<Seq, ReadError> {
+        self.inner.wait(stream, after).await
+    }
+
+    async fn wait_all(&self, after: Position) -> Result<Position, ReadError> {
+        self.inner.wait_all(after).await
+    }
+}
