@@ -17,6 +17,7 @@ use tokio::time::sleep;
 use crate::check;
 use crate::clock::Clock;
 use crate::conduct::{self, Conductor};
+use crate::ledger::{Account, Ledger};
 use crate::model::FaultyModel;
 use crate::probe::mind;
 use crate::scenario::{Ending, Scenario, Tightness};
@@ -206,6 +207,16 @@ impl<S: Subject> World<'_, S> {
             .build()
     }
 
+    /// Finds debates that an engine wrote to again after its rival did: of two, exactly one goes on.
+    fn rivalry(&self, ledger: &Ledger) -> Option<String> {
+        let is_plain = is_plain_race(self.scenario);
+        let accounts = ledger.streams().filter_map(|stream| ledger.account(stream)).filter(|_| is_plain);
+        let mut writers = accounts.map(Account::writers);
+        let twice = writers
+            .find(|writers| (1..writers.len()).any(|index| writers[..index].contains(&writers[index])));
+        twice.map(|writers| format!("engines wrote by turns: {writers:?}"))
+    }
+
     fn tell(self) -> Result<Told, Vec<String>> {
         let mut outcomes = Vec::new();
         let mut findings = Vec::new();
@@ -219,6 +230,7 @@ impl<S: Subject> World<'_, S> {
             }
         }
         let ledger = self.stage.ledger();
+        findings.extend(self.rivalry(&ledger));
         if ledger.streams().count() != self.debates.len() {
             findings.push("a request opened more debates than one (K11)".to_owned());
         }
@@ -232,6 +244,13 @@ impl<S: Subject> World<'_, S> {
         let digest = Digest::of_parts(heads.iter().map(|head| head.0.as_slice()));
         Ok(Told { outcomes, kinds, causes, digest, events, lives: self.lives, asked: ledger.efforts().0 })
     }
+}
+
+/// Returns whether nobody but the drivers themselves and their rival can have moved a claim.
+fn is_plain_race(scenario: &Scenario) -> bool {
+    scenario.weather.rival_after_ms.is_some()
+        && scenario.weather.store.is_empty()
+        && scenario.script.is_empty()
 }
 
 async fn end_at(ending: Option<Ending>, engines: &[Engine]) -> LifeEnd {
