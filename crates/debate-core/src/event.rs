@@ -62,6 +62,13 @@ impl<F: Format> Body for Opened<F> {
 }
 
 impl<F: Format> Event<F> {
+    /// Returns every kind of event that this format's logs may hold, with the version that is written today.
+    pub fn kinds() -> impl Iterator<Item = (&'static str, u16)> {
+        let opened = (Opened::<F>::KIND, Opened::<F>::VERSION);
+        let others = KernelEvent::KINDS.iter().chain(F::Fact::KINDS).copied();
+        std::iter::once(opened).chain(others)
+    }
+
     /// Returns the stored name of the kind.
     pub fn kind(&self) -> &'static str {
         match self {

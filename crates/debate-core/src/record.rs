@@ -28,6 +28,9 @@ pub trait Body: Serialize + DeserializeOwned {
 
 /// A closed set of event kinds.
 pub trait Record: Sized + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// Every kind of the set with the version of its shape that is written today, in the order of declaration.
+    const KINDS: &'static [(&'static str, u16)];
+
     /// Returns the stored name of the kind.
     fn kind(&self) -> &'static str;
     /// Returns the version of the shape that is written.
@@ -99,6 +102,10 @@ macro_rules! records {
         $vis enum $name { $($(#[$doc])* $variant($body)),+ }
 
         impl $crate::record::Record for $name {
+            const KINDS: &'static [(&'static str, u16)] = &[
+                $((<$body as $crate::record::Body>::KIND, <$body as $crate::record::Body>::VERSION)),+
+            ];
+
             fn kind(&self) -> &'static str {
                 match self { $(Self::$variant(_) => <$body as $crate::record::Body>::KIND),+ }
             }

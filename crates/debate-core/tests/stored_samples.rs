@@ -1,0 +1,146 @@
+//! What was once stored is read for ever: samples of every version of every event, and whole logs.
+//!
+//! A line of tests/samples is never edited. A new version of an event adds lines.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
+use debate_core::chain::ChainCheck;
+use debate_core::envelope::{Envelope, SaltedProse, StreamId};
+use debate_core::event::Event;
+use debate_core::format::Format;
+use debate_core::formats::any::{AnyDebate, FORMATS};
+use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::prediction::Prediction;
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
+use debate_core::stop::Completeness;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+const KERNEL: &str = include_str!("samples/kernel.ndjson");
+
+/// One event as it was stored; body and prose are the stored bytes.
+#[derive(Deserialize)]
+struct Sample<'a> {
+    kind: &'a str,
+    version: u16,
+    #[serde(borrow)]
+    body: &'a RawValue,
+    #[serde(borrow, default)]
+    prose: Option<&'a RawValue>,
+}
+
+/// Reads every sample of the kernel and of one format, and checks that no version of any kind is without one.
+fn check_samples<F: Format>(own: &str) {
+    let mut missing: Vec<(&str, u16)> = Event::<F>::kinds()
+        .flat_map(|(kind, today)| (1..=today).map(move |version| (kind, version)))
+        .collect();
+    for line in KERNEL.lines().chain(own.lines()) {
+        let sample: Sample<'_> = serde_json::from_str(line).unwrap();
+        let (kind, version) = (sample.kind, sample.version);
+        let today = Event::<F>::kinds().find(|(known, _)| *known == kind);
+        let (_, today) = today.unwrap_or_else(|| panic!("{kind} is no event of {}", F::NAME));
+        missing.retain(|wanted| *wanted != (kind, version));
+        let read = |prose: Option<&RawValue>| -> Event<F> {
+            let prose = prose.map(RawValue::get);
+            Event::decode(kind, version, sample.body.get(), prose).unwrap().unwrap()
+        };
+        let (whole, redacted) = (read(sample.prose), read(None));
+        if version == today {
+            // A field that came later is left out where it says what old logs mean; anything else is a new version.
+            assert_eq!(whole.body(), sample.body.get(), "{kind}@{version} is written as it was");
+            assert_eq!(whole.prose().as_deref(), sample.prose.map(RawValue::get), "{kind}@{version}");
+        }
+        assert_eq!((redacted.body(), redacted.prose()), (whole.body(), None), "{kind}@{version} redacted");
+    }
+    assert_eq!(missing, [], "of these there is no stored sample");
+}
+
+#[test]
+fn k1_every_version_of_every_event_is_read_for_ever() {
+    check_samples::<Prediction>(include_str!("samples/prediction.ndjson"));
+    check_samples::<Deliberation>(include_str!("samples/deliberation.ndjson"));
+}
+
+/// One envelope as it was stored.
+#[derive(Deserialize)]
+struct Line<'a> {
+    stream: DebateId,
+    seq: Seq,
+    kind: String,
+    version: u16,
+    at: Timestamp,
+    tenant: String,
+    actor: String,
+    #[serde(default)]
+    trace: Option<String>,
+    #[serde(borrow)]
+    body: &'a RawValue,
+    #[serde(borrow, default)]
+    prose: Option<&'a RawValue>,
+    #[serde(default)]
+    salt: String,
+    #[serde(default)]
+    prose_digest: Option<Digest>,
+    hash: Digest,
+}
+
+impl Line<'_> {
+    fn into_envelope(self) -> Envelope {
+        let prose = self.prose.map(|text| {
+            let mut salt = [0; 16];
+            hex::decode_to_slice(&self.salt, &mut salt).unwrap();
+            SaltedProse { salt, text: text.get().to_owned() }
+        });
+        Envelope {
+            stream: StreamId::from(self.stream),
+            seq: self.seq,
+            kind: self.kind,
+            version: self.version,
+            at: self.at,
+            tenant: self.tenant,
+            actor: self.actor,
+            trace: self.trace,
+            body: self.body.get().to_owned(),
+            prose,
+            prose_digest: self.prose_digest,
+            hash: self.hash,
+        }
+    }
+}
+
+/// Checks the chain of a stored log, folds it event by event, and compares its outcome with the one that was stored.
+fn check_log(format: &str, text: &str, outcome: &str) {
+    let line = |line| serde_json::from_str::<Line<'_>>(line).unwrap().into_envelope();
+    let log: Vec<Envelope> = text.lines().map(line).collect();
+    let mut chain = ChainCheck::new(log[0].stream);
+    log.iter().for_each(|envelope| chain.push(envelope).unwrap());
+    let withheld = |envelope: &Envelope| Envelope { prose: None, ..envelope.clone() };
+    let redacted: Vec<Envelope> = log.iter().map(withheld).collect();
+    for log in [log, redacted] {
+        let mut debate = AnyDebate::replay(&log[..1]).unwrap();
+        log[1..].iter().for_each(|envelope| debate.apply(envelope).unwrap());
+        assert_eq!((debate.format(), debate.head().0), (format, log.len() as u64));
+        let (concluded, _) = debate.conclusion().expect("the stored debate has concluded");
+        assert_eq!(concluded.completeness, Completeness::Full);
+        assert_eq!(concluded.outcome_digest.to_string(), outcome);
+        assert_eq!(debate.outcome_digest().to_string(), outcome, "the outcome is the one it was");
+    }
+}
+
+#[test]
+fn k4_a_stored_log_verifies_folds_and_gives_the_same_outcome_for_ever() {
+    let logs = [
+        (
+            include_str!("samples/logs/prediction.ndjson"),
+            "ea1ab211e8c88b4e39247a5d9e232b133c554813365fe31b6409e6d78f848468",
+        ),
+        (
+            include_str!("samples/logs/deliberation.ndjson"),
+            "ab252694d8b23ee530f71e716829f0667e863a0e893678247a5ed40854f19f38",
+        ),
+    ];
+    assert_eq!(logs.len(), FORMATS.len(), "every format has a stored log");
+    for (format, (text, outcome)) in FORMATS.into_iter().zip(logs) {
+        check_log(format, text, outcome);
+    }
+}
