@@ -143,13 +143,8 @@ fn words(c: &mut Criterion) {
         });
         let shape = prompt.shape.as_ref().expect("arguments have a shape");
         let request = ChatRequest {
-            messages: messages.collect(),
             schema: Some(debate_llm::ReplySchema::new(shape.name, (*shape.schema).clone())),
-            max_output_tokens: 500,
-            temperature: None,
-            seed: None,
-            timeout: PATIENCE,
-            attempt: 0,
+            ..ChatRequest::new(messages.collect(), 500, PATIENCE)
         };
         model("simulated:7").complete(&request, &mut |_: &str| {}).await.expect("no faults").text
     });

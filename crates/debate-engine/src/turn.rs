@@ -39,13 +39,9 @@ impl<F: Format> Question<F> {
             Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
         });
         let request = ChatRequest {
-            messages: messages.collect(),
             schema: prompt.shape.as_ref().map(|shape| schemas.of(shape)),
-            max_output_tokens: prompt.output_tokens_max,
-            temperature: None,
-            seed: None,
-            timeout,
             attempt: failures,
+            ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, timeout)
         };
         Self { want, visible, prompt, request }
     }

@@ -32,6 +32,9 @@ pub trait ChatModel: Send + Sync {
         request: &ChatRequest,
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError>;
+
+    /// Opens what a first call would otherwise wait for, such as a connection; what fails shows in that call.
+    async fn warm_up(&self) {}
 }
 
 /// Takes pieces of an answer's text while it streams; any `FnMut(&str)` is one.
@@ -46,7 +49,7 @@ impl<F: FnMut(&str) + Send> ChunkSink for F {
     }
 }
 
-/// One question to a chat model.
+/// One question to a chat model; made by [`ChatRequest::new`], then changed field by field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatRequest {
     /// The conversation so far, oldest first.
@@ -59,6 +62,10 @@ pub struct ChatRequest {
     pub temperature: Option<f64>,
     /// The sampling seed; providers may ignore it.
     pub seed: Option<u64>,
+    /// The tools that the model may ask for; it is the caller who runs them.
+    pub tools: Vec<ToolSpec>,
+    /// Whether the model may use its provider's own web search (D9); ignored where there is none.
+    pub web_search: bool,
     /// The time for the whole call, wire retries included.
     pub timeout: Duration,
     /// How many times this question has failed before, lost and void starts not counted; not sent anywhere.
@@ -69,9 +76,25 @@ pub struct ChatRequest {
 }
 
 impl ChatRequest {
-    /// Returns the SHA-256 of all that can change the answer: messages, schema, output limit, temperature, seed.
+    /// Makes a first request for free text, without tools, sampled as the provider likes.
+    #[must_use]
+    pub fn new(messages: Vec<Message>, max_output_tokens: u32, timeout: Duration) -> Self {
+        Self {
+            messages,
+            schema: None,
+            max_output_tokens,
+            temperature: None,
+            seed: None,
+            tools: Vec::new(),
+            web_search: false,
+            timeout,
+            attempt: 0,
+        }
+    }
+
+    /// Returns the SHA-256 of all that can change the answer: messages, schema, output limit, temperature, seed, tools.
     ///
-    /// Timeout and attempt are left out: the same question asked again has the same digest.
+    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Timeout and attempt are left out: the same question asked again has the same digest.
     #[must_use]
     pub fn prompt_digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
@@ -83,6 +106,14 @@ impl ChatRequest {
         for message in &self.messages {
             field(b'r', message.role.as_str().as_bytes());
             field(b'm', message.content.as_bytes());
+            if let Some(id) = &message.answers {
+                field(b'a', id.as_bytes());
+            }
+            for call in &message.tool_calls {
+                field(b'i', call.id.as_bytes());
+                field(b'n', call.name.as_bytes());
+                field(b'g', call.arguments.as_bytes());
+            }
         }
         if let Some(schema) = &self.schema {
             field(b's', &schema.digest);
@@ -93,6 +124,14 @@ impl ChatRequest {
         }
         if let Some(seed) = self.seed {
             field(b'x', &seed.to_le_bytes());
+        }
+        for tool in &self.tools {
+            field(b'f', tool.name.as_bytes());
+            field(b'd', tool.description.as_bytes());
+            field(b'p', tool.parameters.to_string().as_bytes());
+        }
+        if self.web_search {
+            field(b'w', b"");
         }
         hash.finalize().into()
     }
@@ -105,22 +144,42 @@ pub struct Message {
     pub role: Role,
     /// What is said.
     pub content: Arc<str>,
+    /// The tools that the model asked for in it.
+    pub tool_calls: Vec<ToolCall>,
+    /// The id of the tool call whose result it is.
+    pub answers: Option<Arc<str>>,
 }
 
 impl Message {
     /// Makes a message of the system.
     pub fn system(content: impl Into<Arc<str>>) -> Self {
-        Self { role: Role::System, content: content.into() }
+        Self::said_by(Role::System, content)
     }
 
     /// Makes a message of the user.
     pub fn user(content: impl Into<Arc<str>>) -> Self {
-        Self { role: Role::User, content: content.into() }
+        Self::said_by(Role::User, content)
     }
 
     /// Makes an earlier answer of the model.
     pub fn assistant(content: impl Into<Arc<str>>) -> Self {
-        Self { role: Role::Assistant, content: content.into() }
+        Self::said_by(Role::Assistant, content)
+    }
+
+    /// Makes the result of the tool call `id`.
+    pub fn tool_result(id: impl Into<Arc<str>>, content: impl Into<Arc<str>>) -> Self {
+        Self { answers: Some(id.into()), ..Self::said_by(Role::Tool, content) }
+    }
+
+    /// Adds the tools that an earlier answer asked for; those that the provider ran itself are left out.
+    #[must_use]
+    pub fn asking_for(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        self.tool_calls.extend(calls.into_iter().filter(|call| !call.by_provider));
+        self
+    }
+
+    fn said_by(role: Role, content: impl Into<Arc<str>>) -> Self {
+        Self { role, content: content.into(), tool_calls: Vec::new(), answers: None }
     }
 }
 
@@ -133,16 +192,19 @@ pub enum Role {
     User,
     /// The model.
     Assistant,
+    /// A tool that the model asked for.
+    Tool,
 }
 
 impl Role {
-    /// Returns the lower-case name that every chat protocol uses.
+    /// Returns the lower-case name that most chat protocols use.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
             Self::User => "user",
             Self::Assistant => "assistant",
+            Self::Tool => "tool",
         }
     }
 }
@@ -181,6 +243,45 @@ impl ReplySchema {
     }
 }
 
+/// A tool that a model may ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// Its name: letters, digits, `_` and `-` only, at most 64 of them, as providers demand.
+    pub name: Arc<str>,
+    /// What it does, for the model.
+    pub description: Arc<str>,
+    /// The JSON schema of its arguments.
+    pub parameters: Arc<Value>,
+}
+
+/// One use of a tool that a model asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The provider's id of the call, which its result must name; made up where the provider gives none.
+    pub id: String,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments as JSON, exactly as received; cut short when the answer was.
+    pub arguments: String,
+    /// Whether the provider ran the tool itself, as it does its own web search; nothing is to be done then.
+    pub by_provider: bool,
+    /// A mark of the provider that must come back with the call.
+    pub signature: Option<Box<str>>,
+}
+
+impl ToolCall {
+    /// Makes a call that is the caller's to run.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            by_provider: false,
+            signature: None,
+        }
+    }
+}
+
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatReply {
@@ -188,6 +289,8 @@ pub struct ChatReply {
     pub text: String,
     /// The thoughts that the provider keeps apart from the answer; private (K10).
     pub reasoning: Option<String>,
+    /// The tools that the model asked for, in order.
+    pub tool_calls: Vec<ToolCall>,
     /// The tokens spent, as far as the provider says.
     pub usage: Usage,
     /// Why the answer ended.
@@ -210,6 +313,7 @@ impl ChatReply {
         Self {
             text: text.into(),
             reasoning: None,
+            tool_calls: Vec::new(),
             usage: Usage::default(),
             finish: FinishReason::Stop,
             model: model.into(),
@@ -230,6 +334,8 @@ pub struct Usage {
     pub output: Option<u64>,
     /// Tokens read from the provider's cache.
     pub cached: Option<u64>,
+    /// Tokens of thoughts among the ones written.
+    pub reasoning: Option<u64>,
 }
 
 /// Why an answer ended.
@@ -267,15 +373,8 @@ mod tests {
     use serde_json::json;
 
     fn request(content: &str) -> ChatRequest {
-        ChatRequest {
-            messages: vec![Message::system("s"), Message::user(content)],
-            schema: None,
-            max_output_tokens: 100,
-            temperature: None,
-            seed: None,
-            timeout: Duration::from_secs(1),
-            attempt: 0,
-        }
+        let messages = vec![Message::system("s"), Message::user(content)];
+        ChatRequest::new(messages, 100, Duration::from_secs(1))
     }
 
     #[test]
@@ -285,8 +384,27 @@ mod tests {
     }
 
     #[test]
+    fn k3_a_digest_once_in_a_log_stays_what_it_was() {
+        let schema = Some(ReplySchema::new("a", json!({"type": "object"})));
+        let full = ChatRequest { schema, temperature: Some(0.5), seed: Some(7), ..request("q") };
+        for (request, want) in [(request("q"), "c1df61ba547015e0ca0136d4698641c087233a42dca5cfe5700e6c29001dde2a"), (full, "158b34ecfb9e629b1a74cf43695e60874565510900fd2ea7c05968ed65d6b294")] {
+            let digest: String = request.prompt_digest().iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(digest, want);
+        }
+    }
+
+    #[test]
     fn whatever_can_change_the_answer_changes_the_digest() {
         let schema = |name: &str, json| Some(ReplySchema::new(name, json));
+        let tool = |name: &str| ToolSpec {
+            name: name.into(),
+            description: "d".into(),
+            parameters: Arc::new(json!({"type": "object"})),
+        };
+        let said = |last: Message| ChatRequest {
+            messages: vec![Message::system("s"), Message::user("q"), last],
+            ..request("q")
+        };
         let all = [
             request("q"),
             request("p"),
@@ -298,10 +416,25 @@ mod tests {
             ChatRequest { max_output_tokens: 101, ..request("q") },
             ChatRequest { temperature: Some(0.0), ..request("q") },
             ChatRequest { seed: Some(0), ..request("q") },
+            ChatRequest { tools: vec![tool("a")], ..request("q") },
+            ChatRequest { tools: vec![tool("a"), tool("b")], ..request("q") },
+            ChatRequest { web_search: true, ..request("q") },
+            said(Message::assistant("")),
+            said(Message::assistant("").asking_for([ToolCall::new("1", "a", "{}")])),
+            said(Message::assistant("").asking_for([ToolCall::new("1", "a", "{} ")])),
+            said(Message::tool_result("1", "")),
+            said(Message::tool_result("2", "")),
         ];
         let mut digests: Vec<_> = all.iter().map(ChatRequest::prompt_digest).collect();
         digests.sort_unstable();
         digests.dedup();
         assert_eq!(digests.len(), all.len());
+    }
+
+    #[test]
+    fn what_the_provider_ran_itself_does_not_go_back() {
+        let searched = ToolCall { by_provider: true, ..ToolCall::new("1", "web_search", "{}") };
+        let message = Message::assistant("").asking_for([searched, ToolCall::new("2", "add", "{}")]);
+        assert_eq!(message.tool_calls, [ToolCall::new("2", "add", "{}")]);
     }
 }

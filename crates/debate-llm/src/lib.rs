@@ -13,7 +13,8 @@ pub mod simulated;
 mod speech;
 
 pub use chat::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, Usage,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall, ToolSpec,
+    Usage,
 };
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
 pub use scripted::{ScriptedAnswer, ScriptedModel};

@@ -111,6 +111,7 @@ impl ChatModel for OpenAi {
         Ok(ChatReply {
             text: answer.text,
             reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
+            tool_calls: Vec::new(),
             usage: answer.usage,
             finish: answer.finish.unwrap_or(crate::FinishReason::Stop),
             model: answer.model.unwrap_or_else(|| self.config.model.clone()),

@@ -150,15 +150,7 @@ mod tests {
     use crate::Message;
 
     fn request(content: &str) -> ChatRequest {
-        ChatRequest {
-            messages: vec![Message::user(content)],
-            schema: None,
-            max_output_tokens: 10,
-            temperature: None,
-            seed: None,
-            timeout: Duration::from_secs(5),
-            attempt: 0,
-        }
+        ChatRequest::new(vec![Message::user(content)], 10, Duration::from_secs(5))
     }
 
     async fn ask(model: &ScriptedModel, content: &str) -> (Result<String, String>, Vec<String>) {

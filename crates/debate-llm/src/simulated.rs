@@ -136,6 +136,7 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
             input: Some(speech::tokens_in(prompt_bytes)),
             output: Some(speech::tokens_in(text.len())),
             cached: Some(0),
+            reasoning: None,
         };
         let finish = match ending {
             fault::Ending::Finished(finish) => finish,

@@ -34,14 +34,11 @@ fn config(base_url: &str) -> OpenAiConfig {
 }
 
 fn request() -> ChatRequest {
+    let messages = vec![Message::system("be brief"), Message::user("question")];
     ChatRequest {
-        messages: vec![Message::system("be brief"), Message::user("question")],
-        schema: None,
-        max_output_tokens: 100,
         temperature: Some(0.5),
         seed: Some(3),
-        timeout: Duration::from_secs(10),
-        attempt: 0,
+        ..ChatRequest::new(messages, 100, Duration::from_secs(10))
     }
 }
 
@@ -149,7 +146,7 @@ async fn k5_every_outcome_of_the_wire_has_its_kind_and_its_number_of_requests() 
 async fn k3_a_reply_carries_what_the_provider_reports() {
     let (reply, _, _) = meet(vec![ok().header("x-request-id", "req-1")]).await;
     let reply = reply.unwrap();
-    assert_eq!(reply.usage, Usage { input: Some(9), output: Some(4), cached: Some(8) });
+    assert_eq!(reply.usage, Usage { input: Some(9), output: Some(4), cached: Some(8), reasoning: None });
     assert_eq!((reply.finish, reply.model.as_str()), (FinishReason::Stop, "test-model-01"));
     assert_eq!(reply.request_id.as_deref(), Some("req-1"));
     assert!(reply.first_byte.unwrap() <= reply.latency);

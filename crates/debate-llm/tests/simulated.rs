@@ -30,13 +30,8 @@ fn model(settings: &str) -> SimulatedModel<Parrot> {
 
 fn request(content: &str, attempt: u32) -> ChatRequest {
     ChatRequest {
-        messages: vec![Message::user(content)],
-        schema: None,
-        max_output_tokens: 10_000,
-        temperature: None,
-        seed: None,
-        timeout: Duration::from_secs(60),
         attempt,
+        ..ChatRequest::new(vec![Message::user(content)], 10_000, Duration::from_secs(60))
     }
 }
 
@@ -148,7 +143,7 @@ async fn usage_is_told_and_the_output_limit_is_kept() {
     let limited = ChatRequest { max_output_tokens: 5, ..request("four", 0) };
     let cut = ask(&model("simulated"), &limited).await.0.unwrap();
     assert_eq!(cut.finish, FinishReason::Length);
-    assert_eq!(cut.usage, Usage { input: Some(1), output: Some(5), cached: Some(0) });
+    assert_eq!(cut.usage, Usage { input: Some(1), output: Some(5), cached: Some(0), reasoning: None });
     assert!(whole.text.starts_with(&cut.text));
 }
 

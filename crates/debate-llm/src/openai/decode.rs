@@ -260,6 +260,7 @@ fn read_usage(usage: &Value) -> Usage {
         input: tokens("/prompt_tokens"),
         output: tokens("/completion_tokens"),
         cached: tokens("/prompt_tokens_details/cached_tokens").or(tokens("/prompt_cache_hit_tokens")),
+        reasoning: tokens("/completion_tokens_details/reasoning_tokens"),
     }
 }
 

@@ -256,7 +256,7 @@ mod shapes {
         };
         assert_eq!(usage("null"), Usage::default());
         assert_eq!(usage(r#"{"prompt_tokens":null,"completion_tokens":"3"}"#), Usage::default());
-        let known = Usage { input: Some(5), output: Some(0), cached: Some(4) };
+        let known = Usage { input: Some(5), output: Some(0), cached: Some(4), reasoning: None };
         let details = r#""prompt_tokens_details":{"cached_tokens":4}"#;
         assert_eq!(usage(&format!(r#"{{"prompt_tokens":5,"completion_tokens":0,{details}}}"#)), known);
         assert_eq!(usage(r#"{"prompt_tokens":5,"completion_tokens":0,"prompt_cache_hit_tokens":4}"#), known);

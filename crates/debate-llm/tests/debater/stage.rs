@@ -181,12 +181,8 @@ pub(crate) fn request(prompt: &Prompt, failures: u32) -> ChatRequest {
         Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
     });
     ChatRequest {
-        messages: messages.collect(),
         schema: prompt.shape.as_ref().map(|shape| ReplySchema::new(shape.name, (*shape.schema).clone())),
-        max_output_tokens: prompt.output_tokens_max,
-        temperature: None,
-        seed: None,
-        timeout: Duration::from_secs(60),
         attempt: failures,
+        ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, Duration::from_secs(60))
     }
 }

@@ -335,15 +335,8 @@ precedents: []
 ";
 
     fn request(prompt: &str) -> ChatRequest {
-        ChatRequest {
-            messages: vec![Message::system("You are the critic."), Message::user(prompt)],
-            schema: None,
-            max_output_tokens: 500,
-            temperature: None,
-            seed: None,
-            timeout: Duration::from_secs(1),
-            attempt: 0,
-        }
+        let messages = vec![Message::system("You are the critic."), Message::user(prompt)];
+        ChatRequest::new(messages, 500, Duration::from_secs(1))
     }
 
     #[test]
