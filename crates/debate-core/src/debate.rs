@@ -4,6 +4,7 @@
 //! running. Nothing here reads a clock or a store.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::call::{CallKey, Sight, Tokens, Usage, Want};
 use crate::calls::CallState;
@@ -59,21 +60,23 @@ pub struct Spend {
 }
 
 /// One debate of format `F`, folded up to [`Debate::head`].
+///
+/// Cheap to clone: what is large is shared until it changes.
 #[derive(Debug, Clone)]
 pub struct Debate<F: Format> {
     pub(crate) id: DebateId,
     pub(crate) head: Seq,
     pub(crate) limits: Limits,
-    pub(crate) config: F::Config,
+    pub(crate) config: Arc<F::Config>,
     pub(crate) brief: Prose<F::Brief>,
     pub(crate) opened_at: Timestamp,
     pub(crate) deadline_at: Timestamp,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) stop: Option<StopRuleFired>,
     pub(crate) shadows: Vec<StopRuleFired>,
-    pub(crate) calls: BTreeMap<CallKey, CallState>,
+    pub(crate) calls: BTreeMap<CallKey, Arc<CallState>>,
     pub(crate) revised: bool,
-    pub(crate) phase: Option<(String, u32)>,
+    pub(crate) phases: Vec<(String, u32)>,
     pub(crate) spend: Spend,
     pub(crate) models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
@@ -116,7 +119,7 @@ impl<F: Format> Debate<F> {
             id: opened.debate,
             head: Seq(1),
             limits: opened.limits,
-            config: opened.config.clone(),
+            config: Arc::new(opened.config.clone()),
             brief: opened.prose.clone(),
             opened_at: at,
             deadline_at: at.plus_ms(opened.limits.deadline_ms),
@@ -125,7 +128,7 @@ impl<F: Format> Debate<F> {
             shadows: Vec::new(),
             calls: BTreeMap::new(),
             revised: false,
-            phase: None,
+            phases: Vec::new(),
             spend: Spend { complete: true, ..Spend::default() },
             models: BTreeSet::new(),
             conclusion: None,
@@ -170,8 +173,10 @@ impl<F: Format> Debate<F> {
 
     fn apply_kernel(&mut self, at: Timestamp, event: &KernelEvent) -> Result<(), String> {
         match event {
-            KernelEvent::PhaseOpened(opened) => self.phase = Some((opened.phase.clone(), opened.round)),
-            KernelEvent::PhaseClosed(_) => self.phase = None,
+            KernelEvent::PhaseOpened(opened) => self.phases.push((opened.phase.clone(), opened.round)),
+            KernelEvent::PhaseClosed(closed) => {
+                self.phases.retain(|(phase, round)| *phase != closed.phase || *round != closed.round);
+            }
             KernelEvent::CallStarted(started) => self.apply_started(started)?,
             KernelEvent::TurnAnswered(turn) => {
                 let open = self.close_attempt(&turn.attempt)?;
@@ -199,7 +204,7 @@ impl<F: Format> Debate<F> {
                     Err(_) if failed.failure.is_never_sent() => {}
                     Err(why) => return Err(why),
                 }
-                self.calls.entry(failed.attempt.call.clone()).or_default().fail(failed);
+                Arc::make_mut(self.calls.entry(failed.attempt.call.clone()).or_default()).fail(failed);
             }
             KernelEvent::AttemptAbandoned(abandoned) => {
                 let open = self.close_attempt(&abandoned.attempt)?;
@@ -248,8 +253,8 @@ impl<F: Format> Debate<F> {
                 self.conclusion = Some((concluded.clone(), at));
             }
             KernelEvent::Continued(continued) => {
-                self.config = F::continued(&self.config, continued.rounds)
-                    .ok_or("the format does not allow more rounds")?;
+                let config = F::continued(&self.config, continued.rounds);
+                self.config = Arc::new(config.ok_or("the format does not allow more rounds")?);
                 F::reopen(&mut self.state, &self.config);
                 self.lifecycle = Lifecycle::Running;
                 self.stop = None;
@@ -275,7 +280,7 @@ impl<F: Format> Debate<F> {
     }
 
     fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
-        let call = self.calls.entry(started.call.clone()).or_default();
+        let call = Arc::make_mut(self.calls.entry(started.call.clone()).or_default());
         let lost = call.start(started)?;
         for attempt in lost {
             self.settle_usage(&Usage::default(), attempt, true);
@@ -285,8 +290,8 @@ impl<F: Format> Debate<F> {
         Ok(())
     }
 
-    fn call_mut(&mut self, key: &CallKey) -> Result<&mut CallState, String> {
-        self.calls.get_mut(key).ok_or_else(|| format!("call {key} was never begun"))
+    pub(crate) fn call_mut(&mut self, key: &CallKey) -> Result<&mut CallState, String> {
+        self.calls.get_mut(key).map(Arc::make_mut).ok_or_else(|| format!("call {key} was never begun"))
     }
 
     /// Takes an open attempt off its call and returns what was reserved for it.
@@ -408,10 +413,18 @@ impl<F: Format> Debate<F> {
         self.stop.as_ref().is_some_and(|stop| !stop.closing)
     }
 
-    /// Returns the phase that is open, with its number.
+    /// Returns the phase that was opened last and is still open, with its number.
+    ///
+    /// Several are open where a format goes on to the next while something of the one before is outstanding.
     #[must_use]
     pub fn phase(&self) -> Option<(&str, u32)> {
-        self.phase.as_ref().map(|(name, round)| (name.as_str(), *round))
+        self.phases.last().map(|(name, round)| (name.as_str(), *round))
+    }
+
+    /// Returns whether a phase is open.
+    #[must_use]
+    pub fn is_open(&self, round: u32) -> bool {
+        self.phases.iter().any(|(_, open)| *open == round)
     }
 
     /// Returns what was spent.
@@ -459,12 +472,12 @@ impl<F: Format> Debate<F> {
     /// Returns a call's state, if it was ever begun.
     #[must_use]
     pub fn call(&self, key: &CallKey) -> Option<&CallState> {
-        self.calls.get(key)
+        self.calls.get(key).map(Arc::as_ref)
     }
 
     /// Returns every call ever begun, in key order.
     pub fn calls(&self) -> impl Iterator<Item = (&CallKey, &CallState)> {
-        self.calls.iter()
+        self.calls.iter().map(|(key, call)| (key, call.as_ref()))
     }
 
     /// Returns the revision of a call that is asked for now.

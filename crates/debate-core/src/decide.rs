@@ -79,10 +79,28 @@ impl<F: Format> Draft<F> {
         &self.debate
     }
 
+    /// Returns when they are decided.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Returns the events decided so far, in order.
+    #[must_use]
+    pub fn events(&self) -> &[Event<F>] {
+        &self.events
+    }
+
     /// Returns the events decided so far, in order.
     #[must_use]
     pub fn into_events(self) -> Vec<Event<F>> {
         self.events
+    }
+
+    /// Returns the state that the events lead to, for the one who has appended them.
+    #[must_use]
+    pub fn into_debate(self) -> Debate<F> {
+        self.debate
     }
 
     /// Adds what a command causes.
@@ -162,7 +180,7 @@ impl<F: Format> Draft<F> {
 
     fn open_attempt(&self, attempt: &AttemptRef) -> Result<(), DecideError> {
         self.not_concluded()?;
-        let call = self.debate.calls.get(&attempt.call).filter(|call| call.revision == attempt.revision);
+        let call = self.debate.call(&attempt.call).filter(|call| call.revision == attempt.revision);
         call.and_then(|call| call.open_at(attempt))
             .map(|_| ())
             .ok_or_else(|| DecideError::NotOpen(attempt.clone()))
@@ -176,7 +194,7 @@ impl<F: Format> Draft<F> {
             return Err(DecideError::NotWanted(begin.work));
         }
         let fresh = CallState::default();
-        let call = self.debate.calls.get(&want.call);
+        let call = self.debate.call(&want.call);
         let state = call.filter(|call| call.revision == want.revision).unwrap_or(&fresh);
         let cause = cause_of(state, *turn, begin.hedge);
         let attempt = AttemptRef {
@@ -243,7 +261,7 @@ impl<F: Format> Draft<F> {
         message: String,
         text: Option<String>,
     ) -> Result<(), DecideError> {
-        let call = self.debate.calls.get(&attempt.call);
+        let call = self.debate.call(&attempt.call);
         let failures = call.map_or(0, |call| call.failures) + 1;
         let others_open = call.is_some_and(|call| call.open.len() > 1);
         let hopeless = failure == FailureKind::Denied || failures >= self.debate.limits.attempts_max;
@@ -268,8 +286,7 @@ impl<F: Format> Draft<F> {
         if !self.debate.wanted_work().contains(work) {
             return Err(DecideError::NotWanted(work.clone()));
         }
-        let call =
-            self.debate.calls.get_mut(&want.call).ok_or_else(|| DecideError::NotWanted(work.clone()))?;
+        let call = self.debate.call_mut(&want.call).map_err(DecideError::Defect)?;
         let starts = call.tool_mut(*turn, *index).map_err(DecideError::Defect)?.starts;
         let starts_max = self.debate.limits.starts_max;
         if starts >= starts_max {
@@ -432,7 +449,7 @@ impl<F: Format> Draft<F> {
     }
 
     fn abandon_call(&mut self, key: &crate::call::CallKey, reason: AbandonReason) -> Result<(), DecideError> {
-        let open = self.debate.calls.get(key).map(|call| call.open_attempts(key)).unwrap_or_default();
+        let open = self.debate.call(key).map(|call| call.open_attempts(key)).unwrap_or_default();
         open.into_iter().try_for_each(|attempt| self.push(AttemptAbandoned { attempt, reason }))
     }
 

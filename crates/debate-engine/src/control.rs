@@ -3,8 +3,9 @@
 use debate_core::command::{Command, DecideError};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, OutcomeId};
+use debate_store::AppendError;
 
-use crate::journal::{LoadError, RecordError};
+use crate::journal::LoadError;
 
 /// Something that people tell a debate to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub enum ControlError {
     Load(#[from] LoadError),
     /// The store failed; whether it was recorded is unknown.
     #[error(transparent)]
-    Record(#[from] RecordError),
+    Record(#[from] AppendError),
     /// The debate's driver went away; whether it was recorded shows in the log.
     #[error("debate {0} is changing hands; look at its log and try again")]
     Unsettled(DebateId),

@@ -15,7 +15,7 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::decide::Draft;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Seq, Timestamp};
+use debate_core::id::{DebateId, Digest, Seq};
 use debate_prompts::prompts::{Prompts, RenderError};
 use debate_store::{AppendError, ReadError};
 use futures::future::{AbortHandle, Abortable, Aborted};
@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{Control, ControlError};
 use crate::house::House;
-use crate::journal::{Journal, LoadError, RecordError};
+use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::turn::{self, Question};
 
@@ -66,7 +66,7 @@ pub enum DriveError {
     Load(#[from] LoadError),
     /// The store kept failing.
     #[error("the store kept failing")]
-    Store(#[source] RecordError),
+    Store(#[source] AppendError),
     /// A decision was refused that must not be: a defect of this program.
     #[error("the kernel refused its own plan")]
     Plan(#[source] DecideError),
@@ -201,17 +201,15 @@ impl<P: Prompts> Driver<P> {
     /// Gives up flights that are no longer wanted and starts work that is; `false` when the claim is lost.
     async fn start_wanted(&mut self) -> Result<bool, DriveError> {
         loop {
-            let now = self.house.surroundings.now();
-            let mut draft = self.debate().draft(now);
+            let mut draft = self.draft();
             self.ground_unwanted(&mut draft)?;
             let wanted = self.debate().wanted_work();
             let started = self.begin(&mut draft, wanted)?;
-            let events = draft.into_events();
-            if events.is_empty() {
+            if draft.events().is_empty() {
                 return Ok(true);
             }
-            let attempts = attempts_of(&events);
-            if !self.record(now, &events).await? {
+            let attempts = attempts_of(draft.events());
+            if !self.record(draft).await? {
                 return Ok(false);
             }
             for takeoff in started {
@@ -337,8 +335,7 @@ impl<P: Prompts> Driver<P> {
 
     /// Takes in a result and all others that are ready, in one append.
     async fn land(&mut self, first: Landing<P::Format>) -> Result<bool, DriveError> {
-        let now = self.house.surroundings.now();
-        let mut draft = self.debate().draft(now);
+        let mut draft = self.draft();
         let mut next = Some(first);
         while let Some((work, command)) = next {
             if let Ok(command) = command {
@@ -352,32 +349,29 @@ impl<P: Prompts> Driver<P> {
             }
             next = futures::FutureExt::now_or_never(self.flights.next()).flatten();
         }
-        self.record(now, &draft.into_events()).await
+        self.record(draft).await
     }
 
     async fn command(&mut self, command: Command<P::Format>) -> Result<bool, DriveError> {
-        let now = self.house.surroundings.now();
-        let events = self.debate().decide(now, command).map_err(DriveError::Plan)?;
-        self.record(now, &events).await
+        let mut draft = self.draft();
+        draft.decide(command).map_err(DriveError::Plan)?;
+        self.record(draft).await
     }
 
     async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
         let command = order.control.command();
-        let now = self.house.surroundings.now();
-        let events = match self.debate().decide(now, command) {
-            Ok(events) => events,
-            Err(error) => {
-                // What was refused here may fit the state that another writer made of it.
-                let is_lost = self.has_foreign_writes().await;
-                let unsettled = ControlError::Unsettled(self.debate().id());
-                let told = if is_lost { unsettled } else { ControlError::Refused(error) };
-                // Whoever asked may be gone; the debate does not care.
-                let _unheard = order.reply.send(Err(told));
-                return Ok(!is_lost);
-            }
-        };
+        let mut draft = self.draft();
+        if let Err(error) = draft.decide(command) {
+            // What was refused here may fit the state that another writer made of it.
+            let is_lost = self.has_foreign_writes().await;
+            let unsettled = ControlError::Unsettled(self.debate().id());
+            let told = if is_lost { unsettled } else { ControlError::Refused(error) };
+            // Whoever asked may be gone; the debate does not care.
+            let _unheard = order.reply.send(Err(told));
+            return Ok(!is_lost);
+        }
         let engine = std::mem::replace(&mut self.author.actor, order.actor);
-        let recorded = self.record(now, &events).await;
+        let recorded = self.record(draft).await;
         self.author.actor = engine;
         let told = match &recorded {
             Ok(true) => Ok(()),
@@ -387,14 +381,16 @@ impl<P: Prompts> Driver<P> {
         recorded
     }
 
-    /// Appends and folds what was decided at `at`; `false` when another writer came first.
-    ///
-    /// The moment is that of the decision: an outcome holds it, and its digest was taken with it.
-    async fn record(&mut self, at: Timestamp, events: &[Event<P::Format>]) -> Result<bool, DriveError> {
+    fn draft(&self) -> Draft<P::Format> {
+        self.debate().draft(self.house.surroundings.now())
+    }
+
+    /// Appends and takes over what was decided; `false` when another writer came first.
+    async fn record(&mut self, draft: Draft<P::Format>) -> Result<bool, DriveError> {
         let house = &self.house;
-        match self.journal.record(&*house.store, &house.surroundings, &self.author, at, events).await {
+        match self.journal.record(&*house.store, &house.surroundings, &self.author, draft).await {
             Ok(()) => Ok(true),
-            Err(RecordError::Append(AppendError::Conflict { .. })) => Ok(false),
+            Err(AppendError::Conflict { .. }) => Ok(false),
             Err(error) => Err(DriveError::Store(error)),
         }
     }

@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::house::{House, Settings, Tools};
-use crate::journal::{Journal, LoadError, PAGE, RecordError};
+use crate::journal::{Journal, LoadError, PAGE};
 use crate::keeping::{Held, keep};
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
@@ -386,8 +386,7 @@ impl Engine {
         let (format, served) = self.served(debate).await?;
         let done = served.control(&self.house, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
-        let unknown =
-            matches!(&done, Err(ControlError::Record(RecordError::Append(AppendError::Backend { .. }))));
+        let unknown = matches!(&done, Err(ControlError::Record(AppendError::Backend { .. })));
         if unknown || matches!(done, Ok(true)) {
             self.take_up(debate, &format);
         }

@@ -2,9 +2,10 @@
 //! is folded here before the store has it.
 
 use debate_core::codec::{self, Author, DecodeError, Head};
-use debate_core::debate::{ApplyError, Debate, ReplayError};
+use debate_core::debate::{Debate, ReplayError};
+use debate_core::decide::Draft;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::{Event, Recorded};
+use debate_core::event::Recorded;
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_store::{Append, AppendError, EventStore, ReadError};
@@ -49,17 +50,6 @@ pub enum LoadError {
         #[source]
         source: ReplayError,
     },
-}
-
-/// Decided events could not be added.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The store refused or failed.
-    #[error(transparent)]
-    Append(#[from] AppendError),
-    /// What was appended does not fold: a defect of this program.
-    #[error("an appended event does not fold")]
-    Apply(#[from] ApplyError),
 }
 
 /// A debate together with the end of its chain.
@@ -110,25 +100,23 @@ impl<F: Format> Journal<F> {
         Ok(journal)
     }
 
-    /// Appends decided events and folds them; returns the envelopes that were written.
+    /// Appends what was decided, and then takes over the state that it leads to.
     pub(crate) async fn record(
         &mut self,
         store: &dyn EventStore,
         surroundings: &Surroundings,
         author: &Author,
-        at: debate_core::id::Timestamp,
-        events: &[Event<F>],
-    ) -> Result<(), RecordError> {
-        if events.is_empty() {
+        draft: Draft<F>,
+    ) -> Result<(), AppendError> {
+        if draft.events().is_empty() {
             return Ok(());
         }
         let stream = StreamId::from(self.debate.id());
-        let envelopes = codec::seal(stream, self.head, author, at, events, || surroundings.salt());
+        let envelopes =
+            codec::seal(stream, self.head, author, draft.at(), draft.events(), || surroundings.salt());
         let last = envelopes.last().map(|last| Head { seq: last.seq, hash: last.hash });
         store.append(Append::new(stream, self.head.seq, envelopes)).await?;
-        for event in events {
-            self.debate.apply(at, event)?;
-        }
+        self.debate = draft.into_debate();
         self.head = last.unwrap_or(self.head);
         Ok(())
     }

@@ -21,7 +21,7 @@ pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
 pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, Start, StartError, Started, format_of};
 pub use house::{Settings, Tools};
-pub use journal::{LoadError, RecordError};
+pub use journal::LoadError;
 pub use live::Chunk;
 pub use surroundings::Surroundings;
 pub use verify::{Fault, Verification};

@@ -66,9 +66,10 @@ impl<P: Prompts> Served for ServedFormat<P> {
     ) -> Result<bool, ControlError> {
         let mut journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
         let now = house.surroundings.now();
-        let events = journal.debate.decide(now, control.command()).map_err(ControlError::Refused)?;
+        let mut draft = journal.debate.draft(now);
+        draft.decide(control.command()).map_err(ControlError::Refused)?;
         let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
-        journal.record(&*house.store, &house.surroundings, &author, now, &events).await?;
+        journal.record(&*house.store, &house.surroundings, &author, draft).await?;
         Ok(!journal.debate.running_work().is_empty())
     }
 

@@ -5,7 +5,7 @@ use debate_core::command::DecideError;
 use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::{Violation, Violations};
-use debate_engine::{ControlError, LoadError, RecordError, StartError, WatchError};
+use debate_engine::{ControlError, LoadError, StartError, WatchError};
 use debate_store::{AppendError, ReadError};
 
 /// A request that was not carried out.
@@ -169,8 +169,7 @@ impl Refusal {
             ControlError::Refused(DecideError::Defect(why)) => Self::defect(&why),
             ControlError::Refused(refused) => Self::State { debate, why: refused.to_string() },
             ControlError::Load(error) => error.into(),
-            ControlError::Record(RecordError::Append(error)) => error.into(),
-            ControlError::Record(error @ RecordError::Apply(_)) => Self::defect(&error),
+            ControlError::Record(error) => error.into(),
             ControlError::Unsettled(_) => Self::Unavailable,
         }
     }

@@ -335,7 +335,8 @@ async fn k4_the_audit_replays_any_moment_and_verifies_the_whole() {
     let debate = then.debate.unwrap();
     assert_eq!((debate.head_seq, debate.state()), (first_summary, v1::DebateState::Running));
     let Some(v1::replay_debate_response::Result::Prediction(result)) = then.result else { panic!() };
-    assert_eq!((result.debate_log.unwrap().rounds.len(), result.completed_at.as_str()), (1, ""));
+    // The second round had begun when the scores of the first were there.
+    assert_eq!((result.debate_log.unwrap().rounds.len(), result.completed_at.as_str()), (2, ""));
     let request = v1::VerifyDebateRequest { debate_id: debate_id.clone() };
     let found = audit.verify_debate(request).await.unwrap().into_inner();
     let last = log.last().unwrap();

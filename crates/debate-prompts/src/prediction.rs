@@ -81,6 +81,7 @@ mod rubric;
 mod score;
 #[cfg(test)]
 mod seed_tests;
+mod stem;
 mod synthesise;
 mod templates;
 

@@ -52,13 +52,22 @@ static MEMORY: LazyLock<RwLock<HashMap<Box<str>, u32, RandomState>>> = LazyLock:
 
 /// Returns the end of each piece in bytes, with its tokens.
 fn lengths(text: &str) -> Vec<(usize, u32)> {
+    let mut lengths = Vec::new();
     let mut end = 0;
-    Pieces::of(text)
-        .map(|piece| {
+    {
+        let memory = MEMORY.read().unwrap_or_else(PoisonError::into_inner);
+        for piece in Pieces::of(text) {
             end += piece.len();
-            (end, count(piece))
-        })
-        .collect()
+            lengths.push((end, memory.get(piece).copied()));
+        }
+    }
+    let mut start = 0;
+    let known = lengths.into_iter().map(|(end, tokens)| {
+        let tokens = tokens.unwrap_or_else(|| count_unknown(&text[start..end]));
+        start = end;
+        (end, tokens)
+    });
+    known.collect()
 }
 
 fn count_unknown(piece: &str) -> u32 {

@@ -19,7 +19,7 @@ fn p3_a_debate_asks_argues_scores_and_sums_up() {
          sees     argue/1/judge         nothing
          when     answer argue/1/optimist
          logged   call_answered argument_made
-         wants    score/1/optimist argue/1/pessimist argue/1/judge
+         wants    argue/1/pessimist argue/1/judge score/1/optimist
          sees     score/1/optimist      argue/1/optimist
          when     answer argue/1/pessimist
          when     answer argue/1/judge
@@ -31,7 +31,7 @@ fn p3_a_debate_asks_argues_scores_and_sums_up() {
          wants    argue/2/optimist argue/2/pessimist
          when     answer argue/2/optimist
          when     answer argue/2/pessimist
-         wants    score/2/optimist score/2/pessimist argue/2/judge
+         wants    argue/2/judge score/2/optimist score/2/pessimist
          when     answer argue/2/judge
          when     answer score/2/judge
          when     answer score/2/optimist
@@ -55,7 +55,7 @@ fn k2_an_answer_to_a_call_never_begun_is_refused() {
          when     answer argue/1/optimist
          refused  finish argue/1/optimist because attempt 1 of argue/1/optimist is not open
          refused  lose argue/1/pessimist because attempt 1 of argue/1/pessimist is not open
-         wants    score/1/optimist argue/1/pessimist",
+         wants    argue/1/pessimist score/1/optimist",
     );
 }
 
@@ -68,7 +68,7 @@ fn k2_a_start_that_was_lost_is_repeated_with_its_cause() {
          when     begin argue/1/optimist
          cause    argue/1/optimist      first lost
          when     finish argue/1/optimist
-         wants    score/1/optimist argue/1/pessimist
+         wants    argue/1/pessimist score/1/optimist
          when     fail argue/1/pessimist
          when     answer argue/1/pessimist
          cause    argue/1/pessimist     first reask
@@ -144,10 +144,10 @@ fn k17_pause_keeps_what_runs_and_starts_nothing() {
          left_ms  9000
          when     resume
          left_ms  9000
-         wants    score/1/optimist argue/1/pessimist
+         wants    argue/1/pessimist score/1/optimist
          refused  resume because the debate is not paused
          when     clock 8999
-         wants    score/1/optimist argue/1/pessimist
+         wants    argue/1/pessimist score/1/optimist
          when     clock 1
          wants    nothing
          concluded deadline void",

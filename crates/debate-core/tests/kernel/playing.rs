@@ -58,7 +58,7 @@ impl Cast for Prediction {
             "task_id": "t1",
             "prediction_context": {"task": "Will it rain?", "outcomes": [{"id": "yes"}, {"id": "no"}]},
             "config": {"rounds": 1, "roles": words.list("roles")},
-            "options": {"seed": 7},
+            "options": {"seed": 7, "schedule": "strict"},
         });
         if let Some(rounds) = words.get("rounds") {
             request["config"]["rounds"] = Value::from(rounds.parse::<u32>().unwrap());

@@ -12,7 +12,7 @@ use debate_core::formats::prediction::answer::{
     Answer, Argument, Citation, DisagreementText, InsightText, OutcomeRef, Precedent, Scores, Synthesis,
 };
 use debate_core::formats::prediction::call::Call;
-use debate_core::formats::prediction::config::{Brief, Config, Criterion, OutcomeText, ROLES};
+use debate_core::formats::prediction::config::{Brief, Config, Criterion, OutcomeText, ROLES, Schedule};
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::limits::Limits;
@@ -39,6 +39,7 @@ pub(crate) fn config(rounds: u32) -> Config {
         seed: 7,
         pooling: Pooling::Linear,
         pool_settings: PoolSettings::default(),
+        schedule: Schedule::Strict,
     }
 }
 

@@ -113,7 +113,7 @@ async fn k9_a_deadline_concludes_with_what_there_is() {
 
 #[tokio::test(start_paused = true)]
 async fn k8_time_for_the_closing_synthesis_is_kept_back() {
-    let engine = engine(memory(), model("seed=7,latency=15s"));
+    let engine = engine(memory(), model("seed=7,latency=19s"));
     let (_, state) = finished(&engine).await;
     let result = Prediction::outcome(&state, Texts::Shown);
     assert_eq!(result.extra.stop_reason, "deadline");

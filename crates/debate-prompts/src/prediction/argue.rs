@@ -1,9 +1,12 @@
 //! The call in which a role argues: blind in the opening (P4), then answering the others, at last citing them (P11).
 
+use std::sync::Arc;
+
 use debate_core::formats::prediction::answer::{Answer, Argument, Citation, OutcomeRef};
 use debate_core::formats::prediction::call::HISTORIAN;
 use debate_core::formats::prediction::config::{ARGUE_INPUT_TOKENS, Brief, Phase};
-use debate_core::formats::prediction::visible::{ArgueView, Point};
+use debate_core::formats::prediction::visible::{ArgueView, Point, Subject};
+use debate_core::id::Role;
 use debate_core::prose::REDACTED;
 use minijinja::{Value, context};
 
@@ -13,6 +16,7 @@ use super::material::{self, Shares};
 use super::outcomes::{self, Names};
 use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
+use super::stem::{self, Stem};
 use super::{measure, templates};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
 
@@ -52,14 +56,16 @@ const OLDER: Share = Share::spare(11, 24);
 
 /// Renders the prompt of an argument.
 pub(super) fn render(view: &ArgueView) -> Result<Prompt, RenderError> {
-    let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version: templates::ARGUE })?;
-    let fitted = draft(view, brief)?.fit()?;
+    let stem = stem::shared(&view.subject.brief, templates::ARGUE, &view.role, |brief| {
+        stem(&view.subject, &view.role, brief)
+    })?;
+    let fitted = draft(view, &stem).fit()?;
     let shape = replies::argument_shape(view.subject.outcomes.len());
     Ok(fitted.into_prompt(templates::ARGUE, shape, view.max_argument_length, PublicPart::Field(PUBLIC)))
 }
 
-/// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ArgueView, brief: &Brief) -> Result<Draft, RenderError> {
+/// Returns what a role is shown in every round.
+pub(super) fn stem(subject: &Subject, role: &Role, brief: &Brief) -> Result<Stem, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -68,7 +74,14 @@ pub(super) fn draft(view: &ArgueView, brief: &Brief) -> Result<Draft, RenderErro
         background: Some(BACKGROUND),
         descriptions: Some(DESCRIPTIONS),
     };
-    let mut blocks = material::blocks(brief, &shares);
+    let system = system(&personas::persona(role, brief))?;
+    let outcomes = outcomes::forms(brief, &subject.outcomes);
+    Ok(Stem { system: system.into(), outcomes, blocks: material::blocks(brief, &shares) })
+}
+
+/// Returns the prompt before it is fitted.
+pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
+    let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
     let rejection = view
         .rejection
@@ -76,8 +89,6 @@ pub(super) fn draft(view: &ArgueView, brief: &Brief) -> Result<Draft, RenderErro
         .and_then(|reason| Block::inline(Slot::Rejection, "rejection", reason, REJECTION));
     let is_rejected = rejection.is_some();
     blocks.extend(rejection);
-    let outcomes = &view.subject.outcomes;
-    let priors = outcomes::has_priors(brief).then(|| outcomes::block(brief, outcomes, None, true));
     let values = Values::from([
         ("role", Value::from(view.role.as_str())),
         ("phase", Value::from(view.phase.as_str())),
@@ -87,14 +98,14 @@ pub(super) fn draft(view: &ArgueView, brief: &Brief) -> Result<Draft, RenderErro
         ("is_rejected", Value::from(is_rejected)),
         ("precedents", Value::from(brings_precedents(view))),
     ]);
-    Ok(Draft {
+    Draft {
         version: templates::ARGUE,
         budget: ARGUE_INPUT_TOKENS,
-        system: system(&personas::persona(&view.role, brief))?,
-        outcomes: priors.into_iter().chain([outcomes::block(brief, outcomes, None, false)]).collect(),
+        system: Arc::clone(&stem.system),
+        outcomes: stem.outcomes.clone(),
         blocks,
         values,
-    })
+    }
 }
 
 /// Renders the system message of a role.

@@ -1,5 +1,7 @@
 //! The blocks of a prompt: tagged, escaped pieces of material that can be shortened or left out (K13, P15).
 
+use std::sync::Arc;
+
 use super::measure;
 use crate::escape;
 
@@ -46,13 +48,13 @@ pub(super) fn attribute(text: &str) -> String {
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     /// The name under which its omission is recorded.
-    pub(super) name: String,
+    pub(super) name: Arc<str>,
     /// Where it stands.
     pub(super) slot: Slot,
-    open: String,
-    short: Option<String>,
-    close: String,
-    body: String,
+    open: Arc<str>,
+    short: Option<Arc<str>>,
+    close: Arc<str>,
+    body: Arc<str>,
     frame_tokens: u32,
     body_tokens: u32,
     /// How much of it is shown.
@@ -140,14 +142,25 @@ impl Block {
     ) -> Self {
         let open = format!("<{tag}{attributes}{spare}>");
         let mut block = Self::new(name, slot, open, line(text), format!("</{tag}>\n"), share);
-        block.short = (!spare.is_empty()).then(|| format!("<{tag}{attributes}>"));
+        block.short = (!spare.is_empty()).then(|| format!("<{tag}{attributes}>").into());
         block
     }
 
     fn new(name: String, slot: Slot, open: String, body: String, close: String, share: Share) -> Self {
         let frame_tokens = measure::count(&open) + measure::count(&close);
         let body_tokens = measure::count(&body);
-        Self { name, slot, open, short: None, close, body, frame_tokens, body_tokens, share }
+        let (name, open) = (name.into(), open.into());
+        Self {
+            name,
+            slot,
+            open,
+            short: None,
+            close: close.into(),
+            body: body.into(),
+            frame_tokens,
+            body_tokens,
+            share,
+        }
     }
 
     /// Leaves out what is spare in the opening tag; says whether there was anything.
@@ -175,14 +188,14 @@ impl Block {
             return Some(format!("{}: left out, {all} tokens", self.name));
         };
         if all <= tokens_max {
-            out.extend([self.open.as_str(), &self.body, &self.close]);
+            out.extend([&*self.open, &*self.body, &*self.close]);
             return None;
         }
         let body = if tokens_max == 0 { String::new() } else { measure::cut(&self.body, tokens_max) };
         if body.is_empty() && !self.share.bare && !self.share.required {
             return Some(format!("{}: left out, {all} tokens", self.name));
         }
-        out.extend([self.open.as_str(), &body, &self.close]);
+        out.extend([&*self.open, body.as_str(), &*self.close]);
         let kept = measure::count(&body);
         Some(format!("{}: cut to {kept} of {all} tokens", self.name))
     }

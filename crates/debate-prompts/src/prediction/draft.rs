@@ -26,9 +26,9 @@ pub(super) struct Draft {
     /// Tokens allowed.
     pub(super) budget: u32,
     /// The system message.
-    pub(super) system: String,
+    pub(super) system: Arc<str>,
     /// The block of outcomes, the fullest form first; the last is the smallest, and the others may be given up.
-    pub(super) outcomes: Vec<String>,
+    pub(super) outcomes: Vec<Arc<str>>,
     /// Everything that can be shortened, in the order shown.
     pub(super) blocks: Vec<Block>,
     /// What else the template needs.
@@ -38,7 +38,7 @@ pub(super) struct Draft {
 /// A prompt within its budget.
 #[derive(Debug)]
 pub(super) struct Fitted {
-    system: String,
+    system: Arc<str>,
     user: String,
     tokens: u32,
     omitted: Vec<String>,
@@ -51,7 +51,7 @@ impl Draft {
     /// Returns an upper bound of the tokens of the smallest form of this prompt.
     pub(super) fn tokens_min(mut self) -> Result<u32, RenderError> {
         self.shorten_tags();
-        let outcomes = self.outcomes.last().map_or("", String::as_str);
+        let outcomes = self.outcomes.last().map_or("", |outcomes| &**outcomes);
         Ok(self.fixed_tokens(outcomes)? + budget::least(&self.blocks) + budget::seams(&self.blocks))
     }
 
@@ -88,7 +88,7 @@ impl Draft {
 
     /// Tries one form of the outcomes; a form that may be given up is, unless required blocks have their floors.
     fn fit_form(&self, form: usize, is_last: bool) -> Result<Result<Written, u32>, RenderError> {
-        let outcomes = self.outcomes.get(form).map_or("", String::as_str);
+        let outcomes = self.outcomes.get(form).map_or("", |outcomes| &**outcomes);
         let fixed = self.fixed_tokens(outcomes)?;
         let mut tokens_min = fixed + budget::least(&self.blocks);
         let Some(mut room) = self.budget.checked_sub(fixed) else { return Ok(Err(tokens_min)) };
@@ -165,10 +165,13 @@ impl Fitted {
         output_tokens_max: u32,
         public: PublicPart,
     ) -> Prompt {
-        let message = |speaker, text: String| Message { speaker, text: Arc::from(text) };
+        let message = |speaker, text| Message { speaker, text };
         Prompt {
             version,
-            messages: vec![message(Speaker::System, self.system), message(Speaker::User, self.user)],
+            messages: vec![
+                message(Speaker::System, self.system),
+                message(Speaker::User, Arc::from(self.user)),
+            ],
             shape: Some(shape),
             output_tokens_max,
             tokens: self.tokens,

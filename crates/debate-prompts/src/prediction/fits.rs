@@ -31,16 +31,18 @@ pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
     let subject = Subject { brief: Prose::default(), outcomes: config.outcomes.clone() };
     let mut arguments = Vec::new();
     for role in &config.roles {
+        let stem = argue::stem(&subject, role, brief)?;
         for phase in [Phase::Opening, Phase::Rebuttal, Phase::Closing] {
-            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), brief)?);
+            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), &stem));
         }
     }
     check(arguments)?;
     let score = score_view(config, brief, &subject);
-    check(vec![score::draft(&score, brief, TEXT)?])?;
+    check(vec![score::draft(&score, &score::stem(brief)?, brief, TEXT)])?;
+    let stem = synthesise::stem(&subject, brief)?;
     let synthesis =
         SynthesisView { subject, roles: config.roles.clone(), rounds: config.rounds, points: Vec::new() };
-    check(vec![synthesise::draft(&synthesis, brief)?])
+    check(vec![synthesise::draft(&synthesis, &stem)])
 }
 
 /// Returns a brief without what may be left out of prompts.

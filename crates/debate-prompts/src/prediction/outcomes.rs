@@ -1,6 +1,7 @@
 //! Outcomes as prompts name them: by letters, so that a prompt is short and a reply unmistakable (P15).
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use debate_core::formats::prediction::answer::OutcomeRef;
 use debate_core::formats::prediction::config::{Brief, OutcomeText};
@@ -40,9 +41,11 @@ pub(super) fn block(brief: &Brief, outcomes: &[OutcomeId], only: Option<usize>, 
     block
 }
 
-/// Returns whether any outcome has a prior.
-pub(super) fn has_priors(brief: &Brief) -> bool {
-    !brief.simulation_summary.final_distribution.is_empty()
+/// Returns the forms of the block of all outcomes: with priors where there are any, and without.
+pub(super) fn forms(brief: &Brief, outcomes: &[OutcomeId]) -> Vec<Arc<str>> {
+    let has_priors = !brief.simulation_summary.final_distribution.is_empty();
+    let with_priors = has_priors.then_some(true);
+    with_priors.into_iter().chain([false]).map(|priors| block(brief, outcomes, None, priors).into()).collect()
 }
 
 /// Returns a distribution as the tag of a point shows it: `A 0.60, B 0.40`, of more than three outcomes the likeliest.

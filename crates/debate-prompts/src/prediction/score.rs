@@ -1,5 +1,7 @@
 //! The call in which one argument is scored, by somebody who is not told whose it is (P3, P5).
 
+use std::sync::Arc;
+
 use debate_core::formats::prediction::answer::{Answer, Scores};
 use debate_core::formats::prediction::config::{Brief, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS};
 use debate_core::formats::prediction::visible::ScoreView;
@@ -10,11 +12,15 @@ use super::draft::{Draft, Values};
 use super::material::{self, Shares};
 use super::outcomes;
 use super::replies::{self, ScoresReply};
+use super::stem::{self, Stem};
 use super::{rubric, templates};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
 
 /// Keys that tell scores from other objects in a reply.
 const KEYS: [&str; 2] = ["reason", "scores"];
+
+/// Who scores; one for all arguments.
+const SCORER: &str = "scorer";
 
 const QUESTION: Share = Share::required(2, 24, 60);
 const ARGUMENT: Share = Share::required(1, 60, 300);
@@ -27,13 +33,14 @@ pub(super) fn render(view: &ScoreView) -> Result<Prompt, RenderError> {
     let redacted = || RenderError::Redacted { version: templates::SCORE };
     let brief = view.subject.brief.shown().ok_or_else(redacted)?;
     let argument = view.argument.as_deref().ok_or_else(redacted)?;
-    let fitted = draft(view, brief, argument)?.fit()?;
+    let stem = stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), stem)?;
+    let fitted = draft(view, &stem, brief, argument).fit()?;
     let shape = replies::scores_shape(&criteria(view));
     Ok(fitted.into_prompt(templates::SCORE, shape, SCORE_OUTPUT_TOKENS, PublicPart::Nothing))
 }
 
-/// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ScoreView, brief: &Brief, argument: &str) -> Result<Draft, RenderError> {
+/// Returns what every argument is scored with.
+pub(super) fn stem(brief: &Brief) -> Result<Stem, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -42,7 +49,13 @@ pub(super) fn draft(view: &ScoreView, brief: &Brief, argument: &str) -> Result<D
         background: None,
         descriptions: None,
     };
-    let mut blocks = material::blocks(brief, &shares);
+    let system = templates::render(templates::SCORE_SYSTEM, context! {})?;
+    Ok(Stem { system: system.into(), outcomes: Vec::new(), blocks: material::blocks(brief, &shares) })
+}
+
+/// Returns the prompt before it is fitted.
+pub(super) fn draft(view: &ScoreView, stem: &Stem, brief: &Brief, argument: &str) -> Draft {
+    let mut blocks = stem.blocks.clone();
     let attributes =
         format!(" supports=\"{}\" precedents=\"{}\"", outcomes::alias(view.supports), view.precedents);
     let name = "argument".to_owned();
@@ -54,14 +67,15 @@ pub(super) fn draft(view: &ScoreView, brief: &Brief, argument: &str) -> Result<D
         ("rubric", Value::from_safe_string(rubric::lines(brief, &view.criteria))),
         ("criteria", Value::from(criteria(view))),
     ]);
-    Ok(Draft {
+    let supported = outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false);
+    Draft {
         version: templates::SCORE,
         budget: SCORE_INPUT_TOKENS,
-        system: templates::render(templates::SCORE_SYSTEM, context! {})?,
-        outcomes: vec![outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false)],
+        system: Arc::clone(&stem.system),
+        outcomes: vec![supported.into()],
         blocks,
         values,
-    })
+    }
 }
 
 fn criteria(view: &ScoreView) -> Vec<String> {

@@ -1,9 +1,11 @@
 //! The call in which the judge gives the final distribution, having seen every argument with its score (P7, P13, P14).
 
+use std::sync::Arc;
+
 use debate_core::formats::prediction::answer::{Answer, DisagreementText, InsightText, Synthesis};
 use debate_core::formats::prediction::call::JUDGE;
 use debate_core::formats::prediction::config::{Brief, SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS};
-use debate_core::formats::prediction::visible::SynthesisView;
+use debate_core::formats::prediction::visible::{Subject, SynthesisView};
 use debate_core::id::Role;
 use minijinja::Value;
 
@@ -13,6 +15,7 @@ use super::draft::{Draft, Values};
 use super::material::{self, Shares};
 use super::outcomes::{self, Names};
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
+use super::stem::{self, Stem};
 use super::{personas, templates};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
 
@@ -37,14 +40,16 @@ const POINT: Share = Share::floored(2, 40);
 
 /// Renders the prompt of the synthesis.
 pub(super) fn render(view: &SynthesisView) -> Result<Prompt, RenderError> {
-    let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version: templates::SYNTHESISE })?;
-    let fitted = draft(view, brief)?.fit()?;
+    let judge = Role::from(JUDGE);
+    let stem =
+        stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| stem(&view.subject, brief))?;
+    let fitted = draft(view, &stem).fit()?;
     let shape = replies::synthesis_shape(view.subject.outcomes.len());
     Ok(fitted.into_prompt(templates::SYNTHESISE, shape, SYNTHESIS_OUTPUT_TOKENS, PublicPart::Field(PUBLIC)))
 }
 
-/// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &SynthesisView, brief: &Brief) -> Result<Draft, RenderError> {
+/// Returns what the synthesis is shown beside the arguments.
+pub(super) fn stem(subject: &Subject, brief: &Brief) -> Result<Stem, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -53,19 +58,23 @@ pub(super) fn draft(view: &SynthesisView, brief: &Brief) -> Result<Draft, Render
         background: Some(BACKGROUND),
         descriptions: Some(DESCRIPTIONS),
     };
-    let mut blocks = material::blocks(brief, &shares);
+    let system = argue::system(&personas::persona(&Role::from(JUDGE), brief))?;
+    let outcomes = outcomes::forms(brief, &subject.outcomes);
+    Ok(Stem { system: system.into(), outcomes, blocks: material::blocks(brief, &shares) })
+}
+
+/// Returns the prompt before it is fitted.
+pub(super) fn draft(view: &SynthesisView, stem: &Stem) -> Draft {
+    let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
-    let judge = Role::from(JUDGE);
-    let outcomes = &view.subject.outcomes;
-    let priors = outcomes::has_priors(brief).then(|| outcomes::block(brief, outcomes, None, true));
-    Ok(Draft {
+    Draft {
         version: templates::SYNTHESISE,
         budget: SYNTHESIS_INPUT_TOKENS,
-        system: argue::system(&personas::persona(&judge, brief))?,
-        outcomes: priors.into_iter().chain([outcomes::block(brief, outcomes, None, false)]).collect(),
+        system: Arc::clone(&stem.system),
+        outcomes: stem.outcomes.clone(),
         blocks,
         values: Values::from([("rounds", Value::from(view.rounds))]),
-    })
+    }
 }
 
 fn points(view: &SynthesisView) -> Vec<Block> {

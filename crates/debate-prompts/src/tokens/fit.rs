@@ -113,10 +113,10 @@ fn deflated(over: u32, plain: u32, rendered: u32) -> u32 {
 ///
 /// The whole text when it fits; nothing when not even one word would.
 pub fn cut(text: &str, tokens_max: u32) -> Cow<'_, str> {
-    if count(text) <= tokens_max {
+    let ends = lengths(text);
+    if ends.iter().map(|(_, tokens)| tokens).sum::<u32>() <= tokens_max {
         return Cow::Borrowed(text);
     }
-    let ends = lengths(text);
     let mut used = 0;
     let mut fitting = 0;
     for (_, tokens) in &ends {
@@ -132,9 +132,12 @@ pub fn cut(text: &str, tokens_max: u32) -> Cow<'_, str> {
         if end == 0 {
             break;
         }
-        let kept = format!("{}{ELLIPSIS}", &text[..end]);
-        if count(&kept) <= tokens_max {
-            return Cow::Owned(kept);
+        // Words that end well before the cut stay what they are; only the last ones are read again.
+        let settled = &ends[..ends.partition_point(|(word_end, _)| *word_end <= end).saturating_sub(2)];
+        let start = settled.last().map_or(0, |(word_end, _)| *word_end);
+        let tokens: u32 = settled.iter().map(|(_, tokens)| tokens).sum();
+        if tokens + count(&[&text[start..end], ELLIPSIS].concat()) <= tokens_max {
+            return Cow::Owned([&text[..end], ELLIPSIS].concat());
         }
         fitting -= 1;
     }

@@ -134,7 +134,7 @@ fn p6_a_role_that_is_asked_again_is_told_why() {
     });
     let again: Vec<&Parsed> = prompts
         .iter()
-        .filter(|(call, _)| call.starts_with("argue") && call.ends_with("#1"))
+        .filter(|(call, prompt)| call.starts_with("argue") && !prompt.lines("rejection").is_empty())
         .map(|(_, prompt)| prompt)
         .collect();
     assert_eq!(again.len(), 1);

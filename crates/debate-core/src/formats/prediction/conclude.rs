@@ -64,8 +64,7 @@ pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult
 /// Returns one round as it stands, or `None` where it was never opened.
 #[must_use]
 pub fn round(debate: &Debate<Prediction>, number: u32, texts: Texts) -> Option<Round> {
-    let opened = debate.phase().is_some_and(|(_, open)| open == number);
-    if !opened && (number == 0 || number > debate.state().last_round()) {
+    if !debate.is_open(number) && (number == 0 || number > debate.state().last_round()) {
         return None;
     }
     let (config, state) = (debate.config(), debate.state());
@@ -282,7 +281,7 @@ pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
     let (config, state) = (debate.config(), debate.state());
     let mut missing = Vec::new();
     let mut why = Vec::new();
-    for role in config.roles.iter().filter(|role| plan::is_missing(debate, role)) {
+    for role in config.roles.iter().filter(|role| plan::is_missing(debate, role, config.rounds)) {
         missing.push(role.to_string());
         why.push(format!("{role} gave no usable answer after its retries"));
     }

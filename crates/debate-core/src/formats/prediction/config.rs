@@ -60,6 +60,9 @@ pub struct Config {
     pub pooling: Pooling,
     /// The numbers that the pools need.
     pub pool_settings: PoolSettings,
+    /// When a round begins (rule P21).
+    #[serde(default, skip_serializing_if = "Schedule::is_strict")]
+    pub schedule: Schedule,
 }
 
 impl Config {
@@ -83,6 +86,32 @@ impl Config {
     #[must_use]
     pub fn calls_expected(&self) -> u64 {
         self.roles.len() as u64 * u64::from(self.rounds) * 2 + 1
+    }
+}
+
+/// When the next round begins. The result is the same either way for the same replies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// As soon as the arguments of the round before are there; what a score then makes void runs again.
+    Pipelined,
+    /// When the round before is scored as well. Debates recorded without a schedule ran so.
+    #[default]
+    Strict,
+}
+
+impl Schedule {
+    fn is_strict(&self) -> bool {
+        *self == Self::Strict
+    }
+
+    /// Returns the name used in requests.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pipelined => "pipelined",
+            Self::Strict => "strict",
+        }
     }
 }
 

@@ -1,7 +1,7 @@
-//! Which questions of a prediction debate are open, and what follows when they are answered (rules P2, P3, P6).
+//! Which questions of a prediction debate are open, and what follows when they are answered (rules P2, P3, P6, P21).
 
 use super::call::{self, Call, JUDGE};
-use super::config::Phase;
+use super::config::{Phase, Schedule};
 use super::fact::{Fact, Rule};
 use super::state::{State, Turn};
 use super::{Prediction, summary};
@@ -15,28 +15,37 @@ use crate::stop::StopRule;
 /// The fewest roles that make a debate (rule P16).
 pub(super) const ROLES_MIN: usize = 2;
 
-/// Returns the questions whose answers are needed now.
+/// Returns the questions whose answers are needed now: arguments first, they are what others wait for.
 pub(super) fn wanted(debate: &Debate<Prediction>) -> Vec<Want> {
     if debate.stop().is_some() {
-        let round = debate.state().last_round();
-        let key = Call::Synthesise { round }.key();
-        let wanted = debate.phase().is_none() && debate.state().judgement_of(round).is_none();
-        return if wanted { vec![want(debate, key)] } else { Vec::new() };
+        return if debate.phase().is_none() { syntheses(debate) } else { Vec::new() };
     }
-    let Some((_, round)) = debate.phase() else {
+    let Some(frontier) = frontier(debate).filter(|round| debate.is_open(*round)) else {
         return Vec::new();
     };
-    let mut wants = Vec::new();
-    for role in debate.config().roles.iter().filter(|role| !is_missing(debate, role)) {
-        let key = call::argue(round, role);
-        let revision = debate.revision(&key);
-        if debate.is_answered(&key, revision) {
-            wants.push(Want { call: call::score(round, role), revision });
-        } else if !waits_for_others(debate, round, role) {
-            wants.push(Want { call: key, revision });
-        }
-    }
-    wants
+    let roles = &debate.config().roles;
+    let arguing = roles.iter().filter_map(|role| {
+        let want = want(debate, call::argue(frontier, role));
+        let idle = debate.is_answered(&want.call, want.revision)
+            || is_missing(debate, role, frontier)
+            || waits_for_others(debate, frontier, role);
+        (!idle).then_some(want)
+    });
+    let rounds = first_round(debate)..=frontier;
+    let scoring = rounds.flat_map(|round| roles.iter().map(move |role| (round, role)));
+    let scoring = scoring.filter_map(|(round, role)| {
+        let argued = want(debate, call::argue(round, role));
+        let revision = argued.revision;
+        debate.is_answered(&argued.call, revision).then(|| Want { call: call::score(round, role), revision })
+    });
+    arguing.chain(scoring).collect()
+}
+
+fn syntheses(debate: &Debate<Prediction>) -> Vec<Want> {
+    let round = debate.state().last_round();
+    let wanted = debate.state().judgement_of(round).is_none();
+    let key = Call::Synthesise { round }.key();
+    if wanted { vec![want(debate, key)] } else { Vec::new() }
 }
 
 fn want(debate: &Debate<Prediction>, call: crate::call::CallKey) -> Want {
@@ -44,70 +53,99 @@ fn want(debate: &Debate<Prediction>, call: crate::call::CallKey) -> Want {
     Want { call, revision }
 }
 
+/// Returns the first round that is not summed up.
+fn first_round(debate: &Debate<Prediction>) -> u32 {
+    debate.state().rounds_over() + 1
+}
+
+/// Returns the round in which arguments are wanted; none once all rounds are summed up.
+///
+/// A pipelined debate goes on as soon as a round's arguments are there. When a score rejects one of them (rule P6),
+/// the frontier falls back until it is settled again.
+fn frontier(debate: &Debate<Prediction>) -> Option<u32> {
+    let (first, last) = (first_round(debate), debate.config().rounds);
+    let frontier = match debate.config().schedule {
+        Schedule::Strict => first,
+        Schedule::Pipelined => (first..last).find(|round| !is_argued(debate, *round)).unwrap_or(last),
+    };
+    (first <= last).then_some(frontier)
+}
+
+/// Returns whether all arguments that a round can have are there, and enough of them to go on.
+fn is_argued(debate: &Debate<Prediction>, round: u32) -> bool {
+    let mut roles = debate.config().roles.iter();
+    roles.all(|role| has_argued(debate, round, role)) && alive(debate, round) >= ROLES_MIN
+}
+
+/// Returns whether no more arguments are to come from a role in a round.
+fn has_argued(debate: &Debate<Prediction>, round: u32, role: &Role) -> bool {
+    let Want { call, revision } = want(debate, call::argue(round, role));
+    debate.is_answered(&call, revision)
+        || debate.is_failed(&call, revision)
+        || is_missing(debate, role, round)
+}
+
 /// Returns whether a role must wait for the other arguments of the round: the judge in the last one (rule P3).
 fn waits_for_others(debate: &Debate<Prediction>, round: u32, role: &Role) -> bool {
     debate.config().phase(round) == Phase::Closing
         && role.as_str() == JUDGE
-        && debate.config().roles.iter().any(|other| {
-            let key = call::argue(round, other);
-            let revision = debate.revision(&key);
-            other != role
-                && !debate.is_answered(&key, revision)
-                && !debate.is_failed(&key, revision)
-                && !is_missing(debate, other)
-        })
+        && debate.config().roles.iter().any(|other| other != role && !has_argued(debate, round, other))
 }
 
-/// Returns whether a role has failed for good in some round and said nothing there (rule P16).
-pub(super) fn is_missing(debate: &Debate<Prediction>, role: &Role) -> bool {
-    (1..=debate.config().rounds).any(|round| {
+/// Returns whether a role failed for good in some round up to this one and said nothing there (rule P16).
+pub(super) fn is_missing(debate: &Debate<Prediction>, role: &Role, up_to: u32) -> bool {
+    (1..=up_to).any(|round| {
         let key = call::argue(round, role);
         debate.is_failed(&key, debate.revision(&key)) && debate.state().standing(round, role).is_none()
     })
 }
 
+fn alive(debate: &Debate<Prediction>, round: u32) -> usize {
+    debate.config().roles.iter().filter(|role| !is_missing(debate, role, round)).count()
+}
+
 /// Returns the next thing that follows from the state without asking anybody.
 pub(super) fn advance(debate: &Debate<Prediction>) -> Option<Step<Fact>> {
-    let config = debate.config();
-    let Some((_, round)) = debate.phase() else {
-        return between_rounds(debate);
-    };
-    let phase = config.phase(round).as_str();
-    if debate.state().summary(round).is_some() {
-        return Some(Step::ClosePhase { phase, round });
+    let (config, state) = (debate.config(), debate.state());
+    let phase = |round: u32| config.phase(round).as_str();
+    let mut open = (1..=config.rounds).filter(|round| debate.is_open(*round));
+    if let Some(round) = open.clone().find(|round| state.summary(*round).is_some()) {
+        return Some(Step::ClosePhase { phase: phase(round), round });
     }
     if debate.stop().is_some() {
-        return Some(Step::Record(vec![summary::of(debate, round).into()]));
+        return match open.next() {
+            Some(round) => Some(Step::Record(vec![summary::of(debate, round).into()])),
+            None => closed(debate).then_some(Step::Conclude),
+        };
     }
-    if let Some(reject) = rejection(debate, round) {
+    let Some(frontier) = frontier(debate) else {
+        let rounds = f64::from(config.rounds);
+        return Some(stop(StopRule::MaxRounds, rounds, rounds, true));
+    };
+    let first = first_round(debate);
+    if let Some(reject) = (first..=frontier).find_map(|round| rejection(debate, round)) {
         return Some(reject);
     }
-    let alive = config.roles.iter().filter(|role| !is_missing(debate, role)).count();
+    let alive = alive(debate, first);
     if alive < ROLES_MIN {
         return Some(stop(StopRule::Failed, alive as f64, ROLES_MIN as f64, false));
     }
-    let settled = config.roles.iter().all(|role| is_settled(debate, round, role));
-    settled.then(|| Step::Record(vec![summary::of(debate, round).into()]))
+    if let Some(round) = (first..=frontier).find(|round| !debate.is_open(*round)) {
+        return Some(Step::OpenPhase { phase: phase(round), round });
+    }
+    // Later rounds wait their turn: until this one is settled, a score may still make them void.
+    let settled = config.roles.iter().all(|role| is_settled(debate, first, role));
+    settled.then(|| Step::Record(vec![summary::of(debate, first).into()]))
 }
 
-fn between_rounds(debate: &Debate<Prediction>) -> Option<Step<Fact>> {
-    let config = debate.config();
-    let over = debate.state().rounds_over();
-    let Some(fired) = debate.stop() else {
-        return Some(if over < config.rounds {
-            let round = over + 1;
-            Step::OpenPhase { phase: config.phase(round).as_str(), round }
-        } else {
-            stop(StopRule::MaxRounds, f64::from(over), f64::from(config.rounds), true)
-        });
-    };
+/// Returns whether nothing more is to be had from the synthesis of a debate that is stopping.
+fn closed(debate: &Debate<Prediction>) -> bool {
     let round = debate.state().last_round();
     let key = Call::Synthesise { round }.key();
-    let done = !fired.closing
+    debate.stop().is_some_and(|fired| !fired.closing)
         || debate.state().judgement_of(round).is_some()
         || debate.is_failed(&key, debate.revision(&key))
-        || debate.state().assessments(config, round).is_empty();
-    done.then_some(Step::Conclude)
+        || debate.state().assessments(debate.config(), round).is_empty()
 }
 
 fn stop(rule: StopRule, statistic: f64, threshold: f64, closing: bool) -> Step<Fact> {
@@ -141,10 +179,9 @@ fn rules_broken(turn: &Turn) -> Vec<Rule> {
 
 /// Returns whether nothing more is to be had from a role in a round.
 fn is_settled(debate: &Debate<Prediction>, round: u32, role: &Role) -> bool {
-    let argue = call::argue(round, role);
-    let revision = debate.revision(&argue);
-    if !debate.is_answered(&argue, revision) {
-        return debate.is_failed(&argue, revision) || is_missing(debate, role);
+    let Want { call, revision } = want(debate, call::argue(round, role));
+    if !debate.is_answered(&call, revision) {
+        return has_argued(debate, round, role);
     }
     let score = call::score(round, role);
     debate.is_answered(&score, revision) || debate.is_failed(&score, revision)

@@ -82,6 +82,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         seed: options.seed.unwrap_or_default(),
         pooling: options.pooling,
         pool_settings: options.pool_settings,
+        schedule: options.schedule,
     };
     let limits = options
         .limits

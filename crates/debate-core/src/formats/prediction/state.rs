@@ -2,6 +2,7 @@
 //! scores, the round summaries, the judgement.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::call::Call;
 use super::config::Config;
@@ -14,7 +15,7 @@ use crate::measures::scoring;
 /// The fold of a prediction debate's facts.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    rounds: BTreeMap<u32, RoundState>,
+    rounds: BTreeMap<u32, Arc<RoundState>>,
     judgement: Option<JudgementRendered>,
 }
 
@@ -73,20 +74,20 @@ impl State {
     pub(super) fn apply(&mut self, fact: &Fact) {
         match fact {
             Fact::ArgumentMade(made) => {
-                let round = self.rounds.entry(made.round).or_default();
+                let round = Arc::make_mut(self.rounds.entry(made.round).or_default());
                 let slot = round.slots.entry(made.role.clone()).or_default();
                 slot.turns.push(Turn { made: made.clone(), scored: None });
             }
             Fact::ArgumentScored(scored) => {
-                let slot =
-                    self.rounds.get_mut(&scored.round).and_then(|round| round.slots.get_mut(&scored.role));
+                let round = self.rounds.get_mut(&scored.round).map(Arc::make_mut);
+                let slot = round.and_then(|round| round.slots.get_mut(&scored.role));
                 let turns = slot.into_iter().flat_map(|slot| &mut slot.turns);
                 for turn in turns.filter(|turn| turn.made.revision == scored.revision) {
                     turn.scored = Some(scored.clone());
                 }
             }
             Fact::RoundSummarised(summary) => {
-                self.rounds.entry(summary.round).or_default().summary = Some(summary.clone());
+                Arc::make_mut(self.rounds.entry(summary.round).or_default()).summary = Some(summary.clone());
             }
             Fact::JudgementRendered(judgement) => self.judgement = Some(judgement.clone()),
         }
@@ -96,7 +97,7 @@ impl State {
     pub(super) fn void(&mut self, want: &Want) {
         match Call::of(&want.call) {
             Some(Call::Argue { round, role }) => {
-                let round = self.rounds.get_mut(&round);
+                let round = self.rounds.get_mut(&round).map(Arc::make_mut);
                 if let Some(slot) = round.and_then(|round| round.slots.get_mut(&role)) {
                     slot.turns.retain(|turn| turn.made.revision > want.revision);
                 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::config::{Persona, ROLES, Rubric, RubricBand};
+use super::super::config::{Persona, ROLES, Rubric, RubricBand, Schedule};
 use super::closing_tokens;
 use crate::id::Role;
 use crate::measures::pooling::{PoolSettings, Pooling};
@@ -22,6 +22,7 @@ pub(super) struct Options<'a> {
     pub(super) seed: Option<u64>,
     pub(super) pooling: Pooling,
     pub(super) pool_settings: PoolSettings,
+    pub(super) schedule: Schedule,
     pub(super) limits: AskedLimits,
     weights: Vec<(&'a str, f64)>,
     fields: Fields<'a>,
@@ -40,6 +41,7 @@ impl<'a> Options<'a> {
             "trimmed_share",
             "judge_passes",
             "models",
+            "schedule",
             "limits",
         ]);
         if fields.field("judge_passes").whole(1..=2) == Some(2) {
@@ -54,6 +56,7 @@ impl<'a> Options<'a> {
             seed: fields.field("seed").whole(0..=u64::MAX),
             pooling: pooling(&fields.field("pooling")),
             pool_settings: pool_settings(&fields),
+            schedule: schedule(&fields.field("schedule")),
             limits: AskedLimits::read(&fields.field("limits"), closing_tokens()),
             weights: weights(&fields.field("weights")),
             fields,
@@ -163,6 +166,17 @@ fn pooling(field: &Field<'_>) -> Pooling {
         Some(_) => {
             field.refuse("must be one of linear, log_odds, extremised, trimmed");
             Pooling::Linear
+        }
+    }
+}
+
+fn schedule(field: &Field<'_>) -> Schedule {
+    match field.text(LABEL_CHARS_MAX) {
+        None | Some("pipelined") => Schedule::Pipelined,
+        Some("strict") => Schedule::Strict,
+        Some(_) => {
+            field.refuse("must be one of pipelined, strict");
+            Schedule::Pipelined
         }
     }
 }
