@@ -18,8 +18,8 @@ fn run(program: &Program, variables: &[(&str, &str)]) -> Ran {
     }
 }
 
-/// Refuses every key.
-fn server() -> String {
+/// Refuses every request in the same way.
+fn server(status: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -28,8 +28,10 @@ fn server() -> String {
             std::thread::spawn(move || {
                 let mut request = [0; 64 * 1024];
                 let _ = stream.read(&mut request);
-                let head = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\nconnection: close";
-                let _ = write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{BODY}", BODY.len());
+                let head = "content-type: application/json\r\nconnection: close";
+                let length = BODY.len();
+                let _ =
+                    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{BODY}");
             });
         }
     });
@@ -39,7 +41,7 @@ fn server() -> String {
 #[test]
 fn a_wrong_key_ends_in_a_void_debate_that_says_so_and_never_shows_the_key() {
     let program = Program::new();
-    let base = server();
+    let base = server("401 Unauthorized");
     let ran = run(&program, &[("OPENAI_BASE_URL", &base), ("OPENAI_API_KEY", "sk-very-secret")]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("VOID: "), "{}", ran.stdout);
@@ -49,6 +51,23 @@ fn a_wrong_key_ends_in_a_void_debate_that_says_so_and_never_shows_the_key() {
     let stored = String::from_utf8_lossy(&bytes);
     assert!(![&*stored, &ran.stdout, &ran.stderr].iter().any(|text| text.contains("sk-very-secret")));
     assert_eq!(program.run(["verify", "--all"]).code, Some(0));
+}
+
+#[test]
+fn a_wrong_address_or_key_is_one_clear_error_at_the_end() {
+    for status in ["401 Unauthorized", "404 Not Found"] {
+        let program = Program::new();
+        let ran =
+            run(&program, &[("OPENAI_BASE_URL", &server(status)), ("OPENAI_API_KEY", "sk-very-secret")]);
+        let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+        let says = "error: openai:some-model never answered; check its address and its key: ";
+        assert!(matches!(&errors[..], [error] if error.starts_with(says)), "{status}: {ran:?}");
+        assert!(
+            errors[0].contains(&status[..3]) && ran.stderr.ends_with(&format!("{}\n", errors[0])),
+            "{ran:?}"
+        );
+        assert!(!ran.stderr.contains("sk-very-secret"), "{}", ran.stderr);
+    }
 }
 
 #[test]
