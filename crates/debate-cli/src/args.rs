@@ -51,7 +51,8 @@ pub(crate) struct Options {
     )]
     pub(crate) durability: Safety,
 
-    /// Who debates: simulated, simulated:KEY=VALUE,… (such as latency=200ms, malformed=0.1), or openai:NAME
+    /// Who debates: simulated, simulated:KEY=VALUE,… (such as latency=200ms, malformed=0.1), anthropic:NAME,
+    /// gemini:NAME or openai:NAME
     #[arg(long, global = true, env = "DEBATE_MODEL", value_name = "MODEL", default_value = "simulated")]
     pub(crate) model: ModelChoice,
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use debate_core::request::Violations;
 use debate_engine::{ControlError, LoadError, StartError, WatchError};
-use debate_llm::openai::ConfigError;
+use debate_llm::ConfigError;
 use debate_store::{OpenError, ReadError};
 
 /// The exit codes, as `--help` lists them.
