@@ -234,9 +234,11 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     }
 }
 
-/// Reads the reason; the protocol has none of its own for tools.
+/// Reads the reason; the provider has none of its own for tools.
 fn finish_reason(reason: String, asks_for_tools: bool) -> FinishReason {
     match reason.as_str() {
+        // Not the provider's own, but what others that speak its protocol say.
+        "FUNCTION_CALL" => FinishReason::ToolCalls,
         "STOP" if asks_for_tools => FinishReason::ToolCalls,
         "STOP" => FinishReason::Stop,
         "MAX_TOKENS" => FinishReason::Length,
