@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use decoder::EventData;
 
 /// The decoder is private to its adapter, so its file is read here.
-#[path = "../../crates/debate-llm/src/openai/sse.rs"]
+#[path = "../../crates/debate-llm/src/http/sse.rs"]
 mod decoder;
 
 /// Checks what holds for every stream.

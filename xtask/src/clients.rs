@@ -1,7 +1,7 @@
-//! Clients in other languages: each script of tests/clients against the freshly built binary.
+//! Programs in other languages: clients of the server, and a model server that the adapters are clients of.
 //!
-//! A script is told the path of the binary in `DEBATE_BIN`, starts its own server and ends with 0 when all
-//! it checks holds.
+//! Each Python script of tests/clients runs against the freshly built binary. It is told the path of the binary in
+//! `DEBATE_BIN`, starts its own server and ends with 0 when all it checks holds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,9 @@ use crate::report::Ended;
 
 /// What the scripts import; ranges, so that older Pythons find a version of their own.
 const PACKAGES: [&str; 2] = ["grpcio>=1.60,<2", "grpcio-reflection>=1.60,<2"];
+
+/// The model server that others wrote, from npm; it has no dependencies of its own.
+const MODEL_SERVER: &str = "@copilotkit/aimock@1.43.0";
 
 /// Runs every Python script of tests/clients.
 ///
@@ -43,6 +46,40 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Ended> {
         command.arg("-u").arg(&script).env("DEBATE_BIN", &binary);
         succeed(command)?;
     }
+    Ok(Ended::Passed)
+}
+
+/// Runs the adapters' tests against a model server that others wrote.
+///
+/// # Errors
+///
+/// When the server cannot be installed or a test fails.
+pub(crate) fn model_server(workspace: &Workspace) -> Result<Ended> {
+    let node = PathBuf::from("node");
+    let npm = PathBuf::from(if cfg!(windows) { "npm.cmd" } else { "npm" });
+    for program in [&node, &npm] {
+        let mut version = workspace.program(program);
+        version.arg("--version");
+        if !answers(version) {
+            return Ok(Ended::Skipped(format!("{} is not installed", program.display())));
+        }
+    }
+    let folder = workspace.target.join("model-server");
+    let stamp = folder.join("installed.txt");
+    if !fs::read_to_string(&stamp).is_ok_and(|installed| installed == MODEL_SERVER) {
+        println!("installing {MODEL_SERVER} into {}", folder.display());
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let mut install = workspace.program(&npm);
+        install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"]);
+        install.arg(&folder).arg(MODEL_SERVER);
+        succeed(install)?;
+        fs::write(&stamp, MODEL_SERVER).with_context(|| format!("cannot write {}", stamp.display()))?;
+    }
+    let cargo = workspace.cargo(["test", "--package", "debate-llm", "--test", "aimock"]);
+    let mut server = workspace.program(&node);
+    server.arg("tests/clients/aimock.mjs").arg(cargo.get_program()).args(cargo.get_args());
+    server.env("AIMOCK", &folder);
+    succeed(server)?;
     Ok(Ended::Passed)
 }
 

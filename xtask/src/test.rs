@@ -21,6 +21,7 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
         Ok(Ended::Passed)
     });
     report.step("clients of the server", || clients::run(workspace));
+    report.step("a model server by others", || clients::model_server(workspace));
     report.step("buf lint", || buf::lint(workspace));
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use debate_core::request::Violations;
 use debate_engine::{ControlError, LoadError, StartError, WatchError};
-use debate_llm::openai::ConfigError;
+use debate_llm::ConfigError;
 use debate_store::{OpenError, ReadError};
 
 /// The exit codes, as `--help` lists them.
@@ -151,6 +151,7 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
 mod tests {
     use anyhow::Context as _;
     use debate_core::id::DebateId;
+    use debate_llm::Provider;
 
     use super::*;
 
@@ -163,7 +164,7 @@ mod tests {
             (Failure::bad_input("x"), End::BadInput),
             (anyhow::Error::new(LoadError::NotFound(nobody)), End::NotFound),
             (anyhow::Error::new(WatchError::NotFound(nobody)), End::NotFound),
-            (anyhow::Error::new(ConfigError::MissingKey), End::Unavailable),
+            (anyhow::Error::new(ConfigError::MissingKey { provider: Provider::Gemini }), End::Unavailable),
             (anyhow::Error::new(pipe), End::Done),
         ] {
             let wrapped = Err::<(), _>(error).context("cannot go on").unwrap_err();

@@ -3,9 +3,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use debate_llm::openai::{OpenAi, OpenAiConfig};
 use debate_llm::simulated::debater;
-use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel, SimulatedConfig};
+use debate_llm::{
+    ChatModel, HttpConfig, HttpModel, Provider, ScriptedAnswer, ScriptedModel, SimulatedConfig,
+};
 
 use crate::args::Options;
 
@@ -14,8 +15,8 @@ use crate::args::Options;
 pub(crate) enum ModelChoice {
     /// A program that makes up its answers.
     Simulated(Box<SimulatedConfig>),
-    /// A model behind the OpenAI protocol, by its name.
-    OpenAi(String),
+    /// A model behind a provider's protocol, by its name.
+    Real(Provider, String),
 }
 
 impl FromStr for ModelChoice {
@@ -23,15 +24,21 @@ impl FromStr for ModelChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let (provider, rest) = text.split_once(':').unwrap_or((text, ""));
-        match provider {
-            "simulated" => {
-                let config: SimulatedConfig = rest.parse().map_err(|error| format!("{error}"))?;
-                Ok(Self::Simulated(Box::new(config)))
+        let (prefix, rest) = text.split_once(':').unwrap_or((text, ""));
+        if prefix == "simulated" {
+            let config: SimulatedConfig = rest.parse().map_err(|error| format!("{error}"))?;
+            return Ok(Self::Simulated(Box::new(config)));
+        }
+        let Some(provider) = Provider::named(prefix) else {
+            let real = Provider::ALL.map(|provider| format!("{provider}:NAME"));
+            return Err(format!("write simulated, simulated:KEY=VALUE,…, {}", real.join(" or ")));
+        };
+        match rest.trim() {
+            "" => {
+                let example = provider.example();
+                Err(format!("no model is named; write {provider}:NAME, such as {example}"))
             }
-            "openai" if !rest.trim().is_empty() => Ok(Self::OpenAi(rest.trim().to_owned())),
-            "openai" => Err("no model is named; write openai:NAME, such as openai:gpt-5-mini".to_owned()),
-            _ => Err("write simulated, simulated:KEY=VALUE,… or openai:NAME".to_owned()),
+            name => Ok(Self::Real(provider, name.to_owned())),
         }
     }
 }
@@ -44,12 +51,12 @@ pub(crate) fn open(options: &Options) -> anyhow::Result<Arc<dyn ChatModel>> {
             config.seed = options.seed.unwrap_or(config.seed);
             Ok(Arc::new(debater(config)))
         }
-        ModelChoice::OpenAi(name) => {
-            let config = OpenAiConfig::from_env(name, |variable| match variable {
+        ModelChoice::Real(provider, name) => {
+            let config = HttpConfig::from_env(*provider, name, |variable| match variable {
                 "OPENAI_BASE_URL" => options.openai_base_url.clone(),
                 _ => std::env::var(variable).ok(),
             })?;
-            Ok(Arc::new(OpenAi::new(config)?))
+            Ok(Arc::new(HttpModel::new(config)?))
         }
     }
 }
@@ -69,14 +76,20 @@ mod tests {
         assert_eq!("simulated".parse(), Ok(simulated("")));
         assert_eq!("simulated:7".parse(), Ok(simulated("seed=7")));
         assert_eq!("simulated:latency=5ms".parse(), Ok(simulated("latency=5ms")));
-        assert_eq!("openai:gpt-5-mini".parse(), Ok(ModelChoice::OpenAi("gpt-5-mini".to_owned())));
-        assert_eq!(
-            "openai:library/llama3:8b".parse(),
-            Ok(ModelChoice::OpenAi("library/llama3:8b".to_owned()))
-        );
+        for (text, provider, name) in [
+            ("openai:gpt-5-mini", Provider::OpenAi, "gpt-5-mini"),
+            ("openai:library/llama3:8b", Provider::OpenAi, "library/llama3:8b"),
+            (" anthropic: claude-sonnet-5 ", Provider::Anthropic, "claude-sonnet-5"),
+            ("gemini:models/gemini-3.5-flash", Provider::Gemini, "models/gemini-3.5-flash"),
+        ] {
+            assert_eq!(text.parse(), Ok(ModelChoice::Real(provider, name.to_owned())));
+        }
         for (bad, why) in [
             ("openai", "openai:NAME"),
             ("openai: ", "openai:NAME"),
+            ("anthropic", "anthropic:NAME"),
+            ("gemini:", "gemini:NAME"),
+            ("gpt-5", "anthropic:NAME"),
             ("gpt-5", "simulated"),
             ("", "simulated"),
             ("simulatedx", "simulated"),

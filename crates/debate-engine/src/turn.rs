@@ -138,7 +138,7 @@ fn failed<F: Format>(attempt: AttemptRef, error: &ModelError) -> Command<F> {
         attempt,
         failure: failure_of(&error.kind),
         reply: ReplyFacts {
-            usage: usage_of(error.usage),
+            usage: usage_of(*error.usage),
             wire_retries: error.wire_retries,
             request_id: error.request_id.as_deref().map(str::to_owned),
             ..ReplyFacts::default()

@@ -241,6 +241,11 @@ impl ReplySchema {
     pub fn json(&self) -> &Value {
         &self.json
     }
+
+    /// Returns the SHA-256 of name and schema.
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
 }
 
 /// A tool that a model may ask for.
@@ -387,7 +392,10 @@ mod tests {
     fn k3_a_digest_once_in_a_log_stays_what_it_was() {
         let schema = Some(ReplySchema::new("a", json!({"type": "object"})));
         let full = ChatRequest { schema, temperature: Some(0.5), seed: Some(7), ..request("q") };
-        for (request, want) in [(request("q"), "c1df61ba547015e0ca0136d4698641c087233a42dca5cfe5700e6c29001dde2a"), (full, "158b34ecfb9e629b1a74cf43695e60874565510900fd2ea7c05968ed65d6b294")] {
+        for (request, want) in [
+            (request("q"), "c1df61ba547015e0ca0136d4698641c087233a42dca5cfe5700e6c29001dde2a"),
+            (full, "158b34ecfb9e629b1a74cf43695e60874565510900fd2ea7c05968ed65d6b294"),
+        ] {
             let digest: String = request.prompt_digest().iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(digest, want);
         }

@@ -1,21 +1,26 @@
-//! The chat model port and what stands behind it: a real adapter, a scripted model, a simulated one.
+//! The chat model port and what stands behind it: models over HTTP, a scripted model, a simulated one.
 //!
 //! A [`ChatModel`] takes one [`ChatRequest`] and gives one [`ChatReply`] or a typed [`ModelError`]. Retries of the
 //! wire end here (K5); retries of the question are the caller's. The crate knows no debates: it never reads what a
 //! message says, except in [`simulated`], where a [`simulated::Mind`] makes up the answer.
 
+mod anthropic;
 pub mod chat;
+mod gemini;
+pub mod http;
 pub mod model_error;
-pub mod openai;
-mod retry;
+mod openai;
+mod provider;
 pub mod scripted;
 pub mod simulated;
 mod speech;
 
 pub use chat::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall, ToolSpec,
-    Usage,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall,
+    ToolSpec, Usage,
 };
+pub use http::{ApiKey, ConfigError, HttpConfig, HttpModel};
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
+pub use provider::Provider;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};

@@ -20,7 +20,7 @@ pub struct ModelError {
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
     /// The tokens spent on the failed call, as far as the provider says.
-    pub usage: Usage,
+    pub usage: Box<Usage>,
     /// How many times the wire was tried again before this was returned (K5).
     pub wire_retries: u32,
     /// The provider's id of the request.
@@ -36,7 +36,7 @@ impl ModelError {
             status: None,
             message: one_line(message).into(),
             received_any: false,
-            usage: Usage::default(),
+            usage: Box::default(),
             wire_retries: 0,
             request_id: None,
         }

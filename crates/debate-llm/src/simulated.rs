@@ -140,7 +140,7 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
         };
         let finish = match ending {
             fault::Ending::Finished(finish) => finish,
-            fault::Ending::Broken(error) => return Err(ModelError { usage, ..error }),
+            fault::Ending::Broken(error) => return Err(ModelError { usage: Box::new(usage), ..error }),
         };
         Ok(ChatReply {
             usage,

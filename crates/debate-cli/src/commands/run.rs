@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use clap::builder::FalseyValueParser;
+use debate_core::call::Tokens;
 use debate_core::codec::Author;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest, accept_bytes};
@@ -17,6 +19,7 @@ use debate_core::request::Violations;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::stop::{Completeness, StopRule};
 use debate_engine::{Control, Engine, Settings, Start, StartError, Started};
+use debate_prompts::tokens;
 
 use super::print;
 use crate::admission::admit;
@@ -74,6 +77,7 @@ pub(crate) struct Run {
 impl Run {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        thread::spawn(tokens::warm_up);
         let request = self.request(options.seed)?;
         let house = House::open(options, Settings::default()).await?;
         let started = start(&house.engine, request).await?;
@@ -85,6 +89,9 @@ impl Run {
         let followed = followed?;
         self.show(options, &followed)?;
         self.hint(options, &house, started.debate)?;
+        if let Some(line) = silence(&followed) {
+            writeln!(io::stderr(), "error: {line}")?;
+        }
         let interrupted = interrupted.load(Ordering::Relaxed);
         Ok(end_of(&followed, interrupted))
     }
@@ -225,6 +232,18 @@ fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
         }
     });
     interrupted
+}
+
+/// Returns what to look at where a debate is void because its model never answered at all.
+fn silence(followed: &Followed) -> Option<String> {
+    let debate = &followed.debate;
+    let is_void = matches!(debate.completeness(), Completeness::Void { .. });
+    if !is_void || debate.is_simulated() || debate.spend().known != Tokens::default() {
+        return None;
+    }
+    let failure = followed.failures.lines().into_iter().next()?;
+    let models = debate.models().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    Some(format!("{models} never answered; check its address and its key: {}", one_line(&failure)))
 }
 
 fn end_of(followed: &Followed, interrupted: bool) -> End {

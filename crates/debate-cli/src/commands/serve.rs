@@ -5,12 +5,15 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
+use std::thread;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_engine::Settings;
 use debate_grpc::{Admission, ServeError, ServeOptions};
+use debate_prompts::tokens;
+use futures::channel::oneshot;
 use tokio::net::TcpListener;
 
 use crate::admission::admit;
@@ -74,30 +77,48 @@ pub(crate) struct Serve {
 impl Serve {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        thread::spawn(tokens::warm_up);
         let listener = TcpListener::bind(self.listen)
             .await
             .with_context(|| format!("cannot listen on {}", self.listen))?;
         let address = listener.local_addr()?;
         let house = House::open(options, self.settings()).await?;
-        let ended = async {
-            let taken = house.engine.recover().await?;
-            announce(&house, address, taken)?;
-            let serve = ServeOptions {
-                token: self.token.clone(),
-                admission: self.admission(),
-                ..ServeOptions::default()
-            };
-            let served = debate_grpc::serve(listener, house.engine.clone(), serve, ending()).await;
-            served.map_err(|error| match error {
-                ServeError::TokenNeeded { .. } | ServeError::Token => Failure::bad_input(error.to_string()),
-                ServeError::Listener(_) | ServeError::Descriptors(_) | ServeError::Transport(_) => {
-                    error.into()
-                }
-            })
-        }
-        .await;
+        let (up, is_up) = oneshot::channel();
+        // The server waits for its end from the moment it serves, and never when it refuses to.
+        let shutdown = async move {
+            let _nobody_waits_any_more = up.send(());
+            ending().await;
+        };
+        let served = self.serve(listener, &house, shutdown);
+        let announced = async {
+            if is_up.await.is_ok() {
+                let taken = house.engine.recover().await?;
+                announce(&house, address, taken)?;
+            }
+            Ok(())
+        };
+        let ended = tokio::try_join!(served, announced);
         house.close().await?;
-        ended.map(|()| End::Done)
+        ended.map(|((), ())| End::Done)
+    }
+
+    /// Serves until `shutdown`, unless the address and the token are not fit for each other.
+    async fn serve(
+        &self,
+        listener: TcpListener,
+        house: &House,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> anyhow::Result<()> {
+        let options = ServeOptions {
+            token: self.token.clone(),
+            admission: self.admission(),
+            ..ServeOptions::default()
+        };
+        let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
+        served.map_err(|error| match error {
+            ServeError::TokenNeeded { .. } | ServeError::Token => Failure::bad_input(error.to_string()),
+            ServeError::Listener(_) | ServeError::Descriptors(_) | ServeError::Transport(_) => error.into(),
+        })
     }
 
     fn settings(&self) -> Settings {

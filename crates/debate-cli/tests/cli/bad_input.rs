@@ -121,6 +121,7 @@ fn options_that_cannot_be_used_are_named() {
         ("--store", "debates.sqlite"),
         ("--model", "gpt-5"),
         ("--model", "openai:"),
+        ("--model", "anthropic: "),
         ("--model", "simulated:speed=9"),
         ("--durability", "none"),
         ("--seed", "-1"),

@@ -4,7 +4,7 @@
 
 mod bad_input;
 mod help;
-mod open_ai;
+mod models;
 mod program;
 mod reading;
 mod running;

@@ -95,8 +95,9 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
 fn a_server_that_others_can_reach_needs_a_token() {
     let program = Program::new();
     let ran = program.run(["serve", "--listen", "0.0.0.0:0", "--store", "memory"]);
-    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!((ran.code, ran.stderr.lines().count()), (Some(2), 1), "{ran:?}");
     assert!(ran.stderr.contains("no token is set"), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "", "it does not say that it listens and then refuse to");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ran = program.run(["serve", "--listen", &address, "--store", "memory"]);

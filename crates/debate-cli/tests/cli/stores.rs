@@ -1,18 +1,38 @@
 //! Stores that cannot be used: one clear line, and exit code 5.
 
 use std::fs;
+use std::thread;
 
 use crate::program::{Program, example};
 
+const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+
+/// Runs every command that needs the store, all at once, and checks that each says the same one thing.
 fn refused(program: &Program, store: &str, says: &str) {
     let file = example("deliberation.json");
-    for args in [vec!["list"], vec!["run", file.to_str().unwrap()]] {
-        let ran = program.run(args.iter().copied().chain(["--store", store]));
-        assert_eq!(ran.code, Some(5), "{store} {args:?}: {ran:?}");
-        assert_eq!(ran.stderr.lines().count(), 1, "{store}: {}", ran.stderr);
-        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains(says), "{store}: {}", ran.stderr);
-        assert_eq!(ran.stdout, "", "{store}");
-    }
+    let commands: [&[&str]; 10] = [
+        &["list"],
+        &["show", NOBODY],
+        &["log", NOBODY],
+        &["replay", NOBODY, "--at", "1"],
+        &["watch", NOBODY],
+        &["cancel", NOBODY],
+        &["verify", NOBODY],
+        &["verify", "--all"],
+        &["serve", "--listen", "127.0.0.1:0"],
+        &["run", file.to_str().unwrap()],
+    ];
+    thread::scope(|scope| {
+        for args in commands {
+            scope.spawn(move || {
+                let ran = program.run(args.iter().copied().chain(["--store", store]));
+                assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""), "{store} {args:?}: {ran:?}");
+                assert_eq!(ran.stderr.lines().count(), 1, "{store} {args:?}: {}", ran.stderr);
+                let is_said = ran.stderr.starts_with("error: ") && ran.stderr.contains(says);
+                assert!(is_said, "{store} {args:?}: {}", ran.stderr);
+            });
+        }
+    });
 }
 
 #[test]
@@ -70,9 +90,7 @@ fn a_locked_database_is_one_clear_error() {
         let mut connection = options.connect().await.unwrap();
         sqlx::query("PRAGMA locking_mode = EXCLUSIVE").execute(&mut connection).await.unwrap();
         sqlx::query("BEGIN EXCLUSIVE").execute(&mut connection).await.unwrap();
-        let ran = program.run(["list"]);
-        assert_eq!((ran.code, ran.stderr.lines().count()), (Some(5), 1), "{ran:?}");
-        assert!(ran.stderr.contains("is locked by another program"), "{}", ran.stderr);
+        refused(&program, "sqlite://debates.sqlite", "is locked by another program");
         connection.close().await.unwrap();
     });
 }

@@ -1,102 +1,32 @@
-//! The request as the protocol writes it, and what is left out of it for servers that refuse a parameter.
+//! The request as the protocol writes it.
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
-use crate::ChatRequest;
-
-/// A parameter that not every server takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parameter {
-    ResponseFormat,
-    StreamOptions,
-    MaxTokens,
-    Temperature,
-    Seed,
-}
-
-impl Parameter {
-    /// Returns the name on the wire; `max_tokens` is the one that has a successor.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::ResponseFormat => "response_format",
-            Self::StreamOptions => "stream_options",
-            Self::MaxTokens => "max_tokens",
-            Self::Temperature => "temperature",
-            Self::Seed => "seed",
-        }
-    }
-
-    fn bit(self) -> u8 {
-        1 << self as u8
-    }
-
-    fn is_used(self, request: &ChatRequest) -> bool {
-        match self {
-            Self::ResponseFormat => request.schema.is_some(),
-            Self::StreamOptions | Self::MaxTokens => true,
-            Self::Temperature => request.temperature.is_some(),
-            Self::Seed => request.seed.is_some(),
-        }
-    }
-}
-
-/// What a server is known not to take; grows as it refuses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Dialect(u8);
-
-impl Dialect {
-    /// Restores what [`Dialect::bits`] gave.
-    pub(super) fn from_bits(bits: u8) -> Self {
-        Self(bits)
-    }
-
-    /// Returns the set as bits.
-    pub(super) fn bits(self) -> u8 {
-        self.0
-    }
-
-    /// Returns this dialect without `parameter`.
-    pub(super) fn without(self, parameter: Parameter) -> Self {
-        Self(self.0 | parameter.bit())
-    }
-
-    /// Returns the dialect to try next when a server blames `parameter`, if that changes what is sent.
-    pub(super) fn concede(self, parameter: Parameter, request: &ChatRequest) -> Option<Self> {
-        (self.takes(parameter) && parameter.is_used(request)).then(|| self.without(parameter))
-    }
-
-    fn takes(self, parameter: Parameter) -> bool {
-        self.0 & parameter.bit() == 0
-    }
-}
+use crate::http::{Outgoing, Parameter};
+use crate::{Message, ToolCall, ToolSpec};
 
 /// Writes the body of a streaming request.
-pub(super) fn encode(
-    model: &str,
-    request: &ChatRequest,
-    dialect: Dialect,
-) -> Result<Vec<u8>, serde_json::Error> {
+pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
+    let Outgoing { model, request, schema, dialect } = *outgoing;
     let takes = |parameter| dialect.takes(parameter);
     let limit = request.max_output_tokens;
+    let name = request.schema.as_ref().map_or("", |schema| schema.name());
     serde_json::to_vec(&Body {
         model,
-        messages: request
-            .messages
-            .iter()
-            .map(|message| BodyMessage { role: message.role.as_str(), content: &message.content })
-            .collect(),
+        messages: request.messages.iter().map(BodyMessage::from).collect(),
         stream: true,
         stream_options: takes(Parameter::StreamOptions).then_some(StreamOptions { include_usage: true }),
         max_tokens: takes(Parameter::MaxTokens).then_some(limit),
         max_completion_tokens: (!takes(Parameter::MaxTokens)).then_some(limit),
         temperature: request.temperature.filter(|_| takes(Parameter::Temperature)),
         seed: request.seed.filter(|_| takes(Parameter::Seed)),
-        response_format: request.schema.as_ref().filter(|_| takes(Parameter::ResponseFormat)).map(|schema| {
-            ResponseFormat {
-                kind: "json_schema",
-                json_schema: JsonSchema { name: schema.name(), strict: true, schema: schema.json() },
-            }
+        tools: request.tools.iter().map(Tool::from).collect(),
+        web_search_options: (request.web_search && takes(Parameter::WebSearch)).then_some(Empty {}),
+        response_format: schema.map(|schema| ResponseFormat {
+            kind: "json_schema",
+            json_schema: JsonSchema { name, strict: true, schema },
         }),
     })
 }
@@ -116,6 +46,10 @@ struct Body<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    web_search_options: Option<Empty>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ResponseFormat<'a>>,
 }
@@ -124,12 +58,73 @@ struct Body<'a> {
 struct BodyMessage<'a> {
     role: &'static str,
     content: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+impl<'a> From<&'a Message> for BodyMessage<'a> {
+    fn from(message: &'a Message) -> Self {
+        Self {
+            role: message.role.as_str(),
+            content: &message.content,
+            tool_calls: message.tool_calls.iter().map(Call::from).collect(),
+            tool_call_id: message.answers.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl<'a> From<&'a ToolCall> for Call<'a> {
+    fn from(call: &'a ToolCall) -> Self {
+        let function = CalledFunction { name: &call.name, arguments: &call.arguments };
+        Self { id: &call.id, kind: "function", function }
+    }
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
+}
+
+impl<'a> From<&'a ToolSpec> for Tool<'a> {
+    fn from(tool: &'a ToolSpec) -> Self {
+        let function =
+            Function { name: &tool.name, description: &tool.description, parameters: &tool.parameters };
+        Self { kind: "function", function }
+    }
 }
 
 #[derive(Serialize)]
 struct StreamOptions {
     include_usage: bool,
 }
+
+#[derive(Serialize)]
+struct Empty {}
 
 #[derive(Serialize)]
 struct ResponseFormat<'a> {
@@ -142,5 +137,5 @@ struct ResponseFormat<'a> {
 struct JsonSchema<'a> {
     name: &'a str,
     strict: bool,
-    schema: &'a Value,
+    schema: &'a RawValue,
 }

@@ -29,6 +29,8 @@ enum End {
     Reset,
     /// Nothing is said; the connection stays open.
     Mute,
+    /// The body is said again and again, until the client goes away.
+    Endless,
 }
 
 impl Response {
@@ -76,6 +78,11 @@ impl Response {
     pub(crate) fn then_stall(self) -> Self {
         Self { end: End::Stall, ..self }
     }
+
+    /// Says the body for ever.
+    pub(crate) fn without_end(self) -> Self {
+        Self { end: End::Endless, ..self }
+    }
 }
 
 /// A request as it arrived.
@@ -96,6 +103,7 @@ struct Shared {
     responses: Mutex<VecDeque<Response>>,
     requests: Mutex<Vec<Seen>>,
     connections: AtomicUsize,
+    heads: AtomicUsize,
     client_gone: Notify,
 }
 
@@ -131,6 +139,11 @@ impl FaultServer {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
+    /// Returns how many requests for headers alone came; they take no response from the list.
+    pub(crate) fn heads(&self) -> usize {
+        self.shared.heads.load(Ordering::SeqCst)
+    }
+
     /// Returns once a stalled response has seen its client go away.
     pub(crate) async fn client_gone(&self) {
         self.shared.client_gone.notified().await;
@@ -139,6 +152,11 @@ impl FaultServer {
 
 async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     while let Some(seen) = read_request(&mut stream).await {
+        if seen.head.starts_with("HEAD ") {
+            shared.heads.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.write_all(b"HTTP/1.1 404 Status\r\ncontent-length: 9\r\n\r\n").await;
+            continue;
+        }
         shared.requests.lock().unwrap().push(seen);
         let response = shared.responses.lock().unwrap().pop_front();
         let response = response.unwrap_or_else(|| Response::new(418, "text/plain", "no more", End::Proper));
@@ -148,11 +166,18 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
                 return;
             }
             End::Mute => {}
-            End::Proper | End::CutOff | End::Stall => write_response(&mut stream, &response).await,
+            End::Proper | End::CutOff | End::Stall | End::Endless => {
+                write_response(&mut stream, &response).await;
+            }
         }
         match response.end {
             End::Proper => {}
             End::CutOff | End::Reset => return,
+            End::Endless => {
+                let body = chunked(&response);
+                while stream.write_all(&body).await.is_ok() {}
+                return;
+            }
             End::Stall | End::Mute => {
                 let _ = stream.read(&mut [0; 16]).await;
                 shared.client_gone.notify_one();
@@ -173,7 +198,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<Seen> {
         }
     };
     let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
     let end = head_end + length.parse::<usize>().unwrap();
     while bytes.len() < end {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -190,14 +215,21 @@ async fn write_response(stream: &mut TcpStream, response: &Response) {
     }
     head.push_str("\r\n");
     let mut bytes = head.into_bytes();
-    for piece in response.body.chunks(response.piece_bytes) {
-        bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
-        bytes.extend_from_slice(piece);
-        bytes.extend_from_slice(b"\r\n");
-    }
+    bytes.extend(chunked(response));
     if response.end == End::Proper {
         bytes.extend_from_slice(b"0\r\n\r\n");
     }
     // A client that has read enough may be gone already.
     let _ = stream.write_all(&bytes).await;
+}
+
+/// Returns the body in chunks as HTTP/1.1 writes them, without the end.
+fn chunked(response: &Response) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for piece in response.body.chunks(response.piece_bytes) {
+        bytes.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        bytes.extend_from_slice(piece);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
 }

@@ -26,7 +26,7 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Returns the wait before the next try after `retries` of them, with full jitter; never shorter than the
     /// provider asked for. `None` when the tries are used up.
-    pub(crate) fn next_wait(
+    pub(super) fn next_wait(
         &self,
         retries: u32,
         retry_after: Option<Duration>,
@@ -42,14 +42,14 @@ impl RetryPolicy {
 }
 
 /// Returns a number in [0, 1) that differs from process to process and from call to call.
-pub(crate) fn jitter() -> f64 {
+pub(super) fn jitter() -> f64 {
     static DRAWN: AtomicU64 = AtomicU64::new(0);
     let drawn = RandomState::new().hash_one(DRAWN.fetch_add(1, Ordering::Relaxed));
     (drawn >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Reads `retry-after-ms`, or `Retry-After` as seconds or as an HTTP date.
-pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |name: &str| text(name)?.parse::<f64>().ok();
     if let Some(ms) = number("retry-after-ms") {

@@ -1,0 +1,99 @@
+//! Real models from the command line: a wrong address, a wrong key.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use crate::program::{Program, Ran, example};
+
+const BODY: &str = r#"{"error":{"message":"Incorrect API key provided: wrong.","type":"invalid_request_error","code":"invalid_api_key"}}"#;
+
+/// The providers, each with the variables of its address and its key.
+const PROVIDERS: [(&str, &str, &str); 3] = [
+    ("anthropic", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    ("gemini", "GEMINI_BASE_URL", "GEMINI_API_KEY"),
+    ("openai", "OPENAI_BASE_URL", "OPENAI_API_KEY"),
+];
+
+fn run(program: &Program, provider: &str, variables: &[(&str, &str)]) -> Ran {
+    let file = example("ice.json");
+    let model = format!("{provider}:some-model");
+    let mut command = program.command(["run", file.to_str().unwrap(), "--model", &model]);
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Refuses every request in the same way.
+fn server(status: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                let mut request = [0; 64 * 1024];
+                let _ = stream.read(&mut request);
+                let head = "content-type: application/json\r\nconnection: close";
+                let length = BODY.len();
+                let _ =
+                    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{BODY}");
+            });
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+#[test]
+fn a_wrong_key_ends_in_a_void_debate_that_says_so_and_never_shows_the_key() {
+    let program = Program::new();
+    let base = server("401 Unauthorized");
+    let ran = run(&program, "openai", &[("OPENAI_BASE_URL", &base), ("OPENAI_API_KEY", "sk-very-secret")]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("VOID: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("denied: ") && ran.stdout.contains("401"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("SIMULATED"), "{}", ran.stdout);
+    let bytes = std::fs::read(program.path("debates.sqlite")).unwrap();
+    let stored = String::from_utf8_lossy(&bytes);
+    assert!(![&*stored, &ran.stdout, &ran.stderr].iter().any(|text| text.contains("sk-very-secret")));
+    assert_eq!(program.run(["verify", "--all"]).code, Some(0));
+}
+
+#[test]
+fn a_wrong_address_or_key_is_one_clear_error_at_the_end() {
+    for (provider, address, key) in PROVIDERS {
+        for status in ["401 Unauthorized", "404 Not Found"] {
+            let program = Program::new();
+            let ran = run(&program, provider, &[(address, &server(status)), (key, "sk-very-secret")]);
+            let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+            let says =
+                format!("error: {provider}:some-model never answered; check its address and its key: ");
+            assert!(matches!(&errors[..], [error] if error.starts_with(&says)), "{status}: {ran:?}");
+            assert!(
+                errors[0].contains(&status[..3]) && ran.stderr.ends_with(&format!("{}\n", errors[0])),
+                "{ran:?}"
+            );
+            assert!(!ran.stderr.contains("sk-very-secret"), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn an_address_or_key_that_cannot_be_used_is_one_clear_error() {
+    let program = Program::new();
+    for (provider, address, key) in PROVIDERS {
+        for (variables, says) in [
+            (&[][..], format!("{key} is not set")),
+            (&[(address, "localhost:1/v1")], "it must begin with http:// or https://".to_owned()),
+            (&[(address, "http://h:99999/")], "port".to_owned()),
+            (&[(key, "a\nb")], format!("{key} holds characters")),
+        ] {
+            let ran = run(&program, provider, variables);
+            assert_eq!((ran.code, ran.stderr.lines().count()), (Some(5), 1), "{ran:?}");
+            assert!(ran.stderr.contains(&says), "{says}: {}", ran.stderr);
+            assert!(!program.path("debates.sqlite").exists(), "{says}");
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Anthropic's messages over HTTP.
+//!
+//! Always streams; an answer that comes whole is taken as well. Provider JSON does not leave this module.
+
+mod body;
+mod events;
+
+use reqwest::Url;
+use serde_json::Value;
+
+use crate::http::{Codes, Defaults, Events, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset, cut};
+
+const DEFAULTS: Defaults = Defaults {
+    name: "anthropic",
+    base_url: "https://api.anthropic.com",
+    base_url_variable: "ANTHROPIC_BASE_URL",
+    key_variables: &["ANTHROPIC_API_KEY"],
+    example_model: "claude-sonnet-5",
+};
+
+/// The parameters that some model refuses, and how the server names them.
+const PARAMETERS: &[(Parameter, &[&str])] = &[
+    (Parameter::Schema, &["output_config", "output_format"]),
+    (Parameter::Temperature, &["temperature"]),
+    (Parameter::WebSearch, &["web_search", "web_search_20250305"]),
+    (Parameter::CacheMarks, &["cache_control"]),
+];
+
+/// The types of errors; in a stream they come without a status.
+const CODES: Codes = &[
+    ("credit balance is too low", Meaning::Quota),
+    ("billing_error", Meaning::Quota),
+    ("not_found_error", Meaning::Model),
+    ("authentication_error", Meaning::Key),
+    ("permission_error", Meaning::Key),
+    ("rate_limit_error", Meaning::Speed),
+    ("overloaded_error", Meaning::Load),
+    ("api_error", Meaning::Server),
+    ("timeout_error", Meaning::Server),
+];
+
+/// What `output_config.format` takes.
+const SUBSET: Subset = Subset {
+    keywords: &["title", "const", "allOf"],
+    formats: &["date-time", "date", "time", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"],
+    min_items_max: 1,
+    is_closed: true,
+    is_total: false,
+};
+
+/// The messages protocol.
+#[derive(Debug)]
+pub(crate) struct Messages;
+
+impl Protocol for Messages {
+    fn defaults(&self) -> &'static Defaults {
+        &DEFAULTS
+    }
+
+    fn complete_address(&self, base: &mut Url, _model: &str) {
+        let path = base.path().trim_end_matches('/');
+        let missing: &[&str] = if path.ends_with("/messages") {
+            &[]
+        } else if path.ends_with("/v1") {
+            &["messages"]
+        } else {
+            &["v1", "messages"]
+        };
+        if let (false, Ok(mut path)) = (missing.is_empty(), base.path_segments_mut()) {
+            path.pop_if_empty().extend(missing);
+        }
+    }
+
+    fn key_header(&self) -> KeyHeader {
+        KeyHeader { name: "x-api-key", prefix: "" }
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", "2023-06-01")]
+    }
+
+    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])] {
+        PARAMETERS
+    }
+
+    fn codes(&self) -> Codes {
+        CODES
+    }
+
+    fn cut_schema(&self, schema: &Value) -> Value {
+        cut(schema, &SUBSET)
+    }
+
+    fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
+        body::encode(outgoing)
+    }
+
+    fn events(&self) -> Box<dyn Events> {
+        Box::new(events::Blocks::default())
+    }
+}

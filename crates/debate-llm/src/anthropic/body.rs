@@ -1,0 +1,202 @@
+//! The request as the protocol writes it.
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::http::{Outgoing, Parameter};
+use crate::{ChatRequest, Message, Role, ToolCall};
+
+/// The highest temperature that is taken.
+const TEMPERATURE_MAX: f64 = 1.0;
+
+/// Writes the body of a streaming request.
+pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
+    let Outgoing { model, request, schema, dialect } = *outgoing;
+    let is_cached = dialect.takes(Parameter::CacheMarks);
+    let temperature = request.temperature.filter(|_| dialect.takes(Parameter::Temperature));
+    serde_json::to_vec(&Body {
+        model,
+        max_tokens: request.max_output_tokens,
+        stream: true,
+        temperature: temperature.map(|temperature| temperature.min(TEMPERATURE_MAX)),
+        tools: tools(request, dialect.takes(Parameter::WebSearch)),
+        system: system(request, is_cached),
+        messages: turns(request, is_cached),
+        output_config: schema
+            .map(|schema| OutputConfig { format: OutputFormat { kind: "json_schema", schema } }),
+    })
+}
+
+/// Returns what the system says, the end marked for the cache.
+fn system(request: &ChatRequest, is_cached: bool) -> Vec<Block<'_>> {
+    let said = request.messages.iter().filter(|message| message.role == Role::System);
+    let mut blocks: Vec<Block<'_>> = said.map(|message| Block::text(&message.content)).collect();
+    if let (true, Some(last)) = (is_cached, blocks.last_mut()) {
+        last.cache();
+    }
+    blocks
+}
+
+/// Returns the turns of user and model; what follows another of the same speaker joins it.
+///
+/// Marked for the cache are the first message, which holds what all requests share, and the last but one, up to which
+/// this request and the next ones may be alike. The last one is this request's own: to keep it would cost and never
+/// pay.
+fn turns(request: &ChatRequest, is_cached: bool) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    let said: Vec<&Message> =
+        request.messages.iter().filter(|message| message.role != Role::System).collect();
+    for (at, message) in said.iter().enumerate() {
+        let role = match message.role {
+            Role::Assistant => "assistant",
+            Role::System | Role::User | Role::Tool => "user",
+        };
+        if turns.last().is_none_or(|turn| turn.role != role) {
+            turns.push(Turn { role, content: Vec::new() });
+        }
+        let Some(turn) = turns.last_mut() else { continue };
+        add_blocks(&mut turn.content, message);
+        let is_shared = (at == 0 || at + 2 == said.len()) && at + 1 < said.len();
+        if let (true, Some(last)) = (is_shared && is_cached, turn.content.last_mut()) {
+            last.cache();
+        }
+    }
+    turns
+}
+
+fn add_blocks<'a>(content: &mut Vec<Block<'a>>, message: &'a Message) {
+    if let Some(tool_use_id) = message.answers.as_deref() {
+        let content_text = &message.content;
+        content.push(Block::ToolResult { tool_use_id, content: content_text, cache_control: None });
+        return;
+    }
+    // A text block may not be empty.
+    if !message.content.is_empty() || message.tool_calls.is_empty() {
+        content.push(Block::text(&message.content));
+    }
+    for call in &message.tool_calls {
+        let (id, name) = (call.id.as_str(), call.name.as_str());
+        content.push(Block::ToolUse { id, name, input: input(call), cache_control: None });
+    }
+}
+
+/// Returns the arguments as the object that the protocol wants; what is none was cut short and is left out.
+fn input(call: &ToolCall) -> Input<'_> {
+    match serde_json::from_str::<&RawValue>(&call.arguments) {
+        Ok(json) if json.get().starts_with('{') => Input::Told(json),
+        Ok(_) | Err(_) => Input::Nothing {},
+    }
+}
+
+fn tools(request: &ChatRequest, takes_search: bool) -> Vec<Tool<'_>> {
+    let own = request.tools.iter().map(|tool| Tool::Own {
+        name: &tool.name,
+        description: &tool.description,
+        input_schema: &tool.parameters,
+    });
+    let search = (request.web_search && takes_search)
+        .then_some(Tool::Provided { kind: "web_search_20250305", name: "web_search" });
+    own.chain(search).collect()
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig<'a>>,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Input<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+}
+
+impl<'a> Block<'a> {
+    fn text(text: &'a str) -> Self {
+        Self::Text { text, cache_control: None }
+    }
+
+    fn cache(&mut self) {
+        match self {
+            Self::Text { cache_control, .. }
+            | Self::ToolUse { cache_control, .. }
+            | Self::ToolResult { cache_control, .. } => {
+                *cache_control = Some(CacheControl { kind: "ephemeral" });
+            }
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Input<'a> {
+    Told(&'a RawValue),
+    Nothing {},
+}
+
+#[derive(Serialize)]
+struct CacheControl {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Tool<'a> {
+    Own {
+        name: &'a str,
+        description: &'a str,
+        input_schema: &'a Value,
+    },
+    Provided {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        name: &'static str,
+    },
+}
+
+#[derive(Serialize)]
+struct OutputConfig<'a> {
+    format: OutputFormat<'a>,
+}
+
+#[derive(Serialize)]
+struct OutputFormat<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    schema: &'a RawValue,
+}

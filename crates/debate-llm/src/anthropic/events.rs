@@ -1,0 +1,239 @@
+//! What the events of a message, or a whole one, say.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::CODES;
+use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
+use crate::{ChunkSink, FinishReason, ModelError, Usage};
+
+/// Reads the blocks of a message.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    tokens: Tokens,
+    has_blocks: bool,
+    /// The input with which a tool call began; it counts when no pieces follow.
+    first_input: Option<(u64, String)>,
+}
+
+impl Events for Blocks {
+    fn event(
+        &mut self,
+        data: &[u8],
+        answer: &mut Answer,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<(), ModelError> {
+        let event: Event<'_> = read_json(data)?;
+        match &*event.kind {
+            // A gateway that tried again on its own began a second answer within the first; a start that is
+            // merely repeated does no harm.
+            "message_start" if self.has_blocks => {
+                return Err(malformed("a second message began within the first"));
+            }
+            "message_start" => self.begin(event.message.unwrap_or_default(), answer),
+            "content_block_start" => {
+                let block = event.content_block.unwrap_or_default();
+                self.block(event.index, &block, answer, chunks);
+            }
+            "content_block_delta" => delta(event.index, &event.delta.unwrap_or_default(), answer, chunks),
+            "content_block_stop" => self.end_block(event.index, answer),
+            "message_delta" => {
+                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                    answer.finish = Some(finish_reason(&reason));
+                }
+                self.count(event.usage, answer);
+            }
+            "message_stop" => answer.is_done = true,
+            "error" => return Err(error_event(&event.error.unwrap_or_default(), CODES)),
+            // New kinds of events may come at any time; ping is one that says nothing.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(
+        &mut self,
+        body: &[u8],
+        answer: &mut Answer,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<(), ModelError> {
+        let mut message: Message<'_> = read_json(body)?;
+        if let Some(error) = message.error.take().filter(|error| !error.is_null()) {
+            return Err(error_event(&error, CODES));
+        }
+        let Some(blocks) = message.content.take() else {
+            return Err(malformed("the response holds no content"));
+        };
+        for (index, block) in (0..).zip(&blocks) {
+            self.block(index, block, answer, chunks);
+            self.end_block(index, answer);
+        }
+        answer.finish = message.stop_reason.as_deref().map(finish_reason);
+        self.begin(message, answer);
+        Ok(())
+    }
+}
+
+impl Blocks {
+    fn begin(&mut self, message: Message<'_>, answer: &mut Answer) {
+        keep(&mut answer.model, message.model);
+        keep(&mut answer.id, message.id);
+        self.count(message.usage, answer);
+    }
+
+    fn count(&mut self, usage: Option<Tokens>, answer: &mut Answer) {
+        if let Some(usage) = usage {
+            self.tokens.update(usage);
+            answer.usage = self.tokens.usage();
+        }
+    }
+
+    /// Takes the beginning of a block, or all of it.
+    fn block(&mut self, index: u64, block: &Block<'_>, answer: &mut Answer, chunks: &mut dyn ChunkSink) {
+        self.has_blocks = true;
+        match &*block.kind {
+            "text" => answer.say(&block.text, chunks),
+            "thinking" => answer.reasoning.push_str(&block.thinking),
+            "tool_use" | "server_tool_use" => {
+                let call = answer.call(index);
+                call.id = block.id.clone().unwrap_or_default();
+                call.name = block.name.clone().unwrap_or_default();
+                call.by_provider = block.kind != "tool_use";
+                let input = block.input.map_or("{}", RawValue::get);
+                self.first_input = Some((index, input.to_owned()));
+            }
+            // Results of the provider's own tools, hidden thoughts and what is new.
+            _ => {}
+        }
+    }
+
+    fn end_block(&mut self, index: u64, answer: &mut Answer) {
+        if let Some((_, input)) = self.first_input.take_if(|(began, _)| *began == index) {
+            let call = answer.call(index);
+            if call.arguments.is_empty() {
+                call.arguments = input;
+            }
+        }
+    }
+}
+
+fn delta(index: u64, delta: &Delta<'_>, answer: &mut Answer, chunks: &mut dyn ChunkSink) {
+    match &*delta.kind {
+        "text_delta" => answer.say(&delta.text, chunks),
+        "thinking_delta" => answer.reasoning.push_str(&delta.thinking),
+        // The input of a block that is left out is left out too.
+        "input_json_delta" => {
+            if let Some(call) = answer.begun_call(index) {
+                call.arguments.push_str(&delta.partial_json);
+            }
+        }
+        // Signatures, citations and what is new.
+        _ => {}
+    }
+}
+
+/// One event; which fields it has depends on its type, and unknown ones are left alone.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    message: Option<Message<'a>>,
+    #[serde(borrow)]
+    content_block: Option<Block<'a>>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+struct Message<'a> {
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(borrow)]
+    content: Option<Vec<Block<'a>>>,
+    stop_reason: Option<String>,
+    usage: Option<Tokens>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize, Default)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Cow<'a, str>,
+    #[serde(borrow, default)]
+    thinking: Cow<'a, str>,
+    id: Option<String>,
+    name: Option<String>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+struct Delta<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Cow<'a, str>,
+    #[serde(borrow, default)]
+    thinking: Cow<'a, str>,
+    #[serde(borrow, default)]
+    partial_json: Cow<'a, str>,
+    stop_reason: Option<String>,
+}
+
+/// Tokens as the provider counts them: what it read from its cache or put there is not among the input.
+#[derive(Debug, Deserialize, Default)]
+struct Tokens {
+    input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Debug, Deserialize, Default)]
+struct OutputDetails {
+    thinking_tokens: Option<u64>,
+}
+
+impl Tokens {
+    /// Takes later counts, which are totals; what they leave out stays.
+    fn update(&mut self, later: Self) {
+        let newer = |old: &mut Option<u64>, new: Option<u64>| *old = new.or(*old);
+        newer(&mut self.input_tokens, later.input_tokens);
+        newer(&mut self.cache_creation_input_tokens, later.cache_creation_input_tokens);
+        newer(&mut self.cache_read_input_tokens, later.cache_read_input_tokens);
+        newer(&mut self.output_tokens, later.output_tokens);
+        self.output_tokens_details = later.output_tokens_details.or(self.output_tokens_details.take());
+    }
+
+    fn usage(&self) -> Usage {
+        let cache = [self.cache_creation_input_tokens, self.cache_read_input_tokens];
+        let add = |sum: u64, tokens: Option<u64>| sum.saturating_add(tokens.unwrap_or(0));
+        Usage {
+            input: self.input_tokens.map(|fresh| cache.into_iter().fold(fresh, add)),
+            output: self.output_tokens,
+            cached: self.cache_read_input_tokens,
+            reasoning: self.output_tokens_details.as_ref().and_then(|details| details.thinking_tokens),
+        }
+    }
+}
+
+fn finish_reason(reason: &str) -> FinishReason {
+    match reason {
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        "tool_use" => FinishReason::ToolCalls,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

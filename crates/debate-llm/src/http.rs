@@ -1,0 +1,162 @@
+//! Models behind HTTP: all that their protocols have in common.
+//!
+//! An adapter is a [`Protocol`]: its defaults, address, headers, body, events and error codes. One call over its
+//! tries on the wire, limits of time and size, and what goes wrong are the same for all and live here alone.
+
+mod answer;
+mod call;
+mod client;
+mod config;
+mod decode;
+mod dialect;
+mod failure;
+mod protocol;
+#[cfg(test)]
+mod recorded_tests;
+mod retry;
+mod schema;
+mod sse;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use async_trait::async_trait;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Url};
+use tokio::time::Instant;
+
+pub(crate) use self::answer::Answer;
+use self::call::Call;
+pub use self::config::{ApiKey, ConfigError, HttpConfig, WireLimits};
+pub(crate) use self::decode::{Events, keep, malformed, read_json};
+pub(crate) use self::dialect::{Dialect, Parameter};
+pub(crate) use self::failure::{Codes, Meaning, error_event};
+pub(crate) use self::protocol::{Defaults, KeyHeader, Outgoing, Protocol};
+pub use self::retry::RetryPolicy;
+use self::schema::Schemas;
+pub(crate) use self::schema::{Subset, cut};
+use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, ModelError};
+
+/// A model behind a provider's HTTP protocol.
+#[derive(Debug)]
+pub struct HttpModel {
+    name: String,
+    config: HttpConfig,
+    client: Client,
+    endpoint: Url,
+    headers: HeaderMap,
+    schemas: Schemas,
+    /// What the server is known not to take; shared by all calls.
+    dialect: AtomicU8,
+}
+
+impl HttpModel {
+    /// Makes the model; connects to nothing yet.
+    ///
+    /// # Errors
+    /// [`ConfigError`] when the address, the model or the key cannot be used, or there are no CA certificates.
+    pub fn new(config: HttpConfig) -> Result<Self, ConfigError> {
+        let endpoint = config.endpoint()?;
+        let client = client::new(&endpoint, config.limits.connect_timeout)
+            .map_err(|source| ConfigError::Client { source })?;
+        Self::with_client(config, client)
+    }
+
+    /// Makes another model of the same provider, which shares this one's connections.
+    ///
+    /// # Errors
+    /// [`ConfigError::MissingModel`] when `model` is empty.
+    pub fn with_model(&self, model: impl Into<String>) -> Result<Self, ConfigError> {
+        let config = HttpConfig { model: model.into(), ..self.config.clone() };
+        Self::with_client(config, self.client.clone())
+    }
+
+    fn with_client(config: HttpConfig, client: Client) -> Result<Self, ConfigError> {
+        let protocol = config.provider.protocol();
+        let endpoint = config.endpoint()?;
+        if config.model.trim().is_empty() {
+            return Err(ConfigError::MissingModel { provider: config.provider });
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        for (name, value) in protocol.headers() {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some(key) = config.authorization()? {
+            headers.insert(HeaderName::from_static(protocol.key_header().name), key);
+        }
+        Ok(Self {
+            name: format!("{}:{}", config.provider, config.model),
+            client,
+            headers,
+            schemas: Schemas::default(),
+            dialect: AtomicU8::new(protocol.first_dialect(&endpoint).bits()),
+            endpoint,
+            config,
+        })
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        self.config.provider.protocol()
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::from_bits(self.dialect.load(Ordering::Relaxed))
+    }
+
+    /// Remembers what the server was found not to take.
+    fn remember(&self, dialect: Dialect) {
+        let before = self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed);
+        if before | dialect.bits() != before {
+            tracing::warn!(
+                model = %self.name,
+                "the server refuses some request parameters; they are left out from now on"
+            );
+        }
+    }
+
+    /// Blots the key out of what a provider says.
+    fn safe(&self, message: &str) -> Box<str> {
+        match &self.config.api_key {
+            Some(key) => key.redact(message),
+            None => message.into(),
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for HttpModel {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
+    async fn complete(
+        &self,
+        request: &ChatRequest,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<ChatReply, ModelError> {
+        let started = Instant::now();
+        let mut call = Call::new(self, started, started + request.timeout);
+        let answer = call.answer(request, chunks).await.map_err(|error| call.complete_error(error))?;
+        Ok(ChatReply {
+            text: answer.text,
+            reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
+            tool_calls: answer.tool_calls,
+            usage: answer.usage,
+            finish: answer.finish.unwrap_or(FinishReason::Stop),
+            model: answer.model.unwrap_or_else(|| self.config.model.clone()),
+            request_id: call.request_id.or(answer.id),
+            latency: started.elapsed(),
+            first_byte: call.first_byte,
+            wire_retries: call.wire_retries,
+        })
+    }
+
+    async fn warm_up(&self) {
+        client::open_connection(&self.client, &self.endpoint, self.config.limits.connect_timeout).await;
+    }
+}

@@ -1,0 +1,75 @@
+//! An answer as far as it has arrived.
+
+use crate::{ChunkSink, FinishReason, ModelError, ModelErrorKind, ToolCall, Usage};
+
+/// What the events of a stream, or a whole body, have said so far.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    pub(crate) reasoning: String,
+    pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) usage: Usage,
+    pub(crate) finish: Option<FinishReason>,
+    pub(crate) model: Option<String>,
+    pub(crate) id: Option<String>,
+    /// Why the model declines, where the protocol says it apart from the answer.
+    pub(crate) refusal: String,
+    /// Whether the protocol's end mark has come.
+    pub(crate) is_done: bool,
+    /// The numbers that the protocol gives the tool calls, in the same order.
+    call_numbers: Vec<u64>,
+}
+
+impl Answer {
+    /// Adds to the text and tells it.
+    pub(crate) fn say(&mut self, text: &str, chunks: &mut dyn ChunkSink) {
+        if !text.is_empty() {
+            self.text.push_str(text);
+            chunks.push(text);
+        }
+    }
+
+    /// Adds a whole tool call.
+    pub(crate) fn add_call(&mut self, call: ToolCall) {
+        *self.call(self.tool_calls.len() as u64) = call;
+    }
+
+    /// Returns the tool call that the protocol gives this number, a new one the first time.
+    pub(crate) fn call(&mut self, number: u64) -> &mut ToolCall {
+        let at = self.call_numbers.iter().rposition(|known| *known == number).unwrap_or_else(|| {
+            self.call_numbers.push(number);
+            self.tool_calls.push(ToolCall::new("", "", ""));
+            self.tool_calls.len() - 1
+        });
+        &mut self.tool_calls[at]
+    }
+
+    /// Returns the tool call of this number, if it has begun.
+    pub(crate) fn begun_call(&mut self, number: u64) -> Option<&mut ToolCall> {
+        let at = self.call_numbers.iter().rposition(|known| *known == number)?;
+        self.tool_calls.get_mut(at)
+    }
+
+    /// Returns the number of the last tool call.
+    pub(crate) fn last_call_number(&self) -> Option<u64> {
+        self.call_numbers.last().copied()
+    }
+
+    /// Says whether what has arrived is an answer.
+    ///
+    /// # Errors
+    /// `Refused`, or `Truncated` when neither an end mark nor a reason for the end has come.
+    pub(super) fn judge(mut self) -> Result<Self, ModelError> {
+        if !self.refusal.is_empty() {
+            return Err(ModelError::new(ModelErrorKind::Refused, &self.refusal));
+        }
+        if !self.is_done && self.finish.is_none() {
+            return Err(ModelError::new(ModelErrorKind::Truncated, "the stream ended before the answer"));
+        }
+        if self.text.is_empty() && self.finish == Some(FinishReason::ContentFilter) {
+            return Err(ModelError::new(ModelErrorKind::Refused, "the provider's filter stopped the answer"));
+        }
+        self.finish.get_or_insert(FinishReason::Other(String::new()));
+        Ok(self)
+    }
+}

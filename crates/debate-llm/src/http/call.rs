@@ -1,0 +1,211 @@
+//! One call, over all its tries on the wire (K5).
+
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::Response;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::HttpModel;
+use super::answer::Answer;
+use super::client::connection_error;
+use super::decode::Decoder;
+use super::dialect::Dialect;
+use super::failure::{self, Failure};
+use super::protocol::Outgoing;
+use super::retry;
+use crate::{ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage};
+
+/// The most bytes of an error's body that are read.
+const ERROR_BYTES_MAX: usize = 64 << 10;
+
+/// How long the end of a finished stream is waited for, so that its connection can be used again.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);
+
+/// The headers in which providers give the id of a request.
+const REQUEST_ID_HEADERS: [&str; 2] = ["x-request-id", "request-id"];
+
+/// One call under way.
+pub(super) struct Call<'a> {
+    model: &'a HttpModel,
+    started: Instant,
+    deadline: Instant,
+    pub(super) first_byte: Option<Duration>,
+    pub(super) request_id: Option<String>,
+    pub(super) wire_retries: u32,
+}
+
+impl<'a> Call<'a> {
+    /// Begins a call.
+    pub(super) fn new(model: &'a HttpModel, started: Instant, deadline: Instant) -> Self {
+        Self { model, started, deadline, first_byte: None, request_id: None, wire_retries: 0 }
+    }
+
+    /// Sends until there is an answer, an error that stays, or no time (K5).
+    pub(super) async fn answer(
+        &mut self,
+        request: &ChatRequest,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<Answer, ModelError> {
+        let mut dialect = self.model.dialect();
+        let mut body = self.encode(request, dialect)?;
+        loop {
+            let failure = match self.exchange(body.clone(), chunks).await {
+                Ok(answer) => {
+                    self.model.remember(dialect);
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            if let Some(next) = failure.blames.and_then(|parameter| dialect.concede(parameter, request)) {
+                dialect = next;
+                body = self.encode(request, dialect)?;
+                continue;
+            }
+            let error = *failure.error;
+            let policy = &self.model.config.retry;
+            let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
+            let Some(wait) = wait.filter(|_| error.should_retry_wire()) else { return Err(error) };
+            // Waiting past the end would only turn a clear error into a timeout.
+            if wait >= self.deadline.saturating_duration_since(Instant::now()) {
+                return Err(error);
+            }
+            self.wire_retries += 1;
+            tracing::debug!(kind = error.kind.label(), retry = self.wire_retries, ?wait, "wire retry");
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Adds to an error what the whole call knows.
+    pub(super) fn complete_error(&self, error: ModelError) -> ModelError {
+        ModelError {
+            wire_retries: self.wire_retries,
+            request_id: self.request_id.as_deref().map(Into::into),
+            ..error
+        }
+    }
+
+    /// Writes the body once; it is shared by all tries in the same dialect.
+    fn encode(&self, request: &ChatRequest, dialect: Dialect) -> Result<Bytes, ModelError> {
+        let model = self.model;
+        let refused = |error: serde_json::Error| {
+            ModelError::new(ModelErrorKind::BadRequest, &format!("cannot write the request: {error}"))
+        };
+        let schema = match &request.schema {
+            Some(schema) if dialect.takes(super::Parameter::Schema) => {
+                Some(model.schemas.cut(schema, model.protocol()).map_err(refused)?)
+            }
+            Some(_) | None => None,
+        };
+        let schema = schema.as_deref();
+        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect };
+        model.protocol().encode(&outgoing).map(Bytes::from).map_err(refused)
+    }
+
+    /// Sends once and reads what comes.
+    async fn exchange(&mut self, body: Bytes, chunks: &mut dyn ChunkSink) -> Result<Answer, Failure> {
+        let model = self.model;
+        let limits = &model.config.limits;
+        let send = model.client.post(model.endpoint.clone()).headers(model.headers.clone()).body(body).send();
+        let mut response = self
+            .within(limits.first_byte_timeout, TimeoutStage::FirstByte, send)
+            .await?
+            .map_err(|error| connection_error(&error.without_url()))?;
+        let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        self.request_id = REQUEST_ID_HEADERS.iter().find_map(|name| header(name));
+        let status = response.status();
+        if !status.is_success() {
+            let body = self.error_body(&mut response).await;
+            let mut failure =
+                failure::from_response(model.protocol(), status.as_u16(), response.headers(), &body);
+            failure.error.message = model.safe(&failure.error.message);
+            return Err(failure);
+        }
+        let mut decoder = Decoder::new(model.protocol().events(), limits.reply_bytes_max);
+        let read = self.read(&mut response, &mut decoder, chunks).await;
+        let usage = decoder.usage();
+        let answer = match read {
+            Ok(()) => decoder.finish(chunks),
+            // The answer was there; only its usage may be lost.
+            Err(error) if decoder.is_complete() && is_cut(&error) => decoder.finish(chunks),
+            Err(error) => Err(error),
+        };
+        answer.map_err(|error| {
+            let received_any = self.first_byte.is_some();
+            let message = model.safe(&error.message);
+            let (status, usage) = (Some(status.as_u16()), Box::new(usage));
+            ModelError { status, usage, received_any, message, ..error }.into()
+        })
+    }
+
+    /// Feeds the decoder until the end mark or the end of the body.
+    async fn read(
+        &mut self,
+        response: &mut Response,
+        decoder: &mut Decoder,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<(), ModelError> {
+        let limits = &self.model.config.limits;
+        while !decoder.is_done() {
+            let (limit, stage) = match self.first_byte {
+                None => (limits.first_byte_timeout, TimeoutStage::FirstByte),
+                Some(_) => (limits.idle_timeout, TimeoutStage::Idle),
+            };
+            let piece = self.within(limit, stage, response.chunk()).await?;
+            let piece = piece.map_err(|error| match self.first_byte {
+                None => connection_error(&error.without_url()),
+                Some(_) => {
+                    ModelError::new(ModelErrorKind::Truncated, "the connection broke within the answer")
+                }
+            })?;
+            let Some(piece) = piece else { return Ok(()) };
+            if self.first_byte.is_none() && !piece.is_empty() {
+                self.first_byte = Some(self.started.elapsed());
+            }
+            decoder.push(&piece, chunks)?;
+        }
+        let _ = timeout(DRAIN_TIMEOUT, response.chunk()).await;
+        Ok(())
+    }
+
+    /// Reads the beginning of an error's body; what cannot be read is left out.
+    async fn error_body(&self, response: &mut Response) -> Vec<u8> {
+        let limit = self.model.config.limits.idle_timeout;
+        let mut body = Vec::new();
+        while body.len() < ERROR_BYTES_MAX {
+            match self.within(limit, TimeoutStage::Idle, response.chunk()).await {
+                Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
+                Ok(Ok(None) | Err(_)) | Err(_) => break,
+            }
+        }
+        body
+    }
+
+    /// Waits for `future`, but neither longer than `limit` nor past the end of the whole call.
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        stage: TimeoutStage,
+        future: impl Future<Output = T>,
+    ) -> Result<T, ModelError> {
+        let now = Instant::now();
+        let stage_end = now + limit;
+        let (end, stage) =
+            if self.deadline < stage_end { (self.deadline, TimeoutStage::Total) } else { (stage_end, stage) };
+        let timed_out = || {
+            let waited = self.started.elapsed().as_millis();
+            ModelError::new(ModelErrorKind::Timeout(stage), &format!("no answer after {waited} ms"))
+        };
+        // A server that always has the next bytes ready would otherwise never be interrupted.
+        if end <= now {
+            return Err(timed_out());
+        }
+        timeout_at(end, future).await.map_err(|_| timed_out())
+    }
+}
+
+/// Returns whether an error is about the wire alone, so that an answer that was whole before it stands.
+fn is_cut(error: &ModelError) -> bool {
+    matches!(error.kind, ModelErrorKind::Truncated | ModelErrorKind::Timeout(_))
+}

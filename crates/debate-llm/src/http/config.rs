@@ -1,0 +1,278 @@
+//! Where the provider is, which model, which key, which limits.
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::Url;
+use reqwest::header::HeaderValue;
+
+use super::retry::RetryPolicy;
+use crate::Provider;
+
+/// All that an [`HttpModel`](super::HttpModel) needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpConfig {
+    /// Whose protocol is spoken.
+    pub provider: Provider,
+    /// The address below which the protocol's paths lie, such as `http://localhost:11434/v1`.
+    pub base_url: String,
+    /// The key; local servers need none.
+    pub api_key: Option<ApiKey>,
+    /// The provider's name of the model.
+    pub model: String,
+    /// What is waited for and how much is read.
+    pub limits: WireLimits,
+    /// How often the wire is tried again (K5).
+    pub retry: RetryPolicy,
+}
+
+impl HttpConfig {
+    /// Makes the configuration of `model` at `base_url`, without a key, with default limits.
+    pub fn new(provider: Provider, base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            provider,
+            base_url: base_url.into(),
+            api_key: None,
+            model: model.into(),
+            limits: WireLimits::default(),
+            retry: RetryPolicy::default(),
+        }
+    }
+
+    /// Reads address and key from the provider's variables through `lookup`; an empty value counts as none.
+    ///
+    /// # Errors
+    /// [`ConfigError::MissingKey`] when no key is set and the address is the provider's own.
+    pub fn from_env(
+        provider: Provider,
+        model: impl Into<String>,
+        lookup: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let value =
+            |name: &str| lookup(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let base_url = value(provider.base_url_variable());
+        let api_key = provider.key_variables().iter().find_map(|name| value(name)).map(ApiKey::new);
+        if base_url.is_none() && api_key.is_none() {
+            return Err(ConfigError::MissingKey { provider });
+        }
+        let base_url = base_url.unwrap_or_else(|| provider.base_url().to_owned());
+        Ok(Self { api_key, ..Self::new(provider, base_url, model) })
+    }
+
+    /// Returns the address that requests are sent to.
+    pub(super) fn endpoint(&self) -> Result<Url, ConfigError> {
+        let refused =
+            |why: &str| ConfigError::BaseUrl { base_url: shown(&self.base_url), why: why.to_owned() };
+        let no_scheme = || refused("it must begin with http:// or https://");
+        let mut url = match Url::parse(self.base_url.trim()) {
+            Ok(url) => url,
+            Err(error) if self.base_url.contains("://") => return Err(refused(&error.to_string())),
+            Err(_) => return Err(no_scheme()),
+        };
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(no_scheme());
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            let variable = self.provider.key_variable();
+            return Err(refused(&format!("it must not hold a user or password; set {variable}")));
+        }
+        self.provider.protocol().complete_address(&mut url, self.model.trim());
+        Ok(url)
+    }
+
+    /// Returns the value of the header that carries the key.
+    pub(super) fn authorization(&self) -> Result<Option<HeaderValue>, ConfigError> {
+        let Some(key) = &self.api_key else { return Ok(None) };
+        let prefix = self.provider.protocol().key_header().prefix;
+        let mut header = HeaderValue::from_str(&format!("{prefix}{}", key.0))
+            .map_err(|_| ConfigError::UnusableKey { provider: self.provider })?;
+        header.set_sensitive(true);
+        Ok(Some(header))
+    }
+}
+
+/// What is waited for and how much is read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WireLimits {
+    /// The longest wait for a connection.
+    pub connect_timeout: Duration,
+    /// The longest wait for the first byte of a response, and for the first one of its body.
+    pub first_byte_timeout: Duration,
+    /// The longest silence in the middle of an answer.
+    pub idle_timeout: Duration,
+    /// The most bytes of a response's body.
+    pub reply_bytes_max: usize,
+}
+
+impl Default for WireLimits {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            first_byte_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(30),
+            reply_bytes_max: 4 << 20,
+        }
+    }
+}
+
+/// A secret key; it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// Wraps a key.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self(key.into())
+    }
+
+    /// Returns `text` with the key blotted out.
+    pub(super) fn redact(&self, text: &str) -> Box<str> {
+        if self.0.is_empty() { text.into() } else { text.replace(&self.0, "[key]").into() }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey([hidden])")
+    }
+}
+
+/// A configuration that cannot work.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The base URL is not one.
+    #[error("base URL {base_url:?} cannot be used: {why}")]
+    BaseUrl {
+        /// The URL as given, a password in it blotted out.
+        base_url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// No model was named.
+    #[error("no model is named; write {provider}:NAME, such as {}", provider.example())]
+    MissingModel {
+        /// Whose model.
+        provider: Provider,
+    },
+    /// The provider's own address needs a key.
+    #[error(
+        "{} is not set (a server of your own may need none: set {})",
+        provider.key_variable(),
+        provider.base_url_variable()
+    )]
+    MissingKey {
+        /// Whose key.
+        provider: Provider,
+    },
+    /// The key holds characters that no header can carry.
+    #[error("{} holds characters that cannot be sent", provider.key_variable())]
+    UnusableKey {
+        /// Whose key.
+        provider: Provider,
+    },
+    /// The HTTP client cannot be made, most often because the system has no CA certificates.
+    #[error("the HTTPS client cannot be made; are CA certificates installed?")]
+    Client {
+        /// The cause.
+        #[source]
+        source: reqwest::Error,
+    },
+}
+
+/// Blots out what stands before an `@` in an address.
+fn shown(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}[hidden]{}", &url[..scheme + 3], &url[at..])
+        }
+        (_, Some(at)) => format!("[hidden]{}", &url[at..]),
+        (_, None) => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(provider: Provider, pairs: &[(&str, &str)]) -> Result<HttpConfig, ConfigError> {
+        HttpConfig::from_env(provider, "m", |name| {
+            pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn the_environment_gives_address_and_key() {
+        for provider in Provider::ALL {
+            for key in provider.key_variables() {
+                let config = from(provider, &[(key, "k1")]).unwrap();
+                assert_eq!(
+                    (config.base_url.as_str(), config.api_key),
+                    (provider.base_url(), Some(ApiKey::new("k1")))
+                );
+            }
+            let pairs =
+                [(provider.base_url_variable(), "http://localhost:1/v1"), (provider.key_variable(), " ")];
+            let local = from(provider, &pairs).unwrap();
+            assert_eq!((local.base_url.as_str(), local.api_key), ("http://localhost:1/v1", None));
+            let error = from(provider, &[]).unwrap_err();
+            assert!(matches!(error, ConfigError::MissingKey { .. }));
+            assert!(error.to_string().contains(provider.key_variable()), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_never_shown() {
+        for provider in Provider::ALL {
+            let config = from(provider, &[(provider.key_variable(), "sk-secret")]).unwrap();
+            assert!(!format!("{config:?}{:?}", config.authorization().unwrap()).contains("sk-secret"));
+            let bad = HttpConfig { api_key: Some(ApiKey::new("a\nb")), ..config };
+            assert!(matches!(bad.authorization(), Err(ConfigError::UnusableKey { .. })));
+        }
+        assert_eq!(&*ApiKey::new("sk-secret").redact("bad sk-secret!"), "bad [key]!");
+    }
+
+    #[test]
+    fn a_base_url_leads_to_one_endpoint() {
+        use Provider::{Anthropic, Gemini, OpenAi};
+        for (provider, base, want) in [
+            (OpenAi, "http://h:1/v1", "http://h:1/v1/chat/completions"),
+            (OpenAi, "http://h:1/v1/", "http://h:1/v1/chat/completions"),
+            (OpenAi, "https://h", "https://h/chat/completions"),
+            (OpenAi, "https://h/x?api-version=2", "https://h/x/chat/completions?api-version=2"),
+            (OpenAi, "https://h/v1/chat/completions", "https://h/v1/chat/completions"),
+            (Anthropic, "https://h", "https://h/v1/messages"),
+            (Anthropic, "https://h/", "https://h/v1/messages"),
+            (Anthropic, "https://h/v1/", "https://h/v1/messages"),
+            (Anthropic, "https://h/anthropic", "https://h/anthropic/v1/messages"),
+            (Anthropic, "https://h/v1/messages", "https://h/v1/messages"),
+            (Gemini, "https://h", "https://h/v1beta/models/m:streamGenerateContent?alt=sse"),
+            (Gemini, "https://h/v1/", "https://h/v1/models/m:streamGenerateContent?alt=sse"),
+            (Gemini, "https://h/x/v1beta", "https://h/x/v1beta/models/m:streamGenerateContent?alt=sse"),
+        ] {
+            assert_eq!(HttpConfig::new(provider, base, "m").endpoint().unwrap().as_str(), want);
+        }
+        let named =
+            HttpConfig::new(Gemini, "https://h/v1beta", "models/gemini-3.5-flash").endpoint().unwrap();
+        assert_eq!(named.path(), "/v1beta/models/gemini-3.5-flash:streamGenerateContent");
+        let escaped = HttpConfig::new(Gemini, "https://h/v1beta", "../x?y=1#z").endpoint().unwrap();
+        assert_eq!(escaped.path(), "/v1beta/models/..%2Fx%3Fy=1%23z:streamGenerateContent");
+    }
+
+    #[test]
+    fn a_base_url_that_is_none_is_one_clear_error() {
+        for provider in Provider::ALL {
+            for (base, part) in [
+                ("localhost:8080/v1", "http://"),
+                ("api.openai.com/v1", "http://"),
+                ("ftp://h/v1", "http://"),
+                ("", "http://"),
+                ("http://", "host"),
+                ("http://h:99999/", "port"),
+                ("http://u:pw@h/", "[hidden]@h"),
+            ] {
+                let text = HttpConfig::new(provider, base, "m").endpoint().unwrap_err().to_string();
+                assert!(text.contains(part) && !text.contains("pw"), "{base}: {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! What a response that is no answer means.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::dialect::Parameter;
+use super::protocol::Protocol;
+use super::retry;
+use crate::{ModelError, ModelErrorKind, TimeoutStage};
+
+/// A provider's error codes and what they mean; one with a space in it is a part of the message instead.
+pub(crate) type Codes = &'static [(&'static str, Meaning)];
+
+/// What an error code means, where the status alone does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Credit, not speed, has run out.
+    Quota,
+    /// The model is unknown.
+    Model,
+    /// A filter in front of the model declines.
+    Filter,
+    /// The key is wrong.
+    Key,
+    /// Too much was asked in too short a time.
+    Speed,
+    /// The provider has no capacity.
+    Load,
+    /// The provider failed.
+    Server,
+}
+
+impl Meaning {
+    fn kind(self, retry_after: Option<Duration>) -> ModelErrorKind {
+        match self {
+            Self::Quota => ModelErrorKind::QuotaExhausted,
+            Self::Model => ModelErrorKind::UnknownModel,
+            Self::Filter => ModelErrorKind::Refused,
+            Self::Key => ModelErrorKind::Auth,
+            Self::Speed => ModelErrorKind::RateLimited { retry_after },
+            Self::Load => ModelErrorKind::Overloaded { retry_after },
+            Self::Server => ModelErrorKind::Server { retry_after },
+        }
+    }
+}
+
+/// A response that is no answer.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) error: Box<ModelError>,
+    /// The parameter that the server does not take, when it says so.
+    pub(super) blames: Option<Parameter>,
+}
+
+impl From<ModelError> for Failure {
+    fn from(error: ModelError) -> Self {
+        Self { error: Box::new(error), blames: None }
+    }
+}
+
+/// Reads a response whose status is not a success.
+pub(super) fn from_response(
+    protocol: &dyn Protocol,
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Failure {
+    let told = ProviderError::read(body);
+    let retry_after = retry::retry_after(headers, SystemTime::now()).or(told.retry_after);
+    let kind = classify(status, told.meaning(protocol.codes()), retry_after);
+    let message = match (&kind, told.message.as_str()) {
+        // Providers quote a part of the key here.
+        (ModelErrorKind::Auth, _) => format!("the provider refused the key (HTTP {status})"),
+        (_, "") => {
+            let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("nothing");
+            format!("HTTP {status} with {kind}")
+        }
+        (_, told) => format!("HTTP {status}: {told}"),
+    };
+    let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.parameters())).flatten();
+    let error = ModelError { status: Some(status), ..ModelError::new(kind, &message) };
+    Failure { error: Box::new(error), blames }
+}
+
+/// Reads the `error` of a body or an event that came with a success status.
+pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
+    let told = ProviderError::from_value(error);
+    let status = told.code.parse::<u16>().ok().filter(|status| (400..600).contains(status));
+    let kind = match (status, told.meaning(codes)) {
+        (_, Some(Meaning::Quota)) => ModelErrorKind::QuotaExhausted,
+        (Some(status), meaning) => classify(status, meaning, told.retry_after),
+        (None, Some(meaning)) => meaning.kind(told.retry_after),
+        (None, None) => ModelErrorKind::StreamError,
+    };
+    let message = if kind == ModelErrorKind::Auth { "the provider refused the key" } else { &told.message };
+    ModelError::new(kind, message)
+}
+
+/// The one table from status and code to kind.
+fn classify(status: u16, meaning: Option<Meaning>, retry_after: Option<Duration>) -> ModelErrorKind {
+    match (status, meaning) {
+        (402, _) => ModelErrorKind::QuotaExhausted,
+        (400..=499, Some(meaning)) => meaning.kind(retry_after),
+        (401 | 403, None) => ModelErrorKind::Auth,
+        (404, None) => ModelErrorKind::UnknownModel,
+        (408, None) => ModelErrorKind::Timeout(TimeoutStage::FirstByte),
+        (429, None) => ModelErrorKind::RateLimited { retry_after },
+        (503 | 529, _) => ModelErrorKind::Overloaded { retry_after },
+        (500..=599, _) => ModelErrorKind::Server { retry_after },
+        (_, _) => ModelErrorKind::BadRequest,
+    }
+}
+
+/// Finds the parameter that a refusal is about.
+fn blamed(
+    told: &ProviderError,
+    parameters: &'static [(Parameter, &'static [&'static str])],
+) -> Option<Parameter> {
+    if !told.param.is_empty() {
+        let root = told.param.split(['.', '[']).next().unwrap_or_default();
+        let named = parameters.iter().find(|(_, words)| words.contains(&root));
+        return named.map(|(parameter, _)| *parameter);
+    }
+    let message = told.message.to_lowercase();
+    let names = |name: &str| {
+        let mut words = message.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        if name.contains(' ') { message.contains(name) } else { words.any(|word| word == name) }
+    };
+    let hints = ["support", "unknown", "unrecognized", "not permitted", "unexpected", "extra", "deprecated"];
+    let is_unsupported = hints.iter().any(|hint| message.contains(hint));
+    let blamed = parameters.iter().find(|(parameter, words)| {
+        // Of a schema nothing but that it is refused is ever said.
+        (is_unsupported || *parameter == Parameter::Schema) && words.iter().any(|name| names(name))
+    });
+    blamed.map(|(parameter, _)| *parameter)
+}
+
+/// What the provider says about a failure, in whichever shape it says it.
+#[derive(Debug, Default)]
+struct ProviderError {
+    message: String,
+    code: String,
+    param: String,
+    /// All by which the provider names the error, from the coarsest to the finest.
+    marks: Vec<String>,
+    /// How long to wait, where the body says it.
+    retry_after: Option<Duration>,
+}
+
+impl ProviderError {
+    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of these.
+    fn read(body: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Wrapped {
+            error: Value,
+        }
+        let Ok(value) = serde_json::from_slice::<Value>(body) else { return Self::default() };
+        let value = match value {
+            Value::Array(mut list) if !list.is_empty() => list.swap_remove(0),
+            other => other,
+        };
+        match Wrapped::deserialize(&value) {
+            Ok(wrapped) => Self::from_value(&wrapped.error),
+            Err(_) => Self::from_value(&value),
+        }
+    }
+
+    fn from_value(value: &Value) -> Self {
+        let field = |name: &str| match value.get(name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Array(list)) => {
+                list.first().and_then(|item| item.get("msg")?.as_str()).unwrap_or_default().to_owned()
+            }
+            Some(Value::Null | Value::Bool(_) | Value::Object(_)) | None => String::new(),
+        };
+        let message = match (value.as_str(), field("message")) {
+            (Some(text), _) => text.to_owned(),
+            (None, message) if message.is_empty() => field("detail"),
+            (None, message) => message,
+        };
+        let mut told = Self { message, code: field("code"), param: field("param"), ..Self::default() };
+        told.marks = [field("type"), field("status"), told.code.clone()].into();
+        for detail in value.get("details").and_then(Value::as_array).into_iter().flatten() {
+            told.detail(detail);
+        }
+        told
+    }
+
+    /// Takes one of the details that Google adds to an error.
+    fn detail(&mut self, detail: &Value) {
+        if let Some(reason) = detail.get("reason").and_then(Value::as_str) {
+            self.marks.push(reason.to_owned());
+        }
+        let seconds =
+            detail.get("retryDelay").and_then(Value::as_str).and_then(|text| text.strip_suffix('s'));
+        if let Some(seconds) = seconds.and_then(|seconds| seconds.parse().ok()) {
+            self.retry_after = Duration::try_from_secs_f64(seconds).ok();
+        }
+        for violation in detail.get("violations").and_then(Value::as_array).into_iter().flatten() {
+            // A day is longer than any debate waits.
+            if violation.get("quotaId").and_then(Value::as_str).is_some_and(|id| id.contains("PerDay")) {
+                self.marks.push("PerDay".to_owned());
+            }
+        }
+    }
+
+    fn meaning(&self, codes: Codes) -> Option<Meaning> {
+        let is_told = |code: &str| match code.contains(' ') {
+            true => self.message.contains(code),
+            false => self.marks.iter().any(|mark| mark == code),
+        };
+        codes.iter().find(|(code, _)| is_told(code)).map(|(_, meaning)| *meaning)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Provider;
+
+    fn check(provider: Provider, status: u16, body: &str, label: &str, blames: Option<Parameter>) {
+        let failure = from_response(provider.protocol(), status, &HeaderMap::new(), body.as_bytes());
+        let got = (failure.error.kind.label(), failure.blames);
+        assert_eq!(got, (label, blames), "{provider}: {status} {body}");
+        assert_eq!(failure.error.status, Some(status));
+    }
+
+    #[test]
+    fn every_status_has_its_kind_with_every_provider() {
+        for provider in Provider::ALL {
+            for (status, body, label) in [
+                (401, r#"{"detail":"Invalid API Key"}"#, "unauthorised"),
+                (403, "", "unauthorised"),
+                (402, "{}", "quota_exhausted"),
+                (400, r#"[{"error":{"code":400,"message":"no"}}]"#, "bad_request"),
+                (404, "", "unknown_model"),
+                (413, "too large", "bad_request"),
+                (302, "", "bad_request"),
+                (408, "", "timeout_first_byte"),
+                (429, "{}", "rate_limited"),
+                (500, "", "server_error"),
+                (502, "<html>bad gateway</html>", "server_error"),
+                (503, "", "overloaded"),
+                (504, "", "server_error"),
+                (529, r#"{"type":"error"}"#, "overloaded"),
+            ] {
+                check(provider, status, body, label, None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_status_does_not_tell_a_code_does() {
+        use Provider::{Anthropic, Gemini, OpenAi};
+        let day = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProject"}]}]}}"#;
+        for (provider, status, body, label) in [
+            (OpenAi, 429, r#"{"error":{"code":"insufficient_quota"}}"#, "quota_exhausted"),
+            (OpenAi, 429, r#"{"error":{"type":"tokens","code":"rate_limit_exceeded"}}"#, "rate_limited"),
+            (OpenAi, 404, r#"{"error":{"code":"model_not_found","message":"no"}}"#, "unknown_model"),
+            (OpenAi, 400, r#"{"error":{"code":"model_not_found"}}"#, "unknown_model"),
+            (OpenAi, 400, r#"{"error":{"code":"content_filter"}}"#, "refused"),
+            (Anthropic, 404, r#"{"error":{"type":"not_found_error","message":"model: x"}}"#, "unknown_model"),
+            (
+                Anthropic,
+                400,
+                r#"{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
+                "quota_exhausted",
+            ),
+            (
+                Gemini,
+                400,
+                r#"{"error":{"status":"INVALID_ARGUMENT","message":"API key not valid.","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+                "unauthorised",
+            ),
+            (Gemini, 429, r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}"#, "rate_limited"),
+            (Gemini, 429, day, "quota_exhausted"),
+            (Gemini, 404, r#"{"error":{"code":404,"status":"NOT_FOUND"}}"#, "unknown_model"),
+        ] {
+            check(provider, status, body, label, None);
+        }
+    }
+
+    #[test]
+    fn a_wait_that_the_body_asks_for_is_kept_too() {
+        let body = r#"{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"31.5s"}]}}"#;
+        let failure = from_response(Provider::Gemini.protocol(), 429, &HeaderMap::new(), body.as_bytes());
+        assert_eq!(failure.error.retry_after(), Some(Duration::from_millis(31_500)));
+    }
+
+    #[test]
+    fn the_refused_parameter_is_found() {
+        use Parameter::{CacheMarks, MaxTokens, Schema, Seed, StreamOptions, Temperature, WebSearch};
+        use Provider::{Anthropic, Gemini, OpenAi};
+        let told =
+            |message: &str, param: &str| format!(r#"{{"error":{{"message":"{message}","param":{param}}}}}"#);
+        for (provider, message, param, want) in [
+            (OpenAi, "Unsupported: use 'max_completion_tokens'", r#""max_tokens""#, Some(MaxTokens)),
+            (OpenAi, "Invalid schema", r#""response_format.json_schema.schema""#, Some(Schema)),
+            (OpenAi, "This response_format type is unavailable now", "null", Some(Schema)),
+            (OpenAi, "Unknown field 'stream_options'", "null", Some(StreamOptions)),
+            (OpenAi, "temperature is not supported with this model", "null", Some(Temperature)),
+            (OpenAi, "unrecognized request argument: seed", "null", Some(Seed)),
+            (OpenAi, "web_search_options not supported", "null", Some(WebSearch)),
+            (OpenAi, "temperature must be a number", "null", None),
+            (OpenAi, "request exceeds the context size", "null", None),
+            (OpenAi, "messages[0].role is not supported", r#""messages[0].role""#, None),
+            (Anthropic, "output_config: Extra inputs are not permitted", "null", Some(Schema)),
+            (Anthropic, "output_config.format.schema: too complex", "null", Some(Schema)),
+            (Anthropic, "`temperature` is deprecated for this model", "null", Some(Temperature)),
+            (Anthropic, "system.0.cache_control: Extra inputs", "null", Some(CacheMarks)),
+            (Anthropic, "max_tokens: 9 > 8, which is the maximum", "null", None),
+            (Gemini, "Unknown name 'responseJsonSchema'", "null", Some(Schema)),
+            (Gemini, "Tool use with a response mime type is unsupported", "null", Some(Schema)),
+            (Gemini, "Search Grounding is not supported", "null", Some(WebSearch)),
+        ] {
+            check(provider, 400, &told(message, param), "bad_request", want);
+        }
+    }
+
+    #[test]
+    fn a_message_never_repeats_html_or_what_the_provider_says_of_a_key() {
+        let message = |status, body: &str| {
+            let protocol = Provider::OpenAi.protocol();
+            from_response(protocol, status, &HeaderMap::new(), body.as_bytes()).error.message
+        };
+        assert_eq!(&*message(502, "<html>secret</html>"), "HTTP 502 with nothing");
+        let auth = message(401, r#"{"error":{"message":"Incorrect API key provided: sk-ab**cd"}}"#);
+        assert!(!auth.contains("sk-"), "{auth}");
+    }
+}

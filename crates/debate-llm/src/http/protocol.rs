@@ -1,0 +1,87 @@
+//! What an adapter is: a provider's protocol over HTTP.
+
+use reqwest::Url;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::decode::Events;
+use super::dialect::{Dialect, Parameter};
+use super::failure::Codes;
+use crate::ChatRequest;
+
+/// A provider's protocol; everything that is not the same for all.
+pub(crate) trait Protocol: Send + Sync {
+    /// Returns its name, its address, and where its settings come from.
+    fn defaults(&self) -> &'static Defaults;
+
+    /// Turns a base URL into the address that requests are sent to; one that is complete is left as it is.
+    fn complete_address(&self, base: &mut Url, model: &str);
+
+    /// Returns how the key is sent.
+    fn key_header(&self) -> KeyHeader;
+
+    /// Returns the headers that every request has, in lower case.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Returns the parameters that are left out once a server refuses them, each with its words in the refusal.
+    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])];
+
+    /// Returns what the server at `endpoint` is known from the start not to take.
+    fn first_dialect(&self, _endpoint: &Url) -> Dialect {
+        Dialect::default()
+    }
+
+    /// Returns what the provider's error codes mean.
+    fn codes(&self) -> Codes;
+
+    /// Cuts a JSON schema to what the provider takes.
+    fn cut_schema(&self, schema: &Value) -> Value;
+
+    /// Writes the body of a streaming request.
+    ///
+    /// # Errors
+    /// When something in the request has no JSON.
+    fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error>;
+
+    /// Makes a reader of one answer.
+    fn events(&self) -> Box<dyn Events>;
+}
+
+/// A request on its way out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outgoing<'a> {
+    /// The provider's name of the model.
+    pub(crate) model: &'a str,
+    /// What is asked.
+    pub(crate) request: &'a ChatRequest,
+    /// The request's schema, cut; absent too where the server takes none.
+    pub(crate) schema: Option<&'a RawValue>,
+    /// What the server does not take.
+    pub(crate) dialect: Dialect,
+}
+
+/// What holds where nothing else is said.
+#[derive(Debug)]
+pub(crate) struct Defaults {
+    /// The name before the model's, such as `openai`.
+    pub(crate) name: &'static str,
+    /// The provider's own address.
+    pub(crate) base_url: &'static str,
+    /// The environment variable of another address.
+    pub(crate) base_url_variable: &'static str,
+    /// The environment variables of the key; the first one set counts.
+    pub(crate) key_variables: &'static [&'static str],
+    /// A model of the provider, for messages.
+    pub(crate) example_model: &'static str,
+}
+
+/// The header that carries the key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyHeader {
+    /// Its name, in lower case.
+    pub(crate) name: &'static str,
+    /// What stands before the key.
+    pub(crate) prefix: &'static str,
+}

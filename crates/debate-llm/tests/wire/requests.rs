@@ -1,0 +1,178 @@
+//! What is sent: each request as the provider's documentation writes it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_llm::{ChatRequest, Message, Provider, ReplySchema, ToolCall, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::fault_server::FaultServer;
+use crate::speech::ok;
+use crate::{KEY, ask, model, request};
+
+/// Sends `request` and returns the head and the body that arrive.
+async fn sent(provider: Provider, request: &ChatRequest) -> (String, Value) {
+    let server = FaultServer::start(vec![ok(provider)]).await;
+    ask(&model(provider, &server.base_url()), request).await.0.unwrap();
+    let seen = server.requests().remove(0);
+    (seen.head.clone(), seen.json())
+}
+
+/// A request for JSON, with all that can be asked for.
+fn full() -> ChatRequest {
+    let schema =
+        json!({"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}, "required": ["x"]});
+    ChatRequest { schema: Some(ReplySchema::new("answer", schema)), ..request() }
+}
+
+/// A request with tools of which one has been used, and with web search.
+fn with_tools() -> ChatRequest {
+    let parameters = Arc::new(json!({"type": "object", "properties": {"x": {"type": "number"}}}));
+    let tool = ToolSpec { name: "add".into(), description: "adds".into(), parameters };
+    let call = ToolCall { signature: Some("s1".into()), ..ToolCall::new("c1", "add", r#"{"x":1}"#) };
+    let messages = vec![
+        Message::user("add"),
+        Message::assistant("").asking_for([call, ToolCall::new("c2", "add", "{\"x\":")]),
+        Message::tool_result("c1", r#"{"sum":2}"#),
+        Message::tool_result("c2", "no number"),
+    ];
+    ChatRequest {
+        tools: vec![tool],
+        web_search: true,
+        ..ChatRequest::new(messages, 100, Duration::from_secs(10))
+    }
+}
+
+/// A request whose messages but the last are alike for many calls.
+fn shared() -> ChatRequest {
+    let messages = ["brief", "transcript", "task"].map(Message::user);
+    let messages = [Message::system("rules")].into_iter().chain(messages).collect();
+    ChatRequest::new(messages, 100, Duration::from_secs(10))
+}
+
+#[tokio::test]
+async fn openai_is_asked_as_its_documentation_says() {
+    let (head, body) = sent(Provider::OpenAi, &full()).await;
+    assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{head}");
+    assert!(head.contains(&format!("authorization: Bearer {KEY}")), "{head}");
+    let schema = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"],
+        "additionalProperties": false});
+    let want = json!({
+        "model": "test-model",
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "question"}
+        ],
+        "stream": true,
+        "stream_options": {"include_usage": true},
+        "max_tokens": 100,
+        "temperature": 0.5,
+        "seed": 3,
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": "answer", "strict": true, "schema": schema}
+        }
+    });
+    assert_eq!(body, want);
+    let (_, body) = sent(Provider::OpenAi, &with_tools()).await;
+    let call = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "add", "arguments": arguments}});
+    let messages = json!([
+        {"role": "user", "content": "add"},
+        {"role": "assistant", "content": "", "tool_calls": [call("c1", r#"{"x":1}"#), call("c2", "{\"x\":")]},
+        {"role": "tool", "content": r#"{"sum":2}"#, "tool_call_id": "c1"},
+        {"role": "tool", "content": "no number", "tool_call_id": "c2"}
+    ]);
+    assert_eq!(body["messages"], messages);
+    let parameters = json!({"type": "object", "properties": {"x": {"type": "number"}}});
+    let function = json!({"name": "add", "description": "adds", "parameters": parameters});
+    assert_eq!(body["tools"], json!([{"type": "function", "function": function}]));
+    assert_eq!(body["web_search_options"], json!({}));
+}
+
+#[tokio::test]
+async fn anthropic_is_asked_as_its_documentation_says() {
+    let (head, body) = sent(Provider::Anthropic, &full()).await;
+    assert!(head.starts_with("POST /v1/messages HTTP/1.1"), "{head}");
+    assert!(head.contains(&format!("x-api-key: {KEY}\r\n")), "{head}");
+    assert!(head.contains("anthropic-version: 2023-06-01\r\n"), "{head}");
+    let schema = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"],
+        "additionalProperties": false});
+    let cached = json!({"type": "ephemeral"});
+    let want = json!({
+        "model": "test-model",
+        "max_tokens": 100,
+        "stream": true,
+        "temperature": 0.5,
+        "system": [{"type": "text", "text": "be brief", "cache_control": cached}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "question"}]}],
+        "output_config": {"format": {"type": "json_schema", "schema": schema}}
+    });
+    assert_eq!(body, want);
+    let (_, body) = sent(Provider::Anthropic, &with_tools()).await;
+    let call = |id: &str, input: Value| json!({"type": "tool_use", "id": id, "name": "add", "input": input});
+    let result =
+        |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    let mut first = result("c1", r#"{"sum":2}"#);
+    first["cache_control"] = cached.clone();
+    let messages = json!([
+        {"role": "user", "content": [{"type": "text", "text": "add", "cache_control": cached}]},
+        {"role": "assistant", "content": [call("c1", json!({"x": 1})), call("c2", json!({}))]},
+        {"role": "user", "content": [first, result("c2", "no number")]}
+    ]);
+    assert_eq!(body["messages"], messages);
+    let parameters = json!({"type": "object", "properties": {"x": {"type": "number"}}});
+    let tools = json!([
+        {"name": "add", "description": "adds", "input_schema": parameters},
+        {"type": "web_search_20250305", "name": "web_search"}
+    ]);
+    assert_eq!(body["tools"], tools);
+}
+
+#[tokio::test]
+async fn anthropic_keeps_in_its_cache_what_calls_share_and_not_what_is_one_calls_own() {
+    let (_, body) = sent(Provider::Anthropic, &shared()).await;
+    let cached = json!({"type": "ephemeral"});
+    let text = |text: &str, mark: bool| match mark {
+        true => json!({"type": "text", "text": text, "cache_control": cached}),
+        false => json!({"type": "text", "text": text}),
+    };
+    assert_eq!(body["system"], json!([text("rules", true)]));
+    let content = json!([text("brief", true), text("transcript", true), text("task", false)]);
+    assert_eq!(body["messages"], json!([{"role": "user", "content": content}]));
+}
+
+#[tokio::test]
+async fn gemini_is_asked_as_its_documentation_says() {
+    let (head, body) = sent(Provider::Gemini, &full()).await;
+    let line = "POST /v1/models/test-model:streamGenerateContent?alt=sse HTTP/1.1";
+    assert!(head.starts_with(line), "{head}");
+    assert!(head.contains(&format!("x-goog-api-key: {KEY}\r\n")), "{head}");
+    let schema =
+        json!({"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}, "required": ["x"]});
+    let want = json!({
+        "systemInstruction": {"parts": [{"text": "be brief"}]},
+        "contents": [{"role": "user", "parts": [{"text": "question"}]}],
+        "generationConfig": {
+            "maxOutputTokens": 100,
+            "temperature": 0.5,
+            "seed": 3,
+            "responseMimeType": "application/json",
+            "responseJsonSchema": schema
+        }
+    });
+    assert_eq!(body, want);
+    let (_, body) = sent(Provider::Gemini, &with_tools()).await;
+    let result = |response: Value| json!({"functionResponse": {"name": "add", "response": response}});
+    let contents = json!([
+        {"role": "user", "parts": [{"text": "add"}]},
+        {"role": "model", "parts": [
+            {"functionCall": {"name": "add", "args": {"x": 1}}, "thoughtSignature": "s1"},
+            {"functionCall": {"name": "add"}}
+        ]},
+        {"role": "user", "parts": [result(json!({"sum": 2})), result(json!({"result": "no number"}))]}
+    ]);
+    assert_eq!(body["contents"], contents);
+    let parameters = json!({"type": "object", "properties": {"x": {"type": "number"}}});
+    let function = json!({"name": "add", "description": "adds", "parametersJsonSchema": parameters});
+    assert_eq!(body["tools"], json!([{"functionDeclarations": [function]}, {"googleSearch": {}}]));
+}

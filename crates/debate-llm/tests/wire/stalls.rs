@@ -1,0 +1,54 @@
+//! Servers that fall silent, or never come to an end.
+
+use std::time::Duration;
+
+use debate_llm::http::WireLimits;
+use debate_llm::{ChatRequest, HttpModel, Provider};
+
+use crate::fault_server::{FaultServer, Response};
+use crate::speech::{ok, part, stop};
+use crate::{ask, config, outcome, request};
+
+const SHORT: Duration = Duration::from_millis(30);
+
+/// A name, a response that stalls, the limit to shorten, and what comes of it.
+type Stall<'a> = (&'a str, Response, fn(&mut WireLimits), Result<&'a str, &'a str>);
+
+#[tokio::test]
+async fn every_stall_ends_at_its_own_limit() {
+    let first_byte = |limits: &mut WireLimits| limits.first_byte_timeout = SHORT;
+    let idle = |limits: &mut WireLimits| limits.idle_timeout = SHORT;
+    for provider in Provider::ALL {
+        let half = part(provider, &["hé"]);
+        let complete = format!("{half}{}", stop(provider));
+        let table: [Stall<'_>; 5] = [
+            ("no headers", Response::stall(), first_byte, Err("timeout_first_byte")),
+            ("headers alone", Response::events("").then_stall(), first_byte, Err("timeout_first_byte")),
+            ("silence in the answer", Response::events(&half).then_stall(), idle, Err("timeout_idle")),
+            ("silence after the answer", Response::events(&complete).then_stall(), idle, Ok("hé")),
+            ("silence after the end mark", ok(provider).then_stall(), idle, Ok("héllo")),
+        ];
+        for (name, response, shorten, want) in table {
+            let server = FaultServer::start(vec![response]).await;
+            let mut config = config(provider, &server.base_url());
+            shorten(&mut config.limits);
+            let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request()).await;
+            assert_eq!(outcome(&reply), want, "{provider}: {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_ends_in_its_time_whether_the_server_is_silent_or_never_stops() {
+    for provider in Provider::ALL {
+        let half = part(provider, &["hé"]);
+        for response in [Response::events(&half).then_stall(), Response::events(": ping\n\n").without_end()] {
+            let server = FaultServer::start(vec![response]).await;
+            let mut config = config(provider, &server.base_url());
+            config.limits.reply_bytes_max = usize::MAX;
+            let model = HttpModel::new(config).unwrap();
+            let (reply, _) = ask(&model, &ChatRequest { timeout: SHORT, ..request() }).await;
+            assert_eq!(outcome(&reply), Err("timeout_total"), "{provider}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// A model server written by others, with which the adapters must get along.
+//
+// AIMOCK names the folder in which npm installed it. Starts it on a free port, tells its address in
+// DEBATE_AIMOCK_URL to the command given as arguments, and ends as that command ends.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const require = createRequire(join(process.env.AIMOCK, "package.json"));
+const { LLMock } = require("@copilotkit/aimock");
+
+const mock = new LLMock({ port: 0, chunkSize: 3, strict: true });
+const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+mock.on({ userMessage: "greet" }, { content: "Grüße aus 東京 — héllo!", usage });
+mock.on({ userMessage: "think" }, { content: "42", reasoning: "six times seven" });
+mock.on({ userMessage: "answer as JSON" }, { content: '{"x": 0.25, "why": "because"}' });
+mock.on({ userMessage: "add", hasToolResult: true }, { content: "The sum is 3." });
+mock.on(
+  { userMessage: "add", hasToolResult: false },
+  { toolCalls: [{ name: "add", arguments: '{"x":1,"y":2}' }] },
+);
+mock.on({ userMessage: "be long" }, { content: "cut here", finishReason: "length" });
+mock.on({ userMessage: "break off" }, { content: "never said to its end" }, { truncateAfterChunks: 4, latency: 10 });
+for (const [name, status, type] of [
+  ["no key", 401, "authentication_error"],
+  ["no model", 404, "not_found_error"],
+  ["no sense", 400, "invalid_request_error"],
+  ["too fast", 429, "rate_limit_error"],
+  ["broken", 500, "api_error"],
+  ["busy", 503, "overloaded_error"],
+]) {
+  mock.on({ userMessage: name }, { error: { message: `it says ${name}`, type }, status, retryAfter: 0 });
+}
+
+await mock.start();
+const [program, ...args] = process.argv.slice(2);
+const env = { ...process.env, DEBATE_AIMOCK_URL: mock.url };
+const child = spawn(program, args, { env, stdio: "inherit" });
+const [code] = await once(child, "exit");
+await mock.stop();
+process.exit(code ?? 1);
