@@ -52,8 +52,8 @@ pub(crate) struct Options {
     pub(crate) durability: Safety,
 
     /// Who debates: simulated, simulated:KEY=VALUE,… (such as latency=200ms, malformed=0.1), anthropic:NAME,
-    /// gemini:NAME or openai:NAME; keys are read from ANTHROPIC_API_KEY, GEMINI_API_KEY and OPENAI_API_KEY alone,
-    /// other addresses from ANTHROPIC_BASE_URL, GEMINI_BASE_URL and OPENAI_BASE_URL
+    /// gemini:NAME, openai:NAME or openai-responses:NAME; keys are read from ANTHROPIC_API_KEY, GEMINI_API_KEY and
+    /// OPENAI_API_KEY alone, other addresses from ANTHROPIC_BASE_URL, GEMINI_BASE_URL and OPENAI_BASE_URL
     #[arg(long, global = true, env = "DEBATE_MODEL", value_name = "MODEL", default_value = "simulated")]
     pub(crate) model: ModelChoice,
 

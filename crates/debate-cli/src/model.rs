@@ -30,8 +30,8 @@ impl FromStr for ModelChoice {
             return Ok(Self::Simulated(Box::new(config)));
         }
         let Some(provider) = Provider::named(prefix) else {
-            let real = Provider::ALL.map(|provider| format!("{provider}:NAME"));
-            return Err(format!("write simulated, simulated:KEY=VALUE,…, {}", real.join(" or ")));
+            let real = Provider::ALL.map(|provider| format!("{provider}:NAME")).join(", ");
+            return Err(format!("write one of simulated, simulated:KEY=VALUE,…, {real}"));
         };
         match rest.trim() {
             "" => {
@@ -78,6 +78,7 @@ mod tests {
         assert_eq!("simulated:latency=5ms".parse(), Ok(simulated("latency=5ms")));
         for (text, provider, name) in [
             ("openai:gpt-5-mini", Provider::OpenAi, "gpt-5-mini"),
+            ("openai-responses:gpt-5-mini", Provider::OpenAiResponses, "gpt-5-mini"),
             ("openai:library/llama3:8b", Provider::OpenAi, "library/llama3:8b"),
             (" anthropic: claude-sonnet-5 ", Provider::Anthropic, "claude-sonnet-5"),
             ("gemini:models/gemini-3.5-flash", Provider::Gemini, "models/gemini-3.5-flash"),

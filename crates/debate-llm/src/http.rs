@@ -1,6 +1,6 @@
 //! Models behind HTTP: all that their protocols have in common.
 //!
-//! An adapter is a [`Protocol`]: its defaults, address, headers, body, events and error codes. One call over its
+//! An adapter is a `Protocol`: its defaults, address, headers, body, events and error codes. One call over its
 //! tries on the wire, limits of time and size, and what goes wrong are the same for all and live here alone.
 
 mod answer;

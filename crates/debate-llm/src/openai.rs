@@ -4,10 +4,12 @@
 
 mod body;
 mod events;
+mod responses;
 
 use reqwest::Url;
 use serde_json::Value;
 
+pub(crate) use self::responses::Responses;
 use crate::http::{
     Codes, Defaults, Dialect, Events, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset, cut,
 };

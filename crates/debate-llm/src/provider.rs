@@ -5,7 +5,7 @@ use std::fmt;
 use crate::anthropic::Messages;
 use crate::gemini::GenerateContent;
 use crate::http::{Defaults, Protocol};
-use crate::openai::ChatCompletions;
+use crate::openai::{ChatCompletions, Responses};
 
 /// Whose protocol is spoken; the server may be anyone's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,11 +16,13 @@ pub enum Provider {
     Gemini,
     /// Chat completions, as OpenAI defined them and as most servers speak them.
     OpenAi,
+    /// OpenAI's responses, which the newest of its models and a few other servers speak.
+    OpenAiResponses,
 }
 
 impl Provider {
     /// All of them, by name.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::Gemini, Self::OpenAi];
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::Gemini, Self::OpenAi, Self::OpenAiResponses];
 
     /// Returns the name before the model's, such as `openai`.
     #[must_use]
@@ -70,6 +72,7 @@ impl Provider {
             Self::Anthropic => &Messages,
             Self::Gemini => &GenerateContent,
             Self::OpenAi => &ChatCompletions,
+            Self::OpenAiResponses => &Responses,
         }
     }
 

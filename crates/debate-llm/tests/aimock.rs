@@ -24,7 +24,7 @@ fn models() -> Vec<(Provider, HttpModel)> {
         let (base_url, model) = match provider {
             Provider::Anthropic => (url.clone(), "claude-sonnet-5"),
             Provider::Gemini => (url.clone(), "gemini-3.5-flash"),
-            Provider::OpenAi => (format!("{url}/v1"), "gpt-5-mini"),
+            Provider::OpenAi | Provider::OpenAiResponses => (format!("{url}/v1"), "gpt-5-mini"),
         };
         let config = HttpConfig {
             api_key: Some(ApiKey::new("mock")),

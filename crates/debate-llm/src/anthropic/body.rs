@@ -10,6 +10,9 @@ use crate::{ChatRequest, Message, Role, ToolCall};
 /// The highest temperature that is taken.
 const TEMPERATURE_MAX: f64 = 1.0;
 
+/// How often the provider may search for one answer; so many fit into one turn without a pause.
+const SEARCHES_MAX: u32 = 5;
+
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
     let Outgoing { model, request, schema, dialect } = *outgoing;
@@ -95,8 +98,11 @@ fn tools(request: &ChatRequest, takes_search: bool) -> Vec<Tool<'_>> {
         description: &tool.description,
         input_schema: &tool.parameters,
     });
-    let search = (request.web_search && takes_search)
-        .then_some(Tool::Provided { kind: "web_search_20250305", name: "web_search" });
+    let search = (request.web_search && takes_search).then_some(Tool::Provided {
+        kind: "web_search_20250305",
+        name: "web_search",
+        max_uses: SEARCHES_MAX,
+    });
     own.chain(search).collect()
 }
 
@@ -186,6 +192,7 @@ enum Tool<'a> {
         #[serde(rename = "type")]
         kind: &'static str,
         name: &'static str,
+        max_uses: u32,
     },
 }
 

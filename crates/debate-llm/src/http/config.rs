@@ -233,13 +233,15 @@ mod tests {
 
     #[test]
     fn a_base_url_leads_to_one_endpoint() {
-        use Provider::{Anthropic, Gemini, OpenAi};
+        use Provider::{Anthropic, Gemini, OpenAi, OpenAiResponses};
         for (provider, base, want) in [
             (OpenAi, "http://h:1/v1", "http://h:1/v1/chat/completions"),
             (OpenAi, "http://h:1/v1/", "http://h:1/v1/chat/completions"),
             (OpenAi, "https://h", "https://h/chat/completions"),
             (OpenAi, "https://h/x?api-version=2", "https://h/x/chat/completions?api-version=2"),
             (OpenAi, "https://h/v1/chat/completions", "https://h/v1/chat/completions"),
+            (OpenAiResponses, "http://h:1/v1/", "http://h:1/v1/responses"),
+            (OpenAiResponses, "https://h/v1/responses", "https://h/v1/responses"),
             (Anthropic, "https://h", "https://h/v1/messages"),
             (Anthropic, "https://h/", "https://h/v1/messages"),
             (Anthropic, "https://h/v1/", "https://h/v1/messages"),

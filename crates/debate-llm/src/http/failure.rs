@@ -121,7 +121,8 @@ fn blamed(
 ) -> Option<Parameter> {
     if !told.param.is_empty() {
         let root = told.param.split(['.', '[']).next().unwrap_or_default();
-        let named = parameters.iter().find(|(_, words)| words.contains(&root));
+        let is_named = |word: &&str| *word == root || word.contains('.') && told.param.starts_with(word);
+        let named = parameters.iter().find(|(_, words)| words.iter().any(is_named));
         return named.map(|(parameter, _)| *parameter);
     }
     let message = told.message.to_lowercase();
@@ -294,7 +295,7 @@ mod tests {
     #[test]
     fn the_refused_parameter_is_found() {
         use Parameter::{CacheMarks, MaxTokens, Schema, Seed, StreamOptions, Temperature, WebSearch};
-        use Provider::{Anthropic, Gemini, OpenAi};
+        use Provider::{Anthropic, Gemini, OpenAi, OpenAiResponses};
         let told =
             |message: &str, param: &str| format!(r#"{{"error":{{"message":"{message}","param":{param}}}}}"#);
         for (provider, message, param, want) in [
@@ -308,6 +309,9 @@ mod tests {
             (OpenAi, "temperature must be a number", "null", None),
             (OpenAi, "request exceeds the context size", "null", None),
             (OpenAi, "messages[0].role is not supported", r#""messages[0].role""#, None),
+            (OpenAiResponses, "Invalid schema for 'answer'", r#""text.format.schema""#, Some(Schema)),
+            (OpenAiResponses, "text is wrong", r#""text.verbosity""#, None),
+            (OpenAiResponses, "Unsupported parameter: 'temperature'", "null", Some(Temperature)),
             (Anthropic, "output_config: Extra inputs are not permitted", "null", Some(Schema)),
             (Anthropic, "output_config.format.schema: too complex", "null", Some(Schema)),
             (Anthropic, "`temperature` is deprecated for this model", "null", Some(Temperature)),

@@ -21,8 +21,12 @@ use crate::{FinishReason, ModelError, ModelErrorKind, Provider};
 const SPLITS: u64 = 12;
 
 /// The records whose protocol is spoken, as the index counts them.
-const SPOKEN: [(Provider, usize); 3] =
-    [(Provider::Anthropic, 120), (Provider::Gemini, 39), (Provider::OpenAi, 152)];
+const SPOKEN: [(Provider, usize); 4] = [
+    (Provider::Anthropic, 120),
+    (Provider::Gemini, 41),
+    (Provider::OpenAi, 155),
+    (Provider::OpenAiResponses, 95),
+];
 
 /// All records.
 const RECORDS: usize = 426;
@@ -43,6 +47,13 @@ impl Record {
             "messages" => Some(Provider::Anthropic),
             "generateContent" => Some(Provider::Gemini),
             "chat" => Some(Provider::OpenAi),
+            "responses" => Some(Provider::OpenAiResponses),
+            // An error is written alike, whatever was asked for.
+            "other" if self.status() != 200 => match self.text("provider") {
+                "gemini" => Some(Provider::Gemini),
+                "deepseek" | "groq" | "openai" => Some(Provider::OpenAi),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -119,7 +130,9 @@ fn disguised(provider: Provider, wire: &[u8], seed: u64) -> Vec<u8> {
         Provider::Anthropic => {
             ": keep-alive\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\nid: 7\nretry: 9\n\n"
         }
-        Provider::Gemini | Provider::OpenAi => ": keep-alive\n\n:\nid: 7\nretry: 9\n\n",
+        Provider::Gemini | Provider::OpenAi | Provider::OpenAiResponses => {
+            ": keep-alive\n\n:\nid: 7\nretry: 9\n\n"
+        }
     };
     match seed % 4 {
         0 => text.into_bytes(),
@@ -173,6 +186,7 @@ fn check_error(record: &Record, provider: Provider) {
     let want = match status {
         401 | 403 => "unauthorised",
         404 => "unknown_model",
+        400 if String::from_utf8_lossy(&record.body).contains("\"model_not_found\"") => "unknown_model",
         429 => "rate_limited",
         500 => "server_error",
         529 => "overloaded",
@@ -265,13 +279,19 @@ fn an_error_within_a_recorded_stream_is_an_error() {
                 (r#"{"error":{"code":500,"message":"broke","status":"INTERNAL"}}"#, "server_error")
             }
             Provider::OpenAi => (r#"{"error":{"message":"broke","type":"x"}}"#, "stream_error"),
+            Provider::OpenAiResponses => (
+                r#"{"type":"error","error":{"message":"broke","code":"insufficient_quota"}}"#,
+                "quota_exhausted",
+            ),
         };
         let events = record.events();
         if decode(provider, &record.wire(), 0).0.is_err() {
             continue;
         }
         // What comes after the end mark is not read.
-        let is_end = |data: &&str| data.contains("message_stop") || *data == "[DONE]";
+        let is_end = |data: &&str| {
+            data.contains("message_stop") || data.contains("\"response.completed\"") || *data == "[DONE]"
+        };
         let end = events.iter().position(is_end).unwrap_or(events.len());
         for at in [0, end / 2, end] {
             let (before, after) = events.split_at(at);

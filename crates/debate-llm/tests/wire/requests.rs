@@ -90,6 +90,43 @@ async fn openai_is_asked_as_its_documentation_says() {
 }
 
 #[tokio::test]
+async fn openai_responses_are_asked_for_as_the_documentation_says() {
+    let (head, body) = sent(Provider::OpenAiResponses, &full()).await;
+    assert!(head.starts_with("POST /v1/responses HTTP/1.1"), "{head}");
+    assert!(head.contains(&format!("authorization: Bearer {KEY}")), "{head}");
+    let schema = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"],
+        "additionalProperties": false});
+    let want = json!({
+        "model": "test-model",
+        "input": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "question"}
+        ],
+        "stream": true,
+        "store": false,
+        "max_output_tokens": 100,
+        "temperature": 0.5,
+        "text": {"format": {"type": "json_schema", "name": "answer", "strict": true, "schema": schema}}
+    });
+    assert_eq!(body, want);
+    let (_, body) = sent(Provider::OpenAiResponses, &with_tools()).await;
+    let input = json!([
+        {"role": "user", "content": "add"},
+        {"type": "function_call", "call_id": "c1", "name": "add", "arguments": r#"{"x":1}"#},
+        {"type": "function_call", "call_id": "c2", "name": "add", "arguments": "{\"x\":"},
+        {"type": "function_call_output", "call_id": "c1", "output": r#"{"sum":2}"#},
+        {"type": "function_call_output", "call_id": "c2", "output": "no number"}
+    ]);
+    assert_eq!(body["input"], input);
+    let parameters = json!({"type": "object", "properties": {"x": {"type": "number"}}});
+    let tools = json!([
+        {"type": "function", "name": "add", "description": "adds", "parameters": parameters, "strict": false},
+        {"type": "web_search"}
+    ]);
+    assert_eq!(body["tools"], tools);
+}
+
+#[tokio::test]
 async fn anthropic_is_asked_as_its_documentation_says() {
     let (head, body) = sent(Provider::Anthropic, &full()).await;
     assert!(head.starts_with("POST /v1/messages HTTP/1.1"), "{head}");
@@ -123,7 +160,7 @@ async fn anthropic_is_asked_as_its_documentation_says() {
     let parameters = json!({"type": "object", "properties": {"x": {"type": "number"}}});
     let tools = json!([
         {"name": "add", "description": "adds", "input_schema": parameters},
-        {"type": "web_search_20250305", "name": "web_search"}
+        {"type": "web_search_20250305", "name": "web_search", "max_uses": 5}
     ]);
     assert_eq!(body["tools"], tools);
 }

@@ -34,6 +34,9 @@ pub(crate) fn delta(provider: Provider, text: &str) -> String {
             "responseId": "c1", "modelVersion": "test-model-01"}),
         Provider::OpenAi => json!({"id": "c1", "model": "test-model-01",
             "choices": [{"index": 0, "delta": {"content": text}}]}),
+        Provider::OpenAiResponses => {
+            json!({"type": "response.output_text.delta", "output_index": 0, "delta": text})
+        }
     };
     events(&[delta])
 }
@@ -45,7 +48,7 @@ pub(crate) fn part(provider: Provider, texts: &[&str]) -> String {
     let deltas: String = texts.iter().map(|text| delta(provider, text)).collect();
     let first = match provider {
         Provider::Anthropic => events(&[start, json!({"type": "ping"})]),
-        Provider::Gemini | Provider::OpenAi => String::new(),
+        Provider::Gemini | Provider::OpenAi | Provider::OpenAiResponses => String::new(),
     };
     format!(": keep-alive\n\n{first}{deltas}")
 }
@@ -64,6 +67,9 @@ pub(crate) fn stop(provider: Provider) -> String {
             json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4,
                 "prompt_tokens_details": {"cached_tokens": 8}}}),
         ]),
+        Provider::OpenAiResponses => events(&[json!({"type": "response.completed", "response": {
+            "id": "c1", "model": "test-model-01", "status": "completed", "output": [],
+            "usage": {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 8}}}})]),
     }
 }
 
@@ -71,7 +77,7 @@ pub(crate) fn stop(provider: Provider) -> String {
 fn end_mark(provider: Provider) -> &'static str {
     match provider {
         Provider::Anthropic => "data: {\"type\": \"message_stop\"}\n\n",
-        Provider::Gemini => "",
+        Provider::Gemini | Provider::OpenAiResponses => "",
         Provider::OpenAi => "data: [DONE]\n\n",
     }
 }
@@ -96,6 +102,8 @@ pub(crate) fn whole(provider: Provider) -> Response {
             json!({"candidates": [{"content": {"parts": [{"text": "whole"}]}, "finishReason": "STOP"}]})
         }
         Provider::OpenAi => json!({"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}),
+        Provider::OpenAiResponses => json!({"status": "completed", "output": [{"type": "message",
+            "content": [{"type": "output_text", "text": "whole"}]}]}),
     };
     Response::json(200, &body)
 }
@@ -108,6 +116,8 @@ pub(crate) fn refusal(provider: Provider) -> Response {
         Provider::OpenAi => {
             json!({"choices": [{"message": {"content": null, "refusal": "no"}, "finish_reason": "stop"}]})
         }
+        Provider::OpenAiResponses => json!({"status": "completed", "output": [{"type": "message",
+            "content": [{"type": "refusal", "refusal": "no"}]}]}),
     };
     Response::json(200, &body)
 }
@@ -117,6 +127,7 @@ pub(crate) fn failing(provider: Provider) -> Response {
     let error = match provider {
         Provider::Anthropic => json!({"type": "error", "error": {"type": "new_error", "message": "broke"}}),
         Provider::Gemini | Provider::OpenAi => json!({"error": {"message": "broke"}}),
+        Provider::OpenAiResponses => json!({"type": "error", "message": "broke", "code": null}),
     };
     Response::events(&format!("{}data: {error}\n\n", part(provider, &["hé"])))
 }
@@ -150,7 +161,7 @@ pub(crate) fn trouble(provider: Provider, trouble: Trouble) -> Response {
             Trouble::RefusedSchema => (400, "INVALID_ARGUMENT", "JSON mode is not enabled for this model"),
             Trouble::RefusedTemperature => (400, "INVALID_ARGUMENT", "temperature is not supported"),
         },
-        Provider::OpenAi => match trouble {
+        Provider::OpenAi | Provider::OpenAiResponses => match trouble {
             Trouble::WrongKey => (401, "invalid_api_key", "Incorrect API key provided"),
             Trouble::UnknownModel => (404, "model_not_found", "no such model"),
             Trouble::NoCredit => (429, "insufficient_quota", "You exceeded your current quota"),
@@ -169,7 +180,7 @@ pub(crate) fn trouble(provider: Provider, trouble: Trouble) -> Response {
         }
         (Provider::Gemini, _) => json!({"code": status, "status": kind, "message": message}),
         (Provider::Anthropic, _) => json!({"type": kind, "message": message}),
-        (Provider::OpenAi, _) => json!({"code": kind, "message": message}),
+        (Provider::OpenAi | Provider::OpenAiResponses, _) => json!({"code": kind, "message": message}),
     };
     Response::json(status, &json!({ "error": error }))
 }

@@ -105,7 +105,7 @@ fn whatever_is_no_answer_is_none_in_any_protocol() {
     }
 }
 
-fn anthropic(events: &[&str]) -> String {
+fn stream_of(events: &[&str]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
@@ -118,7 +118,7 @@ fn a_message_ends_with_its_stop_reason_and_not_before() {
     let refusal = r#"{"type":"message_delta","delta":{"stop_reason":"refusal"}}"#;
     let end = r#"{"type":"message_stop"}"#;
     let news = r#"{"type":"something_new","what":[1]}"#;
-    let check = |events: &[&str], want| check_by(Provider::Anthropic, &anthropic(events), want);
+    let check = |events: &[&str], want| check_by(Provider::Anthropic, &stream_of(events), want);
     check(&[part, thought, news, stop, end], Ok(("héé", "hm")));
     check(&[part, stop], Ok(("héé", "")));
     check(&[part], Err("truncated"));
@@ -203,4 +203,24 @@ fn the_mark_of_a_call_is_kept_for_its_way_back() {
     let signed = ToolCall { signature: Some("s1".into()), ..ToolCall::new("call-1", "add", r#"{"x":1}"#) };
     assert_eq!(answer.tool_calls, [signed, ToolCall::new("call-2", "sub", "{}")]);
     assert_eq!(answer.finish, Some(FinishReason::ToolCalls));
+}
+
+#[test]
+fn a_response_ends_with_its_last_event_and_not_before() {
+    let check = |events: &[&str], want| check_by(Provider::OpenAiResponses, &stream_of(events), want);
+    let part = r#"{"type":"response.output_text.delta","output_index":1,"delta":"héé"}"#;
+    let thought = r#"{"type":"response.reasoning_summary_text.delta","output_index":0,"delta":"hm"}"#;
+    let item = r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"message","content":[{"type":"output_text","text":"héé"}]}}"#;
+    let news = r#"{"type":"response.something_new","delta":{"x":1}}"#;
+    let end = r#"{"type":"response.completed","response":{"status":"completed","output":[]}}"#;
+    check(&[thought, part, news, item, end], Ok(("héé", "hm")));
+    check(&[item, end], Ok(("héé", "")));
+    check(&[part, item], Err("truncated"));
+    let refusal = r#"{"type":"response.refusal.delta","delta":"no"}"#;
+    check(&[refusal, end], Err("refused"));
+    let failed = r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"x"}}}"#;
+    check(&[part, failed], Err("stream_error"));
+    let cut = r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}"#;
+    let answer = decode(Provider::OpenAiResponses, stream_of(&[part, cut]).as_bytes(), 1).0.unwrap();
+    assert_eq!(answer.finish, Some(FinishReason::Length));
 }

@@ -1,0 +1,63 @@
+//! OpenAI's responses over HTTP, as OpenAI, xAI and some routers speak them.
+//!
+//! Always streams and stores nothing at the provider; an answer that comes whole is taken as well. Provider JSON does
+//! not leave this module.
+
+mod body;
+mod events;
+
+use reqwest::Url;
+use serde_json::Value;
+
+use super::{CODES, ChatCompletions, SUBSET};
+use crate::http::{Codes, Defaults, Events, KeyHeader, Outgoing, Parameter, Protocol, cut};
+
+const DEFAULTS: Defaults = Defaults { name: "openai-responses", ..super::DEFAULTS };
+
+/// The parameters that some server refuses, and how it names them.
+const PARAMETERS: &[(Parameter, &[&str])] = &[
+    (Parameter::Schema, &["text.format", "response_format", "json_schema"]),
+    (Parameter::Temperature, &["temperature"]),
+    (Parameter::WebSearch, &["web_search"]),
+];
+
+/// The responses protocol.
+#[derive(Debug)]
+pub(crate) struct Responses;
+
+impl Protocol for Responses {
+    fn defaults(&self) -> &'static Defaults {
+        &DEFAULTS
+    }
+
+    fn complete_address(&self, base: &mut Url, _model: &str) {
+        let is_complete = base.path().trim_end_matches('/').ends_with("/responses");
+        if let (false, Ok(mut path)) = (is_complete, base.path_segments_mut()) {
+            path.pop_if_empty().push("responses");
+        }
+    }
+
+    fn key_header(&self) -> KeyHeader {
+        ChatCompletions.key_header()
+    }
+
+    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])] {
+        PARAMETERS
+    }
+
+    fn codes(&self) -> Codes {
+        CODES
+    }
+
+    fn cut_schema(&self, schema: &Value) -> Value {
+        cut(schema, &SUBSET)
+    }
+
+    fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
+        body::encode(outgoing)
+    }
+
+    fn events(&self) -> Box<dyn Events> {
+        Box::new(events::Items::default())
+    }
+}

@@ -1,0 +1,275 @@
+//! What the events of a response, or a whole one, say.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
+use crate::openai::CODES;
+use crate::{ChunkSink, FinishReason, ModelError, ToolCall, Usage};
+
+/// Reads the items of a response.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    /// The messages of which pieces have come; of the others the whole is taken.
+    streamed: Vec<u64>,
+}
+
+impl Events for Items {
+    fn event(
+        &mut self,
+        data: &[u8],
+        answer: &mut Answer,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<(), ModelError> {
+        if data == b"[DONE]" {
+            answer.is_done = true;
+            return Ok(());
+        }
+        let event: Event<'_> = read_json(data)?;
+        match &*event.kind {
+            "response.output_text.delta" => {
+                if self.streamed.last() != Some(&event.output_index) {
+                    self.streamed.push(event.output_index);
+                }
+                answer.say(&event.delta, chunks);
+            }
+            "response.refusal.delta" => answer.refusal.push_str(&event.delta),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                answer.reasoning.push_str(&event.delta);
+            }
+            "response.output_item.done" => {
+                let is_streamed = self.streamed.contains(&event.output_index);
+                let item = event.item.ok_or_else(|| malformed("an item is told of and missing"))?;
+                take_item(item, answer, is_streamed, chunks)?;
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                let response =
+                    event.response.ok_or_else(|| malformed("the response is told of and missing"))?;
+                response.end(answer)?;
+                answer.is_done = true;
+            }
+            "error" => return Err(error_event(&error_of(data)?, CODES)),
+            // What an item looks like before it is done, and what is new.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(
+        &mut self,
+        body: &[u8],
+        answer: &mut Answer,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<(), ModelError> {
+        let mut response: Response<'_> = read_json(body)?;
+        response.fail()?;
+        let items = response.output.take().ok_or_else(|| malformed("the response holds no output"))?;
+        for item in items {
+            if let Kind::Reasoning = read_json::<Kinded>(item.get().as_bytes())?.kind {
+                let thoughts: Thoughts = read_json(item.get().as_bytes())?;
+                thoughts.summary.iter().flatten().for_each(|part| answer.reasoning.push_str(&part.text));
+            }
+            take_item(item, answer, false, chunks)?;
+        }
+        response.end(answer)
+    }
+}
+
+/// Returns the error of an error event, which some servers wrap.
+fn error_of(data: &[u8]) -> Result<Value, ModelError> {
+    let mut event: Value = read_json(data)?;
+    Ok(match event.get_mut("error") {
+        Some(error) if error.is_object() => error.take(),
+        Some(_) | None => event,
+    })
+}
+
+/// One event; which fields it has depends on its type, and unknown ones are left alone.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    output_index: u64,
+    #[serde(borrow, default, deserialize_with = "text")]
+    delta: Cow<'a, str>,
+    #[serde(borrow)]
+    item: Option<&'a RawValue>,
+    #[serde(borrow)]
+    response: Option<Response<'a>>,
+}
+
+/// Reads a text; what is none, as in events that are left alone, is empty.
+fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Told<'a> {
+        Text(#[serde(borrow)] Cow<'a, str>),
+        Other(serde::de::IgnoredAny),
+    }
+    Ok(match Told::deserialize(deserializer)? {
+        Told::Text(text) => text,
+        Told::Other(_) => Cow::Borrowed(""),
+    })
+}
+
+/// Takes a whole item; of a message only what has not come in pieces.
+fn take_item(
+    item: &RawValue,
+    answer: &mut Answer,
+    is_streamed: bool,
+    chunks: &mut dyn ChunkSink,
+) -> Result<(), ModelError> {
+    let json = item.get().as_bytes();
+    match read_json::<Kinded>(json)?.kind {
+        Kind::Message if !is_streamed => {
+            let message: Message = read_json(json)?;
+            for part in message.content.iter().flatten() {
+                match &*part.kind {
+                    "output_text" => answer.say(&part.text, chunks),
+                    "refusal" if answer.refusal.is_empty() => answer.refusal.push_str(&part.refusal),
+                    _ => {}
+                }
+            }
+        }
+        Kind::FunctionCall => {
+            let call: FunctionCall = read_json(json)?;
+            answer.add_call(ToolCall::new(call.call_id, call.name, call.arguments));
+        }
+        Kind::WebSearchCall => {
+            let search: Search<'_> = read_json(json)?;
+            let call = ToolCall::new(search.id, "web_search", search.action.map_or("{}", RawValue::get));
+            answer.add_call(ToolCall { by_provider: true, ..call });
+        }
+        // Thoughts come in pieces; of the provider's other tools none is asked for.
+        Kind::Message | Kind::Reasoning | Kind::Other => {}
+    }
+    Ok(())
+}
+
+/// What an item is; what else it holds depends on it.
+#[derive(Deserialize)]
+struct Kinded {
+    #[serde(rename = "type")]
+    kind: Kind,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Message,
+    FunctionCall,
+    WebSearchCall,
+    Reasoning,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<Vec<Part>>,
+}
+
+#[derive(Deserialize)]
+struct Thoughts {
+    summary: Option<Vec<Part>>,
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    refusal: String,
+}
+
+#[derive(Deserialize)]
+struct FunctionCall {
+    call_id: String,
+    name: String,
+    arguments: String,
+}
+
+#[derive(Deserialize)]
+struct Search<'a> {
+    #[serde(default)]
+    id: String,
+    #[serde(borrow)]
+    action: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Response<'a> {
+    id: Option<String>,
+    model: Option<String>,
+    status: Option<String>,
+    #[serde(borrow)]
+    output: Option<Vec<&'a RawValue>>,
+    usage: Option<Tokens>,
+    incomplete_details: Option<Incomplete>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Incomplete {
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    input_tokens_details: Option<InputDetails>,
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    cached_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    reasoning_tokens: Option<u64>,
+}
+
+impl Response<'_> {
+    fn fail(&self) -> Result<(), ModelError> {
+        match self.error.as_ref().filter(|error| !error.is_null()) {
+            Some(error) => Err(error_event(error, CODES)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the answer with what the whole response says.
+    fn end(self, answer: &mut Answer) -> Result<(), ModelError> {
+        if let Some(usage) = &self.usage {
+            answer.usage = Usage {
+                input: usage.input_tokens,
+                output: usage.output_tokens,
+                cached: usage.input_tokens_details.as_ref().and_then(|details| details.cached_tokens),
+                reasoning: usage.output_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
+            };
+        }
+        self.fail()?;
+        keep(&mut answer.model, self.model);
+        keep(&mut answer.id, self.id);
+        let asks = answer.tool_calls.iter().any(|call| !call.by_provider);
+        let why = self.incomplete_details.and_then(|details| details.reason);
+        answer.finish = Some(match (why.as_deref(), self.status.as_deref()) {
+            // Without a reason it is the one that others than the provider have.
+            (Some("max_output_tokens"), _) | (None, Some("incomplete")) => FinishReason::Length,
+            (Some("content_filter"), _) => FinishReason::ContentFilter,
+            (Some(reason), _) => FinishReason::Other(reason.to_owned()),
+            (None, Some("completed") | None) if asks => FinishReason::ToolCalls,
+            (None, Some("completed") | None) => FinishReason::Stop,
+            (None, Some(status)) => FinishReason::Other(status.to_owned()),
+        });
+        Ok(())
+    }
+}
