@@ -25,6 +25,10 @@ use debate_store::MemoryStore;
 use std::hint::black_box;
 use uuid::Uuid;
 
+/// The allocator of the shipped program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const REQUEST: &str = include_str!("../../examples/ice.json");
 const PATIENCE: Duration = Duration::from_secs(120);
 const IN_FLIGHT: usize = 1_000;

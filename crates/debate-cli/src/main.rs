@@ -29,6 +29,10 @@ use clap::Parser as _;
 use crate::args::Args;
 use crate::exit::End;
 
+/// Debates make and drop many small texts; the system allocator takes a quarter longer over them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let args = Args::parse();
     let ended = logging::begin(&args.options).and_then(|()| runtime(args));

@@ -55,7 +55,7 @@ impl FromStr for CallKey {
         let (Some(kind), Some(round), Some(role)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(error());
         };
-        let pass = parts.next().unwrap_or("1");
+        let pass = parts.next().map_or(Ok(1), str::parse).ok().filter(|pass| *pass > 0).ok_or_else(error)?;
         if parts.next().is_some() || kind.is_empty() || role.is_empty() {
             return Err(error());
         }
@@ -63,7 +63,7 @@ impl FromStr for CallKey {
             kind: Cow::Owned(kind.to_owned()),
             round: round.parse().map_err(|_| error())?,
             role: role.into(),
-            pass: pass.parse().map_err(|_| error())?,
+            pass,
         })
     }
 }
@@ -178,4 +178,21 @@ pub struct Usage {
     /// Tokens read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_written_as_it_is_read_and_passes_count_from_one() {
+        for text in ["argue/2/optimist", "synthesise/3/judge/2"] {
+            assert_eq!(text.parse::<CallKey>().unwrap().to_string(), text);
+        }
+        for text in
+            ["argue/2", "argue/x/judge", "/1/judge", "argue/1/", "argue/2/judge/0", "argue/2/judge/2/1"]
+        {
+            assert!(text.parse::<CallKey>().is_err(), "{text}");
+        }
+    }
 }

@@ -424,11 +424,11 @@ fn any_object() -> impl Strategy<Value = Value> {
     let value = leaf.prop_recursive(4, 32, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::hash_map("[a-z_]{1,6}|.{0,3}", inner, 0..5)
+            prop::collection::btree_map("[a-z_]{1,6}|.{0,3}", inner, 0..5)
                 .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     });
-    prop::collection::hash_map("[a-z_]{1,6}", value, 1..5)
+    prop::collection::btree_map("[a-z_]{1,6}", value, 1..5)
         .prop_map(|map| Value::Object(map.into_iter().collect()))
 }
 

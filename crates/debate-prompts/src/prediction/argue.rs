@@ -56,16 +56,26 @@ const OLDER: Share = Share::spare(11, 24);
 
 /// Renders the prompt of an argument.
 pub(super) fn render(view: &ArgueView) -> Result<Prompt, RenderError> {
-    let stem = stem::shared(&view.subject.brief, templates::ARGUE, &view.role, |brief| {
-        stem(&view.subject, &view.role, brief)
-    })?;
+    let (brief, role) = (&view.subject.brief, &view.role);
+    let anybody = Role::from("");
+    let material = |brief: &Brief| Ok(stem(&view.subject, brief));
+    let material = stem::shared(brief, templates::ARGUE, &anybody, material)?;
+    let stem = stem::shared(brief, templates::ARGUE, role, |brief| material.spoken_by(role, brief))?;
     let fitted = draft(view, &stem).fit()?;
     let shape = replies::argument_shape(view.subject.outcomes.len());
     Ok(fitted.into_prompt(templates::ARGUE, shape, view.max_argument_length, PublicPart::Field(PUBLIC)))
 }
 
-/// Returns what a role is shown in every round.
-pub(super) fn stem(subject: &Subject, role: &Role, brief: &Brief) -> Result<Stem, RenderError> {
+impl Stem {
+    /// Returns what a role is shown in every round.
+    pub(super) fn spoken_by(&self, role: &Role, brief: &Brief) -> Result<Self, RenderError> {
+        let system = system(&personas::persona(role, brief))?;
+        Ok(Self { system: system.into(), ..self.clone() })
+    }
+}
+
+/// Returns what every role is shown in every round.
+pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -74,9 +84,8 @@ pub(super) fn stem(subject: &Subject, role: &Role, brief: &Brief) -> Result<Stem
         background: Some(BACKGROUND),
         descriptions: Some(DESCRIPTIONS),
     };
-    let system = system(&personas::persona(role, brief))?;
     let outcomes = outcomes::forms(brief, &subject.outcomes);
-    Ok(Stem { system: system.into(), outcomes, blocks: material::blocks(brief, &shares) })
+    Stem { system: "".into(), outcomes, blocks: material::blocks(brief, &shares) }
 }
 
 /// Returns the prompt before it is fitted.

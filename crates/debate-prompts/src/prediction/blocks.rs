@@ -21,6 +21,29 @@ pub(super) enum Slot {
     Rejection,
 }
 
+impl Slot {
+    /// How many there are.
+    pub(super) const COUNT: usize = 11;
+
+    /// Returns the slot that has a name in templates.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "question" => Self::Question,
+            "outcomes" => Self::Outcomes,
+            "descriptions" => Self::Descriptions,
+            "background" => Self::Background,
+            "findings" => Self::Findings,
+            "variables" => Self::Variables,
+            "data" => Self::Data,
+            "points" => Self::Points,
+            "argument" => Self::Argument,
+            "evidence" => Self::Evidence,
+            "rejection" => Self::Rejection,
+            _ => return None,
+        })
+    }
+}
+
 /// Returns a text on one line, escaped (K13); most texts hold nothing that has to be.
 pub(super) fn line(text: &str) -> String {
     if is_plain(text) { text.trim().to_owned() } else { escape::xml_line(text) }
@@ -29,6 +52,11 @@ pub(super) fn line(text: &str) -> String {
 /// Tells whether a text surely holds no line break and nothing to escape; reads bytes, because that is quick.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
+    // Without early end the compiler reads many bytes at once; most texts are done with that.
+    let odd = |byte: u8| !(0x20..0x7f).contains(&byte) | (byte == b'&') | (byte == b'<') | (byte == b'>');
+    if !bytes.iter().fold(false, |found, byte| found | odd(*byte)) {
+        return true;
+    }
     bytes.iter().enumerate().all(|(at, byte)| match byte {
         b'&' | b'<' | b'>' | 0x00..=0x1f | 0x7f | 0xef => false,
         // U+0080 to U+009F are controls.

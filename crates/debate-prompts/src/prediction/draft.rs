@@ -52,7 +52,8 @@ impl Draft {
     pub(super) fn tokens_min(mut self) -> Result<u32, RenderError> {
         self.shorten_tags();
         let outcomes = self.outcomes.last().map_or("", |outcomes| &**outcomes);
-        Ok(self.fixed_tokens(outcomes)? + budget::least(&self.blocks) + budget::seams(&self.blocks))
+        let fixed = self.fixed_tokens(&self.task()?, outcomes);
+        Ok(fixed + budget::least(&self.blocks) + budget::seams(&self.blocks))
     }
 
     /// Shortens the prompt as little as its budget demands: at first without its priors, then without what is spare in
@@ -61,6 +62,7 @@ impl Draft {
     /// # Errors
     /// Its smallest form is over the budget, or the template is broken.
     pub(super) fn fit(mut self) -> Result<Fitted, RenderError> {
+        let task = self.task()?;
         let forms = self.outcomes.len();
         let mut tokens_min = 0;
         for form in 0..=forms {
@@ -69,7 +71,7 @@ impl Draft {
                 break;
             }
             let place = form.min(forms.saturating_sub(1));
-            match self.fit_form(place, is_shortest || form + 1 == forms)? {
+            match self.fit_form(&task, place, is_shortest || form + 1 == forms) {
                 Ok((user, tokens, mut omitted)) => {
                     if place > 0 {
                         omitted.insert(0, "priors: left out".to_owned());
@@ -87,25 +89,28 @@ impl Draft {
     }
 
     /// Tries one form of the outcomes; a form that may be given up is, unless required blocks have their floors.
-    fn fit_form(&self, form: usize, is_last: bool) -> Result<Result<Written, u32>, RenderError> {
+    ///
+    /// # Errors
+    /// The tokens that it takes at least, where it does not fit.
+    fn fit_form(&self, task: &str, form: usize, is_last: bool) -> Result<Written, u32> {
         let outcomes = self.outcomes.get(form).map_or("", |outcomes| &**outcomes);
-        let fixed = self.fixed_tokens(outcomes)?;
+        let fixed = self.fixed_tokens(task, outcomes);
         let mut tokens_min = fixed + budget::least(&self.blocks);
-        let Some(mut room) = self.budget.checked_sub(fixed) else { return Ok(Err(tokens_min)) };
+        let Some(mut room) = self.budget.checked_sub(fixed) else { return Err(tokens_min) };
         if !is_last && room < budget::comfort(&self.blocks) {
-            return Ok(Err(tokens_min));
+            return Err(tokens_min);
         }
         for _ in 0..ROUNDS_MAX {
             let Ok(shares) = budget::share(&self.blocks, room) else { break };
-            let (user, omitted) = self.write(outcomes, &shares)?;
+            let (user, omitted) = self.write(task, outcomes, &shares);
             let tokens = measure::count(&self.system) + measure::count(&user);
             if tokens <= self.budget {
-                return Ok(Ok((user, tokens, omitted)));
+                return Ok((user, tokens, omitted));
             }
             tokens_min = tokens_min.max(tokens);
             room = room.saturating_sub(tokens - self.budget);
         }
-        Ok(Err(tokens_min))
+        Err(tokens_min)
     }
 
     fn shorten_tags(&mut self) -> bool {
@@ -116,45 +121,39 @@ impl Draft {
         shortened
     }
 
-    fn fixed_tokens(&self, outcomes: &str) -> Result<u32, RenderError> {
-        let (user, _) = self.write(outcomes, &[])?;
+    fn fixed_tokens(&self, task: &str, outcomes: &str) -> u32 {
+        let (user, _) = self.write(task, outcomes, &[]);
         let has_points = self.blocks.iter().any(|block| block.slot == Slot::Points);
         let points = if has_points { measure::count(POINTS_OPEN) + measure::count(POINTS_CLOSE) } else { 0 };
-        Ok(measure::count(&self.system) + measure::count(&user) + points)
+        measure::count(&self.system) + measure::count(&user) + points
+    }
+
+    fn task(&self) -> Result<String, RenderError> {
+        templates::render(self.version, self.values.clone().into())
     }
 
     /// Writes the user message; without shares every block is empty.
-    fn write(&self, outcomes: &str, shares: &[Option<u32>]) -> Result<(String, Vec<String>), RenderError> {
-        let mut texts = [const { String::new() }; SLOTS.len()];
+    fn write(&self, task: &str, outcomes: &str, shares: &[Option<u32>]) -> (String, Vec<String>) {
+        let mut texts = [const { String::new() }; Slot::COUNT];
         let mut omitted = Vec::new();
         for (block, share) in self.blocks.iter().zip(shares) {
             omitted.extend(block.write(*share, &mut texts[block.slot as usize]));
         }
-        let points = &mut texts[Slot::Points as usize];
-        if !points.is_empty() {
-            *points = [POINTS_OPEN, points, POINTS_CLOSE].concat();
+        let mut user = String::new();
+        for slot in templates::slots(self.version) {
+            match (slot, texts[*slot as usize].as_str()) {
+                (Slot::Outcomes, _) => user.push_str(outcomes),
+                (Slot::Points, points) if !points.is_empty() => {
+                    user.extend([POINTS_OPEN, points, POINTS_CLOSE]);
+                }
+                (_, text) => user.push_str(text),
+            }
         }
-        outcomes.clone_into(&mut texts[Slot::Outcomes as usize]);
-        let mut values = self.values.clone();
-        values.extend(SLOTS.into_iter().zip(texts.map(Value::from_safe_string)));
-        Ok((templates::render(self.version, values.into())?, omitted))
+        user.push('\n');
+        user.push_str(task);
+        (user, omitted)
     }
 }
-
-/// The names of the slots in templates, in the order of [`Slot`].
-const SLOTS: [&str; 11] = [
-    "question",
-    "outcomes",
-    "descriptions",
-    "background",
-    "findings",
-    "variables",
-    "data",
-    "points",
-    "argument",
-    "evidence",
-    "rejection",
-];
 
 impl Fitted {
     /// Makes the prompt.

@@ -30,8 +30,9 @@ pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
     let brief = &needed(brief);
     let subject = Subject { brief: Prose::default(), outcomes: config.outcomes.clone() };
     let mut arguments = Vec::new();
+    let material = argue::stem(&subject, brief);
     for role in &config.roles {
-        let stem = argue::stem(&subject, role, brief)?;
+        let stem = material.spoken_by(role, brief)?;
         for phase in [Phase::Opening, Phase::Rebuttal, Phase::Closing] {
             arguments.push(argue::draft(&argue_view(config, &subject, role, phase), &stem));
         }

@@ -15,7 +15,7 @@ use crate::prompts::RenderError;
 const STEMS_MAX: usize = 4_096;
 
 /// The part of a prompt that stays the same from round to round.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Stem {
     /// The system message.
     pub(super) system: Arc<str>,

@@ -1,10 +1,12 @@
 //! The texts of the prompts, compiled once. Whatever is put into them is escaped, unless it is already (K13).
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
+use super::blocks::Slot;
 use crate::escape;
 use crate::prompts::RenderError;
 
@@ -19,6 +21,7 @@ pub(super) const SYSTEM: &str = "prediction/system@1";
 /// The system message of the scorer.
 pub(super) const SCORE_SYSTEM: &str = "prediction/score_system@1";
 
+/// The texts. The first line of a user message names the blocks it begins with; its task follows behind a blank line.
 const SOURCES: [(&str, &str); 5] = [
     (ARGUE, include_str!("../../templates/prediction/argue@1.txt")),
     (SCORE, include_str!("../../templates/prediction/score@1.txt")),
@@ -27,9 +30,14 @@ const SOURCES: [(&str, &str); 5] = [
     (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
 ];
 
-static TEMPLATES: LazyLock<Result<Environment<'static>, Error>> = LazyLock::new(compiled);
+struct Templates {
+    texts: Environment<'static>,
+    slots: HashMap<&'static str, Vec<Slot>>,
+}
 
-fn compiled() -> Result<Environment<'static>, Error> {
+static TEMPLATES: LazyLock<Result<Templates, Error>> = LazyLock::new(compiled);
+
+fn compiled() -> Result<Templates, Error> {
     let mut templates = Environment::empty();
     templates.set_undefined_behavior(UndefinedBehavior::Strict);
     templates.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);
@@ -44,13 +52,33 @@ fn compiled() -> Result<Environment<'static>, Error> {
         }
         .map_err(Error::from)
     });
+    let mut slots = HashMap::new();
     for (name, source) in SOURCES {
-        templates.add_template(name, source)?;
+        let beginning = source.split_once('\n').and_then(|(line, task)| Some((named_slots(line)?, task)));
+        match beginning {
+            Some((named, task)) => {
+                slots.insert(name, named);
+                templates.add_template(name, task)?;
+            }
+            None => templates.add_template(name, source)?,
+        }
     }
-    Ok(templates)
+    Ok(Templates { texts: templates, slots })
 }
 
-/// Renders a template.
+/// Reads a line such as `{{ question }}{{ outcomes }}`.
+fn named_slots(line: &str) -> Option<Vec<Slot>> {
+    let names = line.strip_prefix("{{ ")?.strip_suffix(" }}")?;
+    names.split(" }}{{ ").map(Slot::named).collect()
+}
+
+/// Returns the blocks with which a user message begins, in order.
+pub(super) fn slots(version: &'static str) -> &'static [Slot] {
+    let templates = TEMPLATES.as_ref().ok();
+    templates.and_then(|templates| templates.slots.get(version)).map_or(&[], Vec::as_slice)
+}
+
+/// Renders a system message, or the task of a user message.
 ///
 /// # Errors
 /// The template is broken or a value is missing: a defect of this program.
@@ -58,6 +86,7 @@ pub(super) fn render(version: &'static str, values: Value) -> Result<String, Ren
     let broken = |error: &Error| RenderError::Template { version, why: error.to_string() };
     let templates = TEMPLATES.as_ref().map_err(broken)?;
     templates
+        .texts
         .get_template(version)
         .and_then(|template| template.render(values))
         .map_err(|error| broken(&error))

@@ -79,10 +79,8 @@ fn is_argued(debate: &Debate<Prediction>, round: u32) -> bool {
 
 /// Returns whether no more arguments are to come from a role in a round.
 fn has_argued(debate: &Debate<Prediction>, round: u32, role: &Role) -> bool {
-    let Want { call, revision } = want(debate, call::argue(round, role));
-    debate.is_answered(&call, revision)
-        || debate.is_failed(&call, revision)
-        || is_missing(debate, role, round)
+    let call = debate.call(&call::argue(round, role));
+    call.is_some_and(|call| call.is_answered() || call.failed) || is_missing(debate, role, round)
 }
 
 /// Returns whether a role must wait for the other arguments of the round: the judge in the last one (rule P3).
@@ -95,8 +93,8 @@ fn waits_for_others(debate: &Debate<Prediction>, round: u32, role: &Role) -> boo
 /// Returns whether a role failed for good in some round up to this one and said nothing there (rule P16).
 pub(super) fn is_missing(debate: &Debate<Prediction>, role: &Role, up_to: u32) -> bool {
     (1..=up_to).any(|round| {
-        let key = call::argue(round, role);
-        debate.is_failed(&key, debate.revision(&key)) && debate.state().standing(round, role).is_none()
+        let failed = debate.call(&call::argue(round, role)).is_some_and(|call| call.failed);
+        failed && debate.state().standing(round, role).is_none()
     })
 }
 
