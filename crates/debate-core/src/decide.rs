@@ -8,9 +8,9 @@ use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
-    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Opened, Paused,
-    PhaseClosed, PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered, ToolStarted,
-    TurnAnswered, TurnProse,
+    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, KernelEvent, Opened,
+    Paused, PhaseClosed, PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered,
+    ToolStarted, TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -66,17 +66,26 @@ pub struct Draft<F: Format> {
     debate: Debate<F>,
     at: Timestamp,
     events: Vec<Event<F>>,
+    /// The work wanted, as long as nothing but starts was decided since it was asked for.
+    wanted: Option<Vec<Work>>,
 }
 
 impl<F: Format> Draft<F> {
     fn of(debate: Debate<F>, at: Timestamp) -> Self {
-        Self { debate, at, events: Vec::new() }
+        Self { debate, at, events: Vec::new(), wanted: None }
     }
 
     /// Returns the state as it will be.
     #[must_use]
     pub fn debate(&self) -> &Debate<F> {
         &self.debate
+    }
+
+    /// Returns all work that is wanted once the events are appended, as [`Debate::wanted_work`] does.
+    ///
+    /// Work stays wanted until it is answered, so starting it does not change the list.
+    pub fn wanted_work(&mut self) -> &[Work] {
+        self.wanted.get_or_insert_with(|| self.debate.wanted_work())
     }
 
     /// Returns when they are decided.
@@ -109,7 +118,12 @@ impl<F: Format> Draft<F> {
     /// The command does not fit the state; the draft is as it was.
     pub fn decide(&mut self, command: Command<F>) -> Result<(), DecideError> {
         match command {
-            Command::BeginCall(begin) => self.begin_call(begin)?,
+            Command::BeginCall(begin) => {
+                if self.begin_call(begin)? {
+                    // A request that leaves tells nobody anything: nothing follows from it.
+                    return Ok(());
+                }
+            }
             Command::FinishCall { attempt, reply, prose, answer } => {
                 self.open_attempt(&attempt)?;
                 match F::facts(&self.debate, &attempt.want(), &answer) {
@@ -163,6 +177,9 @@ impl<F: Format> Draft<F> {
     fn push(&mut self, event: impl Into<Event<F>>) -> Result<(), DecideError> {
         let event = event.into();
         self.debate.apply(self.at, &event).map_err(|error| DecideError::Defect(error.to_string()))?;
+        if !matches!(event, Event::Kernel(KernelEvent::CallStarted(_))) {
+            self.wanted = None;
+        }
         self.events.push(event);
         Ok(())
     }
@@ -186,11 +203,12 @@ impl<F: Format> Draft<F> {
             .ok_or_else(|| DecideError::NotOpen(attempt.clone()))
     }
 
-    fn begin_call(&mut self, begin: BeginCall) -> Result<(), DecideError> {
+    /// Begins a call and says whether it did; other events follow where limits do not allow it.
+    fn begin_call(&mut self, begin: BeginCall) -> Result<bool, DecideError> {
         let Work::Turn { want, turn } = &begin.work else {
             return Err(DecideError::NotWanted(begin.work));
         };
-        if !self.debate.wanted_work().contains(&begin.work) {
+        if !self.wanted_work().contains(&begin.work) {
             return Err(DecideError::NotWanted(begin.work));
         }
         let fresh = CallState::default();
@@ -210,14 +228,14 @@ impl<F: Format> Draft<F> {
         }
         if exhausted {
             let message = format!("it was begun {} times", self.debate.limits.starts_max);
-            return self.fail_unsent(attempt, FailureKind::StartsExhausted, message);
+            return self.fail_unsent(attempt, FailureKind::StartsExhausted, message).map(|()| false);
         }
         if let Some((statistic, threshold)) = over_budget {
             if F::is_closing(&want.call) {
                 let message = format!("{statistic} exceeds the budget of {threshold}");
-                return self.fail_unsent(attempt, FailureKind::BudgetExhausted, message);
+                return self.fail_unsent(attempt, FailureKind::BudgetExhausted, message).map(|()| false);
             }
-            return self.stop(StopRule::Budget, statistic, threshold, true);
+            return self.stop(StopRule::Budget, statistic, threshold, true).map(|()| false);
         }
         let sees = F::sees(&self.debate, want);
         let AttemptRef { call, revision, attempt, turn } = attempt;
@@ -231,7 +249,8 @@ impl<F: Format> Draft<F> {
             sees,
             prompt: begin.prompt,
             reserved: begin.reserved,
-        })
+        })?;
+        Ok(true)
     }
 
     /// Returns the first budget that a call would break, as (use, limit).
@@ -283,7 +302,7 @@ impl<F: Format> Draft<F> {
         let Work::Tool { want, turn, index } = work else {
             return Err(DecideError::NotWanted(work.clone()));
         };
-        if !self.debate.wanted_work().contains(work) {
+        if !self.wanted_work().contains(work) {
             return Err(DecideError::NotWanted(work.clone()));
         }
         let call = self.debate.call_mut(&want.call).map_err(DecideError::Defect)?;

@@ -170,8 +170,9 @@ impl<P: Prompts> Driver<P> {
     async fn run(&mut self, orders: &mut mpsc::Receiver<Order>) -> Result<Ended, DriveError> {
         let mut foreign = tokio::time::interval(FOREIGN_WRITES_EVERY);
         foreign.tick().await;
+        let mut draft = self.draft();
         loop {
-            if !self.start_wanted().await? {
+            if !self.start_wanted(draft).await? {
                 return Ok(Ended::ClaimLost);
             }
             match self.debate().lifecycle() {
@@ -184,13 +185,21 @@ impl<P: Prompts> Driver<P> {
                 biased;
                 () = self.house.shutdown.cancelled() => return Ok(Ended::ShutDown),
                 Some(order) = orders.recv() => self.obey(order).await?,
-                Some(landing) = self.flights.next() => self.land(landing).await?,
-                () = deadline => self.command(Command::CheckDeadline).await?,
+                Some(landing) = self.flights.next() => {
+                    draft = self.land(landing)?;
+                    continue;
+                }
+                () = deadline => {
+                    draft = self.draft();
+                    draft.decide(Command::CheckDeadline).map_err(DriveError::Plan)?;
+                    continue;
+                }
                 _ = foreign.tick() => !self.has_foreign_writes().await,
             };
             if !kept {
                 return Ok(Ended::ClaimLost);
             }
+            draft = self.draft();
         }
     }
 
@@ -198,31 +207,30 @@ impl<P: Prompts> Driver<P> {
         &self.journal.debate
     }
 
-    /// Gives up flights that are no longer wanted and starts work that is; `false` when the claim is lost.
-    async fn start_wanted(&mut self) -> Result<bool, DriveError> {
-        loop {
-            let mut draft = self.draft();
-            self.ground_unwanted(&mut draft)?;
-            let wanted = self.debate().wanted_work();
-            let started = self.begin(&mut draft, wanted)?;
-            if draft.events().is_empty() {
-                return Ok(true);
-            }
-            let attempts = attempts_of(draft.events());
-            if !self.record(draft).await? {
-                return Ok(false);
-            }
-            for takeoff in started {
-                self.take_off(takeoff, &attempts);
-            }
+    fn draft(&self) -> Draft<P::Format> {
+        self.debate().draft(self.house.surroundings.now())
+    }
+
+    /// Gives up flights that are no longer wanted and starts work that is, in one append with what was decided before;
+    /// `false` when the claim is lost.
+    async fn start_wanted(&mut self, mut draft: Draft<P::Format>) -> Result<bool, DriveError> {
+        self.ground_unwanted(&mut draft)?;
+        let started = self.begin(&mut draft)?;
+        let attempts = attempts_of(draft.events());
+        if !self.record(draft).await? {
+            return Ok(false);
         }
+        for takeoff in started {
+            self.take_off(takeoff, &attempts);
+        }
+        Ok(true)
     }
 
     fn ground_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
         if self.aloft.is_empty() {
             return Ok(());
         }
-        let running = self.debate().running_work();
+        let running = draft.debate().running_work();
         let unwanted: Vec<Work> = self.aloft.keys().filter(|work| !running.contains(work)).cloned().collect();
         for work in unwanted {
             let Some((abort, attempt)) = self.aloft.remove(&work) else { continue };
@@ -237,29 +245,25 @@ impl<P: Prompts> Driver<P> {
         Ok(())
     }
 
-    fn begin(
-        &mut self,
-        draft: &mut Draft<P::Format>,
-        wanted: Vec<Work>,
-    ) -> Result<Vec<Takeoff<P::Format>>, DriveError> {
-        let mut started = Vec::new();
-        for work in wanted.into_iter().filter(|work| !self.aloft.contains_key(work)) {
-            let (command, takeoff) = self.prepare(work);
-            match draft.decide(command) {
-                Ok(()) => started.push(takeoff),
-                // What was decided just before, such as an exhausted budget, may have made it unwanted.
-                Err(DecideError::NotWanted(_)) => {}
-                Err(error) => return Err(DriveError::Plan(error)),
-            }
+    /// Begins all that is wanted and not under way; beginning may use up a budget, after which other work is wanted.
+    fn begin(&self, draft: &mut Draft<P::Format>) -> Result<Vec<Takeoff<P::Format>>, DriveError> {
+        let mut started: Vec<Takeoff<P::Format>> = Vec::new();
+        loop {
+            let is_under_way = |work: &Work| {
+                self.aloft.contains_key(work) || started.iter().any(|takeoff| takeoff.work() == work)
+            };
+            let idle = draft.wanted_work().iter().find(|work| !is_under_way(work)).cloned();
+            let Some(work) = idle else { return Ok(started) };
+            let (command, takeoff) = self.prepare(draft.debate(), work);
+            draft.decide(command).map_err(DriveError::Plan)?;
+            started.push(takeoff);
         }
-        Ok(started)
     }
 
-    fn prepare(&self, work: Work) -> (Command<P::Format>, Takeoff<P::Format>) {
+    fn prepare(&self, debate: &Debate<P::Format>, work: Work) -> (Command<P::Format>, Takeoff<P::Format>) {
         let Work::Turn { want, .. } = &work else {
             return (Command::BeginTool(work.clone()), Takeoff::Tool(work));
         };
-        let debate = self.debate();
         let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
         let visible = P::Format::visible(debate, want);
         let turns = call.map_or(&[][..], |call| &call.turns);
@@ -333,8 +337,8 @@ impl<P: Prompts> Driver<P> {
         (name.unwrap_or_default(), arguments.unwrap_or_default())
     }
 
-    /// Takes in a result and all others that are ready, in one append.
-    async fn land(&mut self, first: Landing<P::Format>) -> Result<bool, DriveError> {
+    /// Takes in a result and all others that are ready.
+    fn land(&mut self, first: Landing<P::Format>) -> Result<Draft<P::Format>, DriveError> {
         let mut draft = self.draft();
         let mut next = Some(first);
         while let Some((work, command)) = next {
@@ -349,13 +353,7 @@ impl<P: Prompts> Driver<P> {
             }
             next = futures::FutureExt::now_or_never(self.flights.next()).flatten();
         }
-        self.record(draft).await
-    }
-
-    async fn command(&mut self, command: Command<P::Format>) -> Result<bool, DriveError> {
-        let mut draft = self.draft();
-        draft.decide(command).map_err(DriveError::Plan)?;
-        self.record(draft).await
+        Ok(draft)
     }
 
     async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
@@ -379,10 +377,6 @@ impl<P: Prompts> Driver<P> {
         };
         let _unheard = order.reply.send(told);
         recorded
-    }
-
-    fn draft(&self) -> Draft<P::Format> {
-        self.debate().draft(self.house.surroundings.now())
     }
 
     /// Appends and takes over what was decided; `false` when another writer came first.
