@@ -156,6 +156,12 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// Returns so many times as much.
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        Self { input: self.input.saturating_mul(count), output: self.output.saturating_mul(count) }
+    }
+
     /// Returns the sum of both kinds.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {

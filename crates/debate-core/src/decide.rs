@@ -253,15 +253,18 @@ impl<F: Format> Draft<F> {
         Ok(true)
     }
 
-    /// Returns the first budget that a call would break, as (use, limit).
+    /// Returns the first budget that a call would break, as (use, limit). A second request that races a first must
+    /// leave enough for all that the debate has not asked yet.
     fn over_budget(&self, begin: &BeginCall, closing: bool) -> Option<(f64, f64)> {
         let limits = &self.debate.limits;
         let spend = &self.debate.spend;
         let open = self.debate.calls.values().flat_map(|call| &call.open);
         let open = open.fold(Tokens::default(), |sum, attempt| sum.plus(attempt.reserved));
         let kept = if closing { Tokens::default() } else { limits.closing_tokens };
-        let needed = spend.bound.plus(open).plus(begin.reserved).plus(kept);
-        let calls = spend.calls + 1 + u64::from(!closing);
+        let unasked = F::calls_expected(&self.debate.config).saturating_sub(self.debate.calls.len() as u64);
+        let spared = if begin.hedge { unasked } else { 0 };
+        let needed = spend.bound.plus(open).plus(begin.reserved.times(1 + spared)).plus(kept);
+        let calls = spend.calls + 1 + spared.max(u64::from(!closing));
         [
             (calls, limits.calls_max),
             (needed.input, limits.tokens_max.input),

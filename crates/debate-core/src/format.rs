@@ -69,6 +69,12 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns whether a call belongs to the closing of the debate, for which a reserve is kept.
     fn is_closing(call: &CallKey) -> bool;
 
+    /// Returns the calls of a debate in which nothing goes wrong.
+    fn calls_expected(config: &Self::Config) -> u64;
+
+    /// Returns whether the debate stands still until a wanted call is answered; other calls may take their time.
+    fn is_critical(debate: &Debate<Self>, call: &CallKey) -> bool;
+
     /// Returns how whole the outcome is, were the debate to conclude now.
     fn completeness(debate: &Debate<Self>) -> Completeness;
 

@@ -2,9 +2,7 @@
 //! append what is decided, fold it, and round again. There is no other path: after a crash nothing is in flight,
 //! so the same loop starts whatever is still wanted.
 
-use std::collections::BTreeMap;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,11 +16,12 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq};
 use debate_prompts::prompts::{Prompts, RenderError};
 use debate_store::{AppendError, ReadError};
-use futures::future::{AbortHandle, Abortable, Aborted};
-use futures::stream::{FuturesUnordered, StreamExt};
+use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{Control, ControlError};
+use crate::flights::{Flights, Landing};
+use crate::hedging::Hedge;
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
@@ -82,9 +81,6 @@ impl DriveError {
     }
 }
 
-type Landing<F> = (Work, Result<Command<F>, Aborted>);
-type Flight<F> = Pin<Box<dyn Future<Output = Landing<F>> + Send>>;
-
 /// Everything that drives one debate.
 pub(crate) struct Driver<P: Prompts> {
     house: Arc<House>,
@@ -92,8 +88,9 @@ pub(crate) struct Driver<P: Prompts> {
     journal: Journal<P::Format>,
     author: Author,
     live: Live,
-    flights: FuturesUnordered<Flight<P::Format>>,
-    aloft: BTreeMap<Work, (AbortHandle, Option<AttemptRef>)>,
+    flights: Flights<P::Format>,
+    /// Second requests that are decided and not yet sent.
+    raced: Vec<Takeoff<P::Format>>,
 }
 
 impl<P: Prompts> std::fmt::Debug for Driver<P> {
@@ -151,8 +148,8 @@ async fn drive_on<P: Prompts>(
         journal,
         author,
         live: live.clone(),
-        flights: FuturesUnordered::new(),
-        aloft: BTreeMap::new(),
+        flights: Flights::default(),
+        raced: Vec::new(),
     };
     let ended = driver.run(orders).await;
     *reached = driver.journal.head.seq.max(*reached);
@@ -177,16 +174,21 @@ impl<P: Prompts> Driver<P> {
             }
             match self.debate().lifecycle() {
                 Lifecycle::Concluded => return Ok(Ended::Concluded),
-                Lifecycle::Paused { .. } if self.aloft.is_empty() => return Ok(Ended::Resting),
+                Lifecycle::Paused { .. } if self.flights.is_empty() => return Ok(Ended::Resting),
                 Lifecycle::Paused { .. } | Lifecycle::Running => {}
             }
             let deadline = self.deadline();
+            let race = self.race_due();
             let kept = tokio::select! {
                 biased;
                 () = self.house.shutdown.cancelled() => return Ok(Ended::ShutDown),
                 Some(order) = orders.recv() => self.obey(order).await?,
                 Some(landing) = self.flights.next() => {
                     draft = self.land(landing)?;
+                    continue;
+                }
+                work = race => {
+                    draft = self.race(&work)?;
                     continue;
                 }
                 () = deadline => {
@@ -215,7 +217,8 @@ impl<P: Prompts> Driver<P> {
     /// `false` when the claim is lost.
     async fn start_wanted(&mut self, mut draft: Draft<P::Format>) -> Result<bool, DriveError> {
         self.ground_unwanted(&mut draft)?;
-        let started = self.begin(&mut draft)?;
+        let mut started = self.begin(&mut draft)?;
+        started.append(&mut self.raced);
         let attempts = attempts_of(draft.events());
         if !self.record(draft).await? {
             return Ok(false);
@@ -227,15 +230,15 @@ impl<P: Prompts> Driver<P> {
     }
 
     fn ground_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
-        if self.aloft.is_empty() {
+        if self.flights.is_empty() {
             return Ok(());
         }
         let running = draft.debate().running_work();
-        let unwanted: Vec<Work> = self.aloft.keys().filter(|work| !running.contains(work)).cloned().collect();
-        for work in unwanted {
-            let Some((abort, attempt)) = self.aloft.remove(&work) else { continue };
-            abort.abort();
-            let Some(attempt) = attempt else { continue };
+        for (attempt, aloft) in self.flights.recall(|work| running.contains(work)) {
+            if let Some(question) = aloft.question.filter(|_| aloft.raced) {
+                // Who loses a race took at least so long; without it the slow ones would be forgotten.
+                self.house.races.learn(&question.model, &question.want.call.kind, aloft.since.elapsed());
+            }
             match draft.decide(Command::AbandonCall(attempt)) {
                 // An attempt that the kernel has closed already needs no second end.
                 Ok(()) | Err(DecideError::NotOpen(_) | DecideError::Concluded) => {}
@@ -249,9 +252,8 @@ impl<P: Prompts> Driver<P> {
     fn begin(&self, draft: &mut Draft<P::Format>) -> Result<Vec<Takeoff<P::Format>>, DriveError> {
         let mut started: Vec<Takeoff<P::Format>> = Vec::new();
         loop {
-            let is_under_way = |work: &Work| {
-                self.aloft.contains_key(work) || started.iter().any(|takeoff| takeoff.work() == work)
-            };
+            let is_under_way =
+                |work: &Work| self.flights.has(work) || started.iter().any(|takeoff| takeoff.work() == work);
             let idle = draft.wanted_work().iter().find(|work| !is_under_way(work)).cloned();
             let Some(work) = idle else { return Ok(started) };
             let (command, takeoff) = self.prepare(draft.debate(), work);
@@ -273,16 +275,17 @@ impl<P: Prompts> Driver<P> {
         match rendered {
             Ok(prompt) => {
                 let timeout = self.house.settings.call_timeout;
-                let question =
-                    Question::new(want.clone(), visible, prompt, &self.house.schemas, failures, timeout);
-                let begin = BeginCall {
-                    work: work.clone(),
-                    hedge: false,
+                let question = Question::new(
+                    want.clone(),
+                    visible,
+                    prompt,
                     model,
-                    prompt: question.prompt_ref(),
-                    reserved: question.reserved(),
-                };
-                (Command::BeginCall(begin), Takeoff::Turn(work, Box::new(question)))
+                    &self.house.schemas,
+                    failures,
+                    timeout,
+                );
+                self.house.races.count_first();
+                (Command::BeginCall(question.begin(&work, false)), Takeoff::Turn(work, Arc::new(question)))
             }
             Err(error) => {
                 let prompt = PromptRef {
@@ -301,13 +304,15 @@ impl<P: Prompts> Driver<P> {
     fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {
         let work = takeoff.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
-        let flight: Pin<Box<dyn Future<Output = Command<P::Format>> + Send>> = match (takeoff, &started) {
+        let mut asked = None;
+        let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
             // The kernel gave it up instead of starting it.
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
             (Takeoff::Tool(work), _) => Box::pin(run_tool(Arc::clone(&self.house), self.tool(&work), work)),
             // The kernel chose not to start it.
             (Takeoff::Turn(..) | Takeoff::Unrenderable(..), None) => return,
             (Takeoff::Turn(_, question), Some(attempt)) => {
+                asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let (attempt, live) = (attempt.clone(), self.live.clone());
                 Box::pin(async move {
@@ -320,11 +325,56 @@ impl<P: Prompts> Driver<P> {
                 Box::pin(async move { command })
             }
         };
-        let (abort, registration) = AbortHandle::new_pair();
-        let landing = work.clone();
-        let flight = Abortable::new(flight, registration);
-        self.flights.push(Box::pin(async move { (landing, flight.await) }));
-        self.aloft.insert(work, (abort, started));
+        self.flights.launch(&work, started, asked, flight);
+    }
+
+    /// Returns a future that is ready with a request that others wait for and that is slow enough to be raced.
+    fn race_due(&self) -> impl Future<Output = Work> + use<P> {
+        let hedging = &self.house.settings.hedging;
+        let debate = self.debate();
+        let is_awaited = |work: &Work| P::Format::is_critical(debate, &work.want().call);
+        let asked =
+            self.flights.aloft().filter_map(|(work, aloft)| Some((work, aloft, aloft.question.as_ref()?)));
+        let due = (hedging.after != Hedge::Off).then(|| {
+            let awaited: Vec<_> = asked.filter(|(work, _, _)| is_awaited(work)).collect();
+            let alone = awaited.len() == 1;
+            let waiting = awaited.into_iter().filter(|(_, aloft, _)| !aloft.raced);
+            let due = waiting.filter_map(|(work, aloft, question)| {
+                let kind = &question.want.call.kind;
+                let age = self.house.races.age(hedging, &question.model, kind, alone)?;
+                Some((aloft.since + age, work.clone()))
+            });
+            due.min()
+        });
+        async move {
+            match due.flatten() {
+                Some((at, work)) => {
+                    tokio::time::sleep_until(at).await;
+                    work
+                }
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Sends a second request for an answer that is late, if the limits of races and of the debate allow it.
+    fn race(&mut self, work: &Work) -> Result<Draft<P::Format>, DriveError> {
+        let house = Arc::clone(&self.house);
+        let mut draft = self.draft();
+        let Some(aloft) = self.flights.find(work) else { return Ok(draft) };
+        aloft.raced = true;
+        let Some(question) = aloft.question.clone().filter(|_| house.races.take(&house.settings.hedging))
+        else {
+            return Ok(draft);
+        };
+        let question = Arc::new(question.raced());
+        match draft.decide(Command::BeginCall(question.begin(work, true))) {
+            Ok(()) => self.raced.push(Takeoff::Turn(work.clone(), question)),
+            // Its debate has no budget for a second request.
+            Err(DecideError::NotWanted(_)) => {}
+            Err(error) => return Err(DriveError::Plan(error)),
+        }
+        Ok(draft)
     }
 
     fn tool(&self, work: &Work) -> (String, String) {
@@ -341,9 +391,10 @@ impl<P: Prompts> Driver<P> {
     fn land(&mut self, first: Landing<P::Format>) -> Result<Draft<P::Format>, DriveError> {
         let mut draft = self.draft();
         let mut next = Some(first);
-        while let Some((work, command)) = next {
+        while let Some((work, leg, command)) = next {
             if let Ok(command) = command {
-                self.aloft.remove(&work);
+                self.learn(&work, &command);
+                self.flights.landed(&work, leg);
                 match draft.decide(command) {
                     // The answer came after its question was settled or withdrawn.
                     Ok(())
@@ -351,9 +402,19 @@ impl<P: Prompts> Driver<P> {
                     Err(error) => return Err(DriveError::Plan(error)),
                 }
             }
-            next = futures::FutureExt::now_or_never(self.flights.next()).flatten();
+            next = self.flights.next_ready();
         }
         Ok(draft)
+    }
+
+    /// Learns how long a readable answer took.
+    fn learn(&mut self, work: &Work, command: &Command<P::Format>) {
+        let (Command::FinishCall { reply, .. } | Command::AnswerTurn { reply, .. }) = command else { return };
+        let Some(question) = self.flights.find(work).and_then(|aloft| aloft.question.as_ref()) else {
+            return;
+        };
+        let latency = Duration::from_millis(reply.latency_ms);
+        self.house.races.learn(&question.model, &question.want.call.kind, latency);
     }
 
     async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
@@ -416,7 +477,7 @@ impl<P: Prompts> Driver<P> {
 
 /// Work that is about to start.
 enum Takeoff<F: Format> {
-    Turn(Work, Box<Question<F>>),
+    Turn(Work, Arc<Question<F>>),
     Unrenderable(Work, RenderError),
     Tool(Work),
 }

@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
+use crate::hedging::Races;
 use crate::house::{House, Settings, Tools};
 use crate::journal::{Journal, LoadError, PAGE};
 use crate::keeping::{Held, keep};
@@ -174,6 +175,7 @@ impl EngineBuilder {
             calls: Semaphore::new(self.settings.calls_max),
             debates: Semaphore::new(self.settings.debates_max),
             schemas: Schemas::default(),
+            races: Races::default(),
             shutdown: CancellationToken::new(),
         };
         Engine {

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::hedging::{Hedging, Races};
 use crate::schemas::Schemas;
 use crate::surroundings::Surroundings;
 
@@ -16,7 +17,7 @@ use crate::surroundings::Surroundings;
 pub type Tools = Arc<dyn Fn(String, String) -> BoxFuture<'static, (bool, String)> + Send + Sync>;
 
 /// The limits of one process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Debates driven at once; more wait their turn.
     pub debates_max: usize,
@@ -28,6 +29,8 @@ pub struct Settings {
     pub call_timeout: Duration,
     /// The longest silence on a watch before a heartbeat.
     pub heartbeat: Duration,
+    /// How slow requests are raced.
+    pub hedging: Hedging,
 }
 
 impl Default for Settings {
@@ -38,6 +41,7 @@ impl Default for Settings {
             calls_max: 5_000,
             call_timeout: Duration::from_secs(60),
             heartbeat: Duration::from_secs(15),
+            hedging: Hedging::default(),
         }
     }
 }
@@ -53,6 +57,7 @@ pub(crate) struct House {
     pub(crate) calls: Semaphore,
     pub(crate) debates: Semaphore,
     pub(crate) schemas: Schemas,
+    pub(crate) races: Races,
     pub(crate) shutdown: CancellationToken,
 }
 

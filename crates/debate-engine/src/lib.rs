@@ -6,6 +6,8 @@
 pub mod control;
 mod driver;
 pub mod engine;
+mod flights;
+mod hedging;
 mod house;
 mod journal;
 mod keeping;
@@ -20,6 +22,7 @@ pub mod watch;
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
 pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, Start, StartError, Started, format_of};
+pub use hedging::{Hedge, Hedging};
 pub use house::{Settings, Tools};
 pub use journal::LoadError;
 pub use live::Chunk;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{Tokens, Usage, Want};
-use debate_core::command::Command;
+use debate_core::call::{Tokens, Usage, Want, Work};
+use debate_core::command::{BeginCall, Command};
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse};
 use debate_core::format::Format;
 use debate_core::id::Digest;
@@ -20,6 +20,8 @@ pub(crate) struct Question<F: Format> {
     pub(crate) want: Want,
     pub(crate) visible: F::Visible,
     pub(crate) prompt: Prompt,
+    /// The model that is asked, as it is recorded.
+    pub(crate) model: String,
     pub(crate) request: ChatRequest,
 }
 
@@ -29,6 +31,7 @@ impl<F: Format> Question<F> {
         want: Want,
         visible: F::Visible,
         prompt: Prompt,
+        model: String,
         schemas: &Schemas,
         failures: u32,
         timeout: Duration,
@@ -41,9 +44,28 @@ impl<F: Format> Question<F> {
         let request = ChatRequest {
             schema: prompt.shape.as_ref().map(|shape| schemas.of(shape)),
             attempt: failures,
+            web_search: prompt.web_search,
             ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, timeout)
         };
-        Self { want, visible, prompt, request }
+        Self { want, visible, prompt, model, request }
+    }
+
+    /// Returns the same question for a second request that races the first.
+    pub(crate) fn raced(&self) -> Self {
+        let request = ChatRequest { race: self.request.race + 1, ..self.request.clone() };
+        let (want, visible, prompt) = (self.want.clone(), self.visible.clone(), self.prompt.clone());
+        Self { want, visible, prompt, model: self.model.clone(), request }
+    }
+
+    /// Returns what the log says when it is sent.
+    pub(crate) fn begin(&self, work: &Work, hedge: bool) -> BeginCall {
+        BeginCall {
+            work: work.clone(),
+            hedge,
+            model: self.model.clone(),
+            prompt: self.prompt_ref(),
+            reserved: self.reserved(),
+        }
     }
 
     /// Returns what the log says of the prompt.

@@ -73,6 +73,10 @@ pub struct ChatRequest {
     /// A simulated model draws its faults from it, so that a question can succeed after a fault, and a crash
     /// between does not change what is drawn.
     pub attempt: u32,
+    /// How many requests for the same answer are under way already; not sent anywhere.
+    ///
+    /// A simulated model draws its latency from it, so that the second of two that race is not as slow as the first.
+    pub race: u32,
 }
 
 impl ChatRequest {
@@ -89,6 +93,7 @@ impl ChatRequest {
             web_search: false,
             timeout,
             attempt: 0,
+            race: 0,
         }
     }
 

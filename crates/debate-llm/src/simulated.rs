@@ -114,7 +114,10 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError> {
         let key = PromptKey::of(self.config.seed, request);
-        let latency = self.config.latency.draw(&mut key.draw("latency", request.attempt));
+        let latency = self
+            .config
+            .latency
+            .draw(&mut key.draw("latency", request.attempt.wrapping_add(request.race << 16)));
         let mut clock = Clock::start(latency, request.timeout);
         let fault = if self.is_absent(request) {
             Some(Fault::Refused)

@@ -121,6 +121,7 @@ impl Prompts for DeliberationPrompts {
             output_tokens_max: kind.output_tokens_max,
             tokens: fitted.tokens + system_tokens,
             public: kind.public,
+            web_search: visible.searches_web,
         })
     }
 

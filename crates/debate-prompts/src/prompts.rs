@@ -65,6 +65,8 @@ pub struct Prompt {
     pub omitted: Vec<String>,
     /// What of the reply may be shown live.
     pub public: PublicPart,
+    /// Whether the provider's own web search may be used (rule D9).
+    pub web_search: bool,
 }
 
 /// A prompt cannot be made.

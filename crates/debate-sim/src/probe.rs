@@ -107,6 +107,14 @@ impl Format for Probe {
         matches!(Call::of(call), Some(Call::Close { .. }))
     }
 
+    fn calls_expected(config: &Config) -> u64 {
+        config.seats.len() as u64 * u64::from(config.rounds) * 2 + 1
+    }
+
+    fn is_critical(_debate: &Debate<Self>, _call: &CallKey) -> bool {
+        true
+    }
+
     fn completeness(debate: &Debate<Self>) -> Completeness {
         outcome::completeness(debate)
     }

@@ -100,6 +100,14 @@ impl Format for Deliberation {
         Call::of(call).is_some_and(|call| call.phase == Phase::Consensus)
     }
 
+    fn calls_expected(config: &Config) -> u64 {
+        config.calls_expected()
+    }
+
+    fn is_critical(_debate: &Debate<Self>, _call: &CallKey) -> bool {
+        true
+    }
+
     fn completeness(debate: &Debate<Self>) -> Completeness {
         conclude::completeness(debate)
     }

@@ -97,6 +97,14 @@ impl Format for Prediction {
         matches!(Call::of(call), Some(Call::Synthesise { .. }))
     }
 
+    fn calls_expected(config: &Config) -> u64 {
+        config.calls_expected()
+    }
+
+    fn is_critical(debate: &Debate<Self>, call: &CallKey) -> bool {
+        plan::is_critical(debate, call)
+    }
+
     fn completeness(debate: &Debate<Self>) -> Completeness {
         conclude::completeness(debate)
     }

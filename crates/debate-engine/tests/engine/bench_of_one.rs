@@ -49,7 +49,7 @@ pub(crate) fn engine(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> E
 }
 
 /// A clock that follows tokio's, which tests pause.
-fn paused_clock() -> Surroundings {
+pub(crate) fn paused_clock() -> Surroundings {
     let begun = tokio::time::Instant::now();
     let draws = std::sync::atomic::AtomicU64::new(1);
     Surroundings::new(

@@ -6,4 +6,5 @@ mod bench_of_one;
 mod keeping;
 mod life;
 mod moody_store;
+mod racing;
 mod watching;

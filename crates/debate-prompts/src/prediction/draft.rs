@@ -176,6 +176,7 @@ impl Fitted {
             tokens: self.tokens,
             omitted: self.omitted,
             public,
+            web_search: false,
         }
     }
 }

@@ -92,6 +92,7 @@ impl Prompts for ProbePrompts {
             tokens: u32::try_from(bytes).unwrap_or(u32::MAX),
             omitted: Vec::new(),
             public: PublicPart::Field("text"),
+            web_search: false,
         })
     }
 

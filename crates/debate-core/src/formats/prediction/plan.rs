@@ -5,7 +5,7 @@ use super::config::{Phase, Schedule};
 use super::fact::{Fact, Rule};
 use super::state::{State, Turn};
 use super::{Prediction, summary};
-use crate::call::Want;
+use crate::call::{CallKey, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
 use crate::format::Step;
@@ -39,6 +39,18 @@ pub(super) fn wanted(debate: &Debate<Prediction>) -> Vec<Want> {
         debate.is_answered(&argued.call, revision).then(|| Want { call: call::score(round, role), revision })
     });
     arguing.chain(scoring).collect()
+}
+
+/// Returns whether the debate stands still without an answer: arguments and the synthesis always, scores once they are
+/// all that is wanted.
+pub(super) fn is_critical(debate: &Debate<Prediction>, call: &CallKey) -> bool {
+    match Call::of(call) {
+        Some(Call::Argue { .. } | Call::Synthesise { .. }) => true,
+        Some(Call::Score { .. }) => {
+            wanted(debate).iter().all(|want| matches!(Call::of(&want.call), Some(Call::Score { .. })))
+        }
+        None => false,
+    }
 }
 
 fn syntheses(debate: &Debate<Prediction>) -> Vec<Want> {
