@@ -6,7 +6,7 @@ use debate_store::Durability;
 
 use crate::commands::Command;
 use crate::exit;
-use crate::model::ModelChoice;
+use crate::model::{LimitsChoice, ModelChoice};
 use crate::store::StoreChoice;
 
 const EXAMPLES: &str = "\
@@ -56,6 +56,22 @@ pub(crate) struct Options {
     /// OPENAI_API_KEY alone, other addresses from ANTHROPIC_BASE_URL, GEMINI_BASE_URL and OPENAI_BASE_URL
     #[arg(long, global = true, env = "DEBATE_MODEL", value_name = "MODEL", default_value = "simulated")]
     pub(crate) model: ModelChoice,
+
+    /// A further model that requests may name, written as for --model; may be given again
+    #[arg(long, global = true, env = "DEBATE_OFFER", value_name = "MODEL", value_delimiter = ',')]
+    pub(crate) offer: Vec<ModelChoice>,
+
+    /// How much may be asked of a provider, all its models together: concurrency, requests_per_minute,
+    /// tokens_per_minute, as in openai:concurrency=50,requests_per_minute=500; unlimited unless set. May be given again
+    /// for another provider; in the environment separated by ;
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_PROVIDER_LIMITS",
+        value_name = "PROVIDER:LIMITS",
+        value_delimiter = ';'
+    )]
+    pub(crate) provider_limits: Vec<LimitsChoice>,
 
     /// Address of an OpenAI-compatible server, such as http://localhost:11434/v1
     #[arg(

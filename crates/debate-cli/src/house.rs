@@ -25,9 +25,10 @@ pub(crate) struct House {
 impl House {
     /// Opens a house in which debates are held: the store is created where there is none.
     pub(crate) async fn open(options: &Options, settings: Settings) -> anyhow::Result<Self> {
-        let model = model::open(options)?;
+        let models = model::open(options)?;
         let store = store::open(&options.store, options.durability.into()).await?;
-        Ok(Self::of(store, model, settings))
+        model::warm_up(&models);
+        Ok(Self::of(store, Arc::clone(models.default_model()), settings))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.

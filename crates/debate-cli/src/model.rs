@@ -1,14 +1,17 @@
-//! Which model, and making it.
+//! Which models, and making them.
 
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use debate_llm::simulated::debater;
 use debate_llm::{
-    ChatModel, HttpConfig, HttpModel, Provider, ScriptedAnswer, ScriptedModel, SimulatedConfig,
+    ChatModel, Gate, Governed, HttpConfig, HttpModel, Models, Provider, ProviderLimits, ScriptedAnswer,
+    ScriptedModel, SimulatedConfig,
 };
 
 use crate::args::Options;
+use crate::exit::Failure;
 
 /// Who debates.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,21 +46,85 @@ impl FromStr for ModelChoice {
     }
 }
 
-/// Makes the model; connects to nothing yet.
-pub(crate) fn open(options: &Options) -> anyhow::Result<Arc<dyn ChatModel>> {
-    match &options.model {
-        ModelChoice::Simulated(config) => {
-            let mut config = (**config).clone();
-            config.seed = options.seed.unwrap_or(config.seed);
-            Ok(Arc::new(debater(config)))
+/// The limits of one provider, written `openai:concurrency=50,requests_per_minute=500`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LimitsChoice {
+    provider: Provider,
+    limits: ProviderLimits,
+}
+
+impl FromStr for LimitsChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, spelling) = text.split_once(':').unwrap_or((text, ""));
+        let Some(provider) = Provider::named(name.trim()) else {
+            let names = Provider::ALL.map(Provider::name).join(", ");
+            return Err(format!("write PROVIDER:LIMIT=NUMBER,… with one of {names}"));
+        };
+        let limits = spelling.parse().map_err(|error| format!("{error}"))?;
+        Ok(Self { provider, limits })
+    }
+}
+
+/// Makes the default model and those offered; connects to nothing yet.
+///
+/// # Errors
+/// When a model's address or key cannot be used, or a provider's limits are given twice.
+pub(crate) fn open(options: &Options) -> anyhow::Result<Models> {
+    let mut opening = Opening { options, providers: HashMap::new() };
+    for (nth, choice) in options.provider_limits.iter().enumerate() {
+        if options.provider_limits[..nth].iter().any(|earlier| earlier.provider == choice.provider) {
+            return Err(Failure::bad_input(format!(
+                "the limits of {} are given twice; join them by commas",
+                choice.provider
+            )));
         }
-        ModelChoice::Real(provider, name) => {
-            let config = HttpConfig::from_env(*provider, name, |variable| match variable {
-                "OPENAI_BASE_URL" => options.openai_base_url.clone(),
-                _ => std::env::var(variable).ok(),
-            })?;
-            Ok(Arc::new(HttpModel::new(config)?))
+    }
+    let default = opening.model(&options.model)?;
+    let offered: anyhow::Result<Vec<_>> = options.offer.iter().map(|choice| opening.model(choice)).collect();
+    Ok(Models::new(default, offered?))
+}
+
+/// Opens on a spare task what the first calls would otherwise wait for; what fails shows in those calls.
+pub(crate) fn warm_up(models: &Models) {
+    let models = models.clone();
+    tokio::spawn(async move { models.warm_up().await });
+}
+
+/// Makes models; those of one provider share its connections and its limits.
+struct Opening<'a> {
+    options: &'a Options,
+    providers: HashMap<Provider, (Arc<HttpModel>, Arc<Gate>)>,
+}
+
+impl Opening<'_> {
+    fn model(&mut self, choice: &ModelChoice) -> anyhow::Result<Arc<dyn ChatModel>> {
+        match choice {
+            ModelChoice::Simulated(config) => {
+                let mut config = (**config).clone();
+                config.seed = self.options.seed.unwrap_or(config.seed);
+                Ok(Arc::new(debater(config)))
+            }
+            ModelChoice::Real(provider, name) => self.real(*provider, name),
         }
+    }
+
+    fn real(&mut self, provider: Provider, name: &str) -> anyhow::Result<Arc<dyn ChatModel>> {
+        if let Some((sibling, gate)) = self.providers.get(&provider) {
+            let model = Arc::new(sibling.with_model(name)?);
+            return Ok(Arc::new(Governed::new(model, Arc::clone(gate))));
+        }
+        let config = HttpConfig::from_env(provider, name, |variable| match variable {
+            "OPENAI_BASE_URL" => self.options.openai_base_url.clone(),
+            _ => std::env::var(variable).ok(),
+        })?;
+        let model = Arc::new(HttpModel::new(config)?);
+        let chosen = self.options.provider_limits.iter().find(|choice| choice.provider == provider);
+        let limits = chosen.map(|choice| choice.limits).unwrap_or_default();
+        let gate = Arc::new(Gate::new(provider, limits));
+        self.providers.insert(provider, (Arc::clone(&model), Arc::clone(&gate)));
+        Ok(Arc::new(Governed::new(model, gate)))
     }
 }
 
@@ -97,6 +164,22 @@ mod tests {
             ("simulated:speed=9", "speed"),
         ] {
             let error = bad.parse::<ModelChoice>().unwrap_err();
+            assert!(error.contains(why), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn limits_are_those_of_a_provider() {
+        let limits = "concurrency=50,tokens_per_minute=9".parse().unwrap();
+        let want = LimitsChoice { provider: Provider::OpenAi, limits };
+        assert_eq!("openai:tokens_per_minute=9,concurrency=50".parse(), Ok(want));
+        for (bad, why) in [
+            ("concurrency=50", "anthropic, gemini, openai, openai-responses"),
+            ("simulated:concurrency=1", "PROVIDER"),
+            ("openai:concurrency=x", "concurrency: \"x\""),
+            ("openai:speed=1", "speed: there is no such limit"),
+        ] {
+            let error = bad.parse::<LimitsChoice>().unwrap_err();
             assert!(error.contains(why), "{bad}: {error}");
         }
     }

@@ -172,7 +172,9 @@ fn failed<F: Format>(attempt: AttemptRef, error: &ModelError) -> Command<F> {
 
 fn failure_of(kind: &ModelErrorKind) -> FailureKind {
     match kind {
-        ModelErrorKind::RateLimited { .. } | ModelErrorKind::Overloaded { .. } => FailureKind::Overloaded,
+        ModelErrorKind::RateLimited { .. }
+        | ModelErrorKind::Overloaded { .. }
+        | ModelErrorKind::CircuitOpen { .. } => FailureKind::Overloaded,
         ModelErrorKind::Server { .. }
         | ModelErrorKind::Connection
         | ModelErrorKind::StreamError

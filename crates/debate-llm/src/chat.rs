@@ -66,8 +66,10 @@ pub struct ChatRequest {
     pub tools: Vec<ToolSpec>,
     /// Whether the model may use its provider's own web search (D9); ignored where there is none.
     pub web_search: bool,
-    /// The time for the whole call, wire retries included.
+    /// The time for the whole call, wire retries and the wait for a turn included.
     pub timeout: Duration,
+    /// An upper bound of the tokens in it, where the caller has counted them; not sent anywhere.
+    pub input_tokens: Option<u32>,
     /// How many times this question has failed before, lost and void starts not counted; not sent anywhere.
     ///
     /// A simulated model draws its faults from it, so that a question can succeed after a fault, and a crash
@@ -92,6 +94,7 @@ impl ChatRequest {
             tools: Vec::new(),
             web_search: false,
             timeout,
+            input_tokens: None,
             attempt: 0,
             race: 0,
         }
@@ -99,7 +102,8 @@ impl ChatRequest {
 
     /// Returns the SHA-256 of all that can change the answer: messages, schema, output limit, temperature, seed, tools.
     ///
-    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Timeout and attempt are left out: the same question asked again has the same digest.
+    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Timeout, attempt and
+    /// the count of tokens are left out: the same question asked again has the same digest.
     #[must_use]
     pub fn prompt_digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
@@ -309,10 +313,12 @@ pub struct ChatReply {
     pub model: String,
     /// The provider's id of the request.
     pub request_id: Option<String>,
-    /// The time from the call to the last byte, wire retries included.
+    /// The time from the call to the last byte, wire retries included, the wait for a turn not.
     pub latency: Duration,
     /// The time from the call to the first byte of the answer's body, wire retries included.
     pub first_byte: Option<Duration>,
+    /// The time that the call waited for its turn under the limits set for the provider, before it was sent.
+    pub waited: Duration,
     /// How many times the wire was tried again (K5).
     pub wire_retries: u32,
 }
@@ -330,6 +336,7 @@ impl ChatReply {
             request_id: None,
             latency: Duration::ZERO,
             first_byte: None,
+            waited: Duration::ZERO,
             wire_retries: 0,
         }
     }
@@ -389,7 +396,8 @@ mod tests {
 
     #[test]
     fn the_same_question_asked_again_has_the_same_digest() {
-        let again = ChatRequest { attempt: 3, timeout: Duration::from_secs(9), ..request("q") };
+        let timeout = Duration::from_secs(9);
+        let again = ChatRequest { attempt: 3, timeout, input_tokens: Some(5), ..request("q") };
         assert_eq!(request("q").prompt_digest(), again.prompt_digest());
     }
 

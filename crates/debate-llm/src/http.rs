@@ -18,6 +18,7 @@ mod schema;
 mod sse;
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -34,7 +35,7 @@ pub(crate) use self::protocol::{Defaults, KeyHeader, Outgoing, Protocol};
 pub use self::retry::RetryPolicy;
 use self::schema::Schemas;
 pub(crate) use self::schema::{Subset, cut};
-use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, ModelError};
+use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, ModelError, telemetry};
 
 /// A model behind a provider's HTTP protocol.
 #[derive(Debug)]
@@ -115,6 +116,22 @@ impl HttpModel {
         }
     }
 
+    fn reply(&self, answer: Answer, call: &mut Call<'_>, started: Instant) -> ChatReply {
+        ChatReply {
+            text: answer.text,
+            reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
+            tool_calls: answer.tool_calls,
+            usage: answer.usage,
+            finish: answer.finish.unwrap_or(FinishReason::Stop),
+            model: answer.model.unwrap_or_else(|| self.config.model.clone()),
+            request_id: call.request_id.take().or(answer.id),
+            latency: started.elapsed(),
+            first_byte: call.first_byte,
+            waited: Duration::ZERO,
+            wire_retries: call.wire_retries,
+        }
+    }
+
     /// Blots the key out of what a provider says.
     fn safe(&self, message: &str) -> Box<str> {
         match &self.config.api_key {
@@ -140,20 +157,14 @@ impl ChatModel for HttpModel {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError> {
         let started = Instant::now();
+        let measured = telemetry::Call::begin(self.config.provider, &self.config.model, started);
         let mut call = Call::new(self, started, started + request.timeout);
-        let answer = call.answer(request, chunks).await.map_err(|error| call.complete_error(error))?;
-        Ok(ChatReply {
-            text: answer.text,
-            reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
-            tool_calls: answer.tool_calls,
-            usage: answer.usage,
-            finish: answer.finish.unwrap_or(FinishReason::Stop),
-            model: answer.model.unwrap_or_else(|| self.config.model.clone()),
-            request_id: call.request_id.or(answer.id),
-            latency: started.elapsed(),
-            first_byte: call.first_byte,
-            wire_retries: call.wire_retries,
-        })
+        let answered = match call.answer(request, chunks).await {
+            Ok(answer) => Ok(self.reply(answer, &mut call, started)),
+            Err(error) => Err(call.complete_error(error)),
+        };
+        measured.end(&answered, call.first_byte);
+        answered
     }
 
     async fn warm_up(&self) {

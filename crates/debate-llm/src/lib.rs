@@ -1,4 +1,5 @@
-//! The chat model port and what stands behind it: models over HTTP, a scripted model, a simulated one.
+//! The chat model port and what stands behind it: models over HTTP, governed by the limits of their providers, a
+//! scripted model, a simulated one.
 //!
 //! A [`ChatModel`] takes one [`ChatRequest`] and gives one [`ChatReply`] or a typed [`ModelError`]. Retries of the
 //! wire end here (K5); retries of the question are the caller's. The crate knows no debates: it never reads what a
@@ -7,20 +8,25 @@
 mod anthropic;
 pub mod chat;
 mod gemini;
+pub mod governed;
 pub mod http;
 pub mod model_error;
+mod models;
 mod openai;
 mod provider;
 pub mod scripted;
 pub mod simulated;
 mod speech;
+mod telemetry;
 
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall,
     ToolSpec, Usage,
 };
+pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimitsError};
 pub use http::{ApiKey, ConfigError, HttpConfig, HttpModel};
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
+pub use models::Models;
 pub use provider::Provider;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};

@@ -42,6 +42,13 @@ impl ModelError {
         }
     }
 
+    /// Makes an error of a call that was never sent: nothing was spent on it, and that is known.
+    #[must_use]
+    pub fn unsent(kind: ModelErrorKind, message: &str) -> Self {
+        let nothing = Usage { input: Some(0), output: Some(0), cached: Some(0), reasoning: Some(0) };
+        Self { usage: Box::new(nothing), ..Self::new(kind, message) }
+    }
+
     /// Returns whether the adapter sends the same request once more, time and tries permitting (K5).
     ///
     /// Never after the first byte of an answer: that is the next attempt, and the caller's.
@@ -56,13 +63,14 @@ impl ModelError {
         self.kind.row().ask_again
     }
 
-    /// Returns how long the provider asks to wait.
+    /// Returns how long the provider asks to wait, or how long an open circuit stays open.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match &self.kind {
             ModelErrorKind::RateLimited { retry_after }
             | ModelErrorKind::Overloaded { retry_after }
             | ModelErrorKind::Server { retry_after } => *retry_after,
+            ModelErrorKind::CircuitOpen { retry_after } => Some(*retry_after),
             ModelErrorKind::Timeout(_)
             | ModelErrorKind::Connection
             | ModelErrorKind::Auth
@@ -97,6 +105,11 @@ pub enum ModelErrorKind {
         /// How long the provider asks to wait.
         retry_after: Option<Duration>,
     },
+    /// The model failed too often of late and is left alone for a while; nothing was sent.
+    CircuitOpen {
+        /// How long it is left alone yet.
+        retry_after: Duration,
+    },
     /// Time was up.
     Timeout(TimeoutStage),
     /// The connection was refused, reset, or could not be secured.
@@ -126,6 +139,8 @@ pub enum ModelErrorKind {
 /// Which limit of time was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeoutStage {
+    /// No turn in time under the limits set for the provider; nothing was sent.
+    Turn,
     /// No connection in time.
     Connect,
     /// No first byte of a response in time.
@@ -157,6 +172,8 @@ impl ModelErrorKind {
             Self::Overloaded { .. } => ("overloaded", true, true),
             Self::Server { .. } => ("server_error", true, true),
             Self::Connection => ("connection_failed", true, true),
+            Self::CircuitOpen { .. } => ("circuit_open", false, true),
+            Self::Timeout(TimeoutStage::Turn) => ("timeout_turn", false, true),
             Self::Timeout(TimeoutStage::Connect) => ("timeout_connect", true, true),
             Self::Timeout(TimeoutStage::FirstByte) => ("timeout_first_byte", false, true),
             Self::Timeout(TimeoutStage::Idle) => ("timeout_idle", false, true),

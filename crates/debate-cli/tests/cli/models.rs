@@ -1,7 +1,9 @@
-//! Real models from the command line: a wrong address, a wrong key.
+//! Real models from the command line: a wrong address, a wrong key, limits, further models.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use crate::program::{Program, Ran, example};
 
@@ -15,9 +17,14 @@ const PROVIDERS: [(&str, &str, &str); 3] = [
 ];
 
 fn run(program: &Program, provider: &str, variables: &[(&str, &str)]) -> Ran {
+    run_with(program, provider, &[], variables)
+}
+
+fn run_with(program: &Program, provider: &str, options: &[&str], variables: &[(&str, &str)]) -> Ran {
     let file = example("ice.json");
     let model = format!("{provider}:some-model");
     let mut command = program.command(["run", file.to_str().unwrap(), "--model", &model]);
+    command.args(options);
     let output = command.envs(variables.iter().copied()).output().unwrap();
     Ran {
         code: output.status.code(),
@@ -28,14 +35,21 @@ fn run(program: &Program, provider: &str, variables: &[(&str, &str)]) -> Ran {
 
 /// Refuses every request in the same way.
 fn server(status: &'static str) -> String {
+    server_after(status, |_| {})
+}
+
+/// Refuses every request in the same way, after `seen` was shown its beginning.
+fn server_after(status: &'static str, seen: impl Fn(&[u8]) + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
+            let seen = seen.clone();
             std::thread::spawn(move || {
                 let mut request = [0; 64 * 1024];
-                let _ = stream.read(&mut request);
+                let read = stream.read(&mut request).unwrap_or_default();
+                seen(&request[..read]);
                 let head = "content-type: application/json\r\nconnection: close";
                 let length = BODY.len();
                 let _ =
@@ -96,4 +110,57 @@ fn an_address_or_key_that_cannot_be_used_is_one_clear_error() {
             assert!(!program.path("debates.sqlite").exists(), "{says}");
         }
     }
+}
+
+#[test]
+fn a_connection_is_opened_before_the_first_call_and_limits_hold_no_call_up_for_ever() {
+    let warm = Arc::new((Mutex::new(false), Condvar::new()));
+    let shared = Arc::clone(&warm);
+    // No call is answered before a request for headers alone has come.
+    let base = server_after("401 Unauthorized", move |request| {
+        let (is_warm, changed) = &*shared;
+        if request.starts_with(b"HEAD / ") {
+            *is_warm.lock().unwrap() = true;
+            changed.notify_all();
+        }
+        let guard = is_warm.lock().unwrap();
+        drop(changed.wait_timeout_while(guard, Duration::from_secs(20), |is_warm| !*is_warm).unwrap());
+    });
+    let program = Program::new();
+    let limits = "openai:concurrency=1,requests_per_minute=500,tokens_per_minute=10000000";
+    let variables = [("OPENAI_BASE_URL", base.as_str()), ("DEBATE_PROVIDER_LIMITS", limits)];
+    let ran = run(&program, "openai", &variables);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("error: openai:some-model never answered"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("401"), "{}", ran.stderr);
+    assert!(*warm.0.lock().unwrap(), "no connection was opened early");
+}
+
+#[test]
+fn limits_and_offers_that_cannot_be_used_are_one_clear_error() {
+    let program = Program::new();
+    let address = [("OPENAI_BASE_URL", "http://localhost:1/v1")];
+    for (options, code, says) in [
+        (&["--provider-limits", "openai:concurrency=0"][..], 2, "concurrency: \"0\" is not a whole number"),
+        (&["--provider-limits", "openai:speed=1"], 2, "speed: there is no such limit"),
+        (&["--provider-limits", "simulated:concurrency=1"], 2, "anthropic, gemini, openai"),
+        (
+            &["--provider-limits", "openai:concurrency=1;openai:concurrency=2"],
+            2,
+            "the limits of openai are given twice",
+        ),
+        (&["--offer", "gpt-5"], 2, "openai:NAME"),
+        (&["--offer", "openai:other,anthropic:some-model"], 5, "ANTHROPIC_API_KEY is not set"),
+    ] {
+        let ran = run_with(&program, "openai", options, &address);
+        assert_eq!(ran.code, Some(code), "{options:?}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{options:?}: {}", ran.stderr);
+        assert!(!program.path("debates.sqlite").exists(), "{options:?}");
+    }
+    let simulated = program
+        .command(["run", example("ice.json").to_str().unwrap(), "--json"])
+        .envs([("DEBATE_OFFER", "openai:a,openai:b"), ("OPENAI_BASE_URL", "http://localhost:1/v1")])
+        .output()
+        .unwrap();
+    assert!(simulated.status.success(), "a model that nobody asks is no trouble");
 }

@@ -15,7 +15,7 @@ use super::dialect::Dialect;
 use super::failure::{self, Failure};
 use super::protocol::Outgoing;
 use super::retry;
-use crate::{ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage};
+use crate::{ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
 
 /// The most bytes of an error's body that are read.
 const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -72,7 +72,8 @@ impl<'a> Call<'a> {
                 return Err(error);
             }
             self.wire_retries += 1;
-            tracing::debug!(kind = error.kind.label(), retry = self.wire_retries, ?wait, "wire retry");
+            let config = &self.model.config;
+            telemetry::wire_retry(config.provider, &config.model, &error, self.wire_retries, wait);
             tokio::time::sleep(wait).await;
         }
     }
@@ -169,12 +170,13 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Reads the beginning of an error's body; what cannot be read is left out.
+    /// Reads the beginning of an error's body; what cannot be read, or takes too long altogether, is left out.
     async fn error_body(&self, response: &mut Response) -> Vec<u8> {
-        let limit = self.model.config.limits.idle_timeout;
+        let end = Instant::now() + self.model.config.limits.idle_timeout;
         let mut body = Vec::new();
         while body.len() < ERROR_BYTES_MAX {
-            match self.within(limit, TimeoutStage::Idle, response.chunk()).await {
+            let rest = end.saturating_duration_since(Instant::now());
+            match self.within(rest, TimeoutStage::Idle, response.chunk()).await {
                 Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
                 Ok(Ok(None) | Err(_)) | Err(_) => break,
             }

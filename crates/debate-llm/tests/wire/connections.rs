@@ -1,10 +1,15 @@
 //! When connections are opened, kept and closed.
 
+use std::time::Duration;
+
 use debate_llm::{ChatModel as _, Provider};
 
 use crate::fault_server::{FaultServer, Response};
 use crate::speech::{ok, part};
 use crate::{ask, model, request};
+
+/// Within which a server sees that its client is gone, on a machine with much else to do.
+const PROMPTLY: Duration = Duration::from_secs(5);
 
 #[tokio::test]
 async fn k9_dropping_the_call_closes_the_connection() {
@@ -19,6 +24,29 @@ async fn k9_dropping_the_call_closes_the_connection() {
             first = heard.recv() => assert_eq!(first.as_deref(), Some("hé")),
         }
         server.client_gone().await;
+    }
+}
+
+#[tokio::test]
+async fn k9_dropping_the_call_closes_the_connection_wherever_the_server_is() {
+    for provider in Provider::ALL {
+        for (name, response) in [
+            ("before the headers", Response::stall()),
+            ("in the headers", Response::endless_headers()),
+            ("after the headers", Response::events("").then_stall()),
+            ("in a trickle", Response::events(&part(provider, &["hé"])).trickling()),
+        ] {
+            let server = FaultServer::start(vec![response]).await;
+            let model = model(provider, &server.base_url());
+            let request = request();
+            let mut hear = |_: &str| {};
+            tokio::select! {
+                reply = model.complete(&request, &mut hear) => panic!("{provider}: {name}: {reply:?}"),
+                () = server.asked() => {}
+            }
+            let gone = tokio::time::timeout(PROMPTLY, server.client_gone()).await;
+            assert!(gone.is_ok(), "{provider}: {name}");
+        }
     }
 }
 

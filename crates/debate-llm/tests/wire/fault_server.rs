@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -31,6 +32,10 @@ enum End {
     Mute,
     /// The body is said again and again, until the client goes away.
     Endless,
+    /// The body is said again and again, a byte at a time, until the client goes away.
+    Trickle,
+    /// Headers are said for ever, one at a time, until the client goes away.
+    Headers,
 }
 
 impl Response {
@@ -52,6 +57,11 @@ impl Response {
 
     pub(crate) fn stall() -> Self {
         Self::new(0, "", "", End::Mute)
+    }
+
+    /// Says headers for ever, slowly.
+    pub(crate) fn endless_headers() -> Self {
+        Self::new(200, "", "", End::Headers)
     }
 
     fn new(status: u16, content_type: &str, body: &str, end: End) -> Self {
@@ -79,6 +89,11 @@ impl Response {
         Self { end: End::Stall, ..self }
     }
 
+    /// Says the body for ever, a byte at a time.
+    pub(crate) fn trickling(self) -> Self {
+        Self { end: End::Trickle, piece_bytes: 1, ..self }
+    }
+
     /// Says the body for ever.
     pub(crate) fn without_end(self) -> Self {
         Self { end: End::Endless, ..self }
@@ -104,6 +119,7 @@ struct Shared {
     requests: Mutex<Vec<Seen>>,
     connections: AtomicUsize,
     heads: AtomicUsize,
+    asked: Notify,
     client_gone: Notify,
 }
 
@@ -144,7 +160,12 @@ impl FaultServer {
         self.shared.heads.load(Ordering::SeqCst)
     }
 
-    /// Returns once a stalled response has seen its client go away.
+    /// Returns once a request has come.
+    pub(crate) async fn asked(&self) {
+        self.shared.asked.notified().await;
+    }
+
+    /// Returns once a response that stalls or never ends has seen its client go away.
     pub(crate) async fn client_gone(&self) {
         self.shared.client_gone.notified().await;
     }
@@ -158,6 +179,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
             continue;
         }
         shared.requests.lock().unwrap().push(seen);
+        shared.asked.notify_one();
         let response = shared.responses.lock().unwrap().pop_front();
         let response = response.unwrap_or_else(|| Response::new(418, "text/plain", "no more", End::Proper));
         match response.end {
@@ -166,7 +188,10 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
                 return;
             }
             End::Mute => {}
-            End::Proper | End::CutOff | End::Stall | End::Endless => {
+            End::Headers => {
+                let _ = stream.write_all(b"HTTP/1.1 200 Status\r\n").await;
+            }
+            End::Proper | End::CutOff | End::Stall | End::Endless | End::Trickle => {
                 write_response(&mut stream, &response).await;
             }
         }
@@ -176,13 +201,27 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
             End::Endless => {
                 let body = chunked(&response);
                 while stream.write_all(&body).await.is_ok() {}
-                return;
             }
+            End::Trickle => trickle(&mut stream, &chunked(&response)).await,
+            End::Headers => trickle(&mut stream, b"x: y\r\n").await,
             End::Stall | End::Mute => {
                 let _ = stream.read(&mut [0; 16]).await;
-                shared.client_gone.notify_one();
-                return;
             }
+        }
+        if response.end != End::Proper {
+            shared.client_gone.notify_one();
+            return;
+        }
+    }
+}
+
+/// Says `bytes` for ever, a few at a time with pauses between, until the client goes away.
+async fn trickle(stream: &mut TcpStream, bytes: &[u8]) {
+    let mut pace = tokio::time::interval(Duration::from_millis(1));
+    for piece in bytes.chunks(8).cycle() {
+        pace.tick().await;
+        if stream.write_all(piece).await.is_err() {
+            return;
         }
     }
 }

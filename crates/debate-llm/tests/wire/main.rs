@@ -4,6 +4,7 @@
 
 mod connections;
 mod fault_server;
+mod metrics;
 mod outcomes;
 mod requests;
 mod speech;

@@ -39,16 +39,53 @@ async fn every_stall_ends_at_its_own_limit() {
 }
 
 #[tokio::test]
-async fn a_call_ends_in_its_time_whether_the_server_is_silent_or_never_stops() {
+async fn a_call_ends_in_its_time_whether_the_server_is_silent_trickles_or_never_stops() {
     for provider in Provider::ALL {
-        let half = part(provider, &["hé"]);
-        for response in [Response::events(&half).then_stall(), Response::events(": ping\n\n").without_end()] {
+        let half = || Response::events(&part(provider, &["hé"]));
+        let comment = || Response::events(": ping\n\n");
+        for (name, response) in [
+            ("no headers", Response::stall()),
+            ("headers without end", Response::endless_headers()),
+            ("headers alone", Response::events("").then_stall()),
+            ("half an answer", half().then_stall()),
+            ("a flood of comments", comment().without_end()),
+            ("a trickle of comments", comment().trickling()),
+            ("a trickle of text", half().trickling()),
+            ("a trickle of blanks", Response::events(" ").trickling()),
+        ] {
             let server = FaultServer::start(vec![response]).await;
             let mut config = config(provider, &server.base_url());
             config.limits.reply_bytes_max = usize::MAX;
             let model = HttpModel::new(config).unwrap();
             let (reply, _) = ask(&model, &ChatRequest { timeout: SHORT, ..request() }).await;
-            assert_eq!(outcome(&reply), Err("timeout_total"), "{provider}");
+            assert_eq!(outcome(&reply), Err("timeout_total"), "{provider}: {name}");
+            server.client_gone().await;
         }
+    }
+}
+
+#[tokio::test]
+async fn headers_without_end_are_waited_for_like_a_first_byte() {
+    for provider in Provider::ALL {
+        let server = FaultServer::start(vec![Response::endless_headers()]).await;
+        let mut config = config(provider, &server.base_url());
+        config.limits.first_byte_timeout = SHORT;
+        let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request()).await;
+        assert_eq!(outcome(&reply), Err("timeout_first_byte"), "{provider}");
+        server.client_gone().await;
+    }
+}
+
+#[tokio::test]
+async fn an_error_whose_body_trickles_for_ever_is_told_without_it() {
+    for provider in Provider::ALL {
+        let error = Response::json(500, &serde_json::json!({"error": {"message": "no"}}));
+        let server = FaultServer::start(vec![error.trickling(), ok(provider)]).await;
+        let mut config = config(provider, &server.base_url());
+        config.limits.idle_timeout = SHORT;
+        let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request()).await;
+        assert_eq!(outcome(&reply), Ok("héllo"), "{provider}");
+        assert_eq!(reply.unwrap().wire_retries, 1, "{provider}");
+        server.client_gone().await;
     }
 }

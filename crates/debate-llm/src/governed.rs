@@ -1,0 +1,226 @@
+//! A model under the limits of its provider: it waits for its turn, and is left alone while it keeps failing.
+//!
+//! The limits are shared by all models of a provider; the circuit is each model's own, because providers run out of
+//! capacity model by model, and another one may be what a caller falls back to. Wire retries happen inside a turn:
+//! they are counted among the requests afterwards.
+
+mod breaker;
+mod bucket;
+mod gate;
+mod limits;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+pub use self::breaker::BreakerPolicy;
+pub(crate) use self::breaker::Change;
+use self::breaker::{Breaker, Outcome, Ticket};
+pub use self::gate::Gate;
+pub use self::limits::{ProviderLimits, ProviderLimitsError};
+use crate::{
+    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry,
+};
+
+/// What a message costs beyond its text, at most: the marks of its role and its ends.
+const MESSAGE_TOKENS: u64 = 16;
+
+/// The shortest wait that shortens what is left of a request's time.
+const WAIT_MIN: Duration = Duration::from_millis(1);
+
+/// A model behind the gate of its provider.
+pub struct Governed {
+    model: Arc<dyn ChatModel>,
+    gate: Arc<Gate>,
+    circuit: Mutex<Circuit>,
+}
+
+/// The breaker, and what a person may read about the last failure.
+#[derive(Debug)]
+struct Circuit {
+    breaker: Breaker,
+    last_failure: String,
+}
+
+impl Governed {
+    /// Puts `model` behind `gate`, its circuit closed.
+    pub fn new(model: Arc<dyn ChatModel>, gate: Arc<Gate>) -> Self {
+        let breaker = Breaker::new(gate.limits().breaker);
+        Self { model, gate, circuit: Mutex::new(Circuit { breaker, last_failure: String::new() }) }
+    }
+
+    fn circuit(&self) -> MutexGuard<'_, Circuit> {
+        self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails where a call would be refused anyway, so that it does not wait for its turn first.
+    fn refuse_early(&self, now: Instant) -> Result<(), ModelError> {
+        let circuit = self.circuit();
+        circuit.breaker.refuses(now).map_or(Ok(()), |wait| Err(circuit.refusal(wait)))
+    }
+
+    fn enter(&self, now: Instant) -> Result<Passage<'_>, ModelError> {
+        let mut circuit = self.circuit();
+        let (ticket, change) = circuit.breaker.enter(now).map_err(|wait| circuit.refusal(wait))?;
+        drop(circuit);
+        self.tell(change);
+        Ok(Passage { governed: self, ticket: Some(ticket) })
+    }
+
+    fn leave(&self, ticket: Ticket, outcome: Outcome, failure: Option<&ModelError>) {
+        let mut circuit = self.circuit();
+        if let Some(error) = failure {
+            circuit.last_failure = error.to_string();
+        }
+        let change = circuit.breaker.leave(Instant::now(), ticket, outcome);
+        drop(circuit);
+        self.tell(change);
+    }
+
+    fn tell(&self, change: Option<Change>) {
+        if let Some(change) = change {
+            telemetry::circuit_changed(self.gate.provider(), self.model.name(), change);
+        }
+    }
+}
+
+impl Circuit {
+    fn refusal(&self, retry_after: Duration) -> ModelError {
+        let message = format!("not asked after many failures, the last one {}", self.last_failure);
+        ModelError::unsent(ModelErrorKind::CircuitOpen { retry_after }, &message)
+    }
+}
+
+impl std::fmt::Debug for Governed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { model, gate, circuit } = self;
+        f.debug_struct("Governed")
+            .field("model", &model.name())
+            .field("gate", gate)
+            .field("circuit", circuit)
+            .finish()
+    }
+}
+
+/// A call on its way through the circuit; when it is dropped, nobody knows what became of it.
+struct Passage<'a> {
+    governed: &'a Governed,
+    ticket: Option<Ticket>,
+}
+
+impl Passage<'_> {
+    fn leave(mut self, answered: &Result<ChatReply, ModelError>) {
+        let failure = answered.as_ref().err().filter(|error| outcome(&error.kind) == Outcome::Failed);
+        let outcome = answered.as_ref().map_or_else(|error| outcome(&error.kind), |_| Outcome::Alive);
+        if let Some(ticket) = self.ticket.take() {
+            self.governed.leave(ticket, outcome, failure);
+        }
+    }
+}
+
+impl Drop for Passage<'_> {
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.governed.leave(ticket, Outcome::Unknown, None);
+        }
+    }
+}
+
+#[async_trait]
+impl ChatModel for Governed {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.model.is_simulated()
+    }
+
+    async fn complete(
+        &self,
+        request: &ChatRequest,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<ChatReply, ModelError> {
+        let began = Instant::now();
+        let deadline = began + request.timeout;
+        self.refuse_early(began)?;
+        let tokens = if self.gate.counts_tokens() { tokens_max(request) } else { 0 };
+        let mut turn = self.gate.turn(tokens, deadline).await?;
+        let now = Instant::now();
+        let passage = self.enter(now)?;
+        turn.send();
+        let waited = now.duration_since(began);
+        let answered = if waited < WAIT_MIN {
+            self.model.complete(request, chunks).await
+        } else {
+            let rest = ChatRequest { timeout: deadline.duration_since(now), ..request.clone() };
+            self.model.complete(&rest, chunks).await
+        };
+        passage.leave(&answered);
+        let (requests, tokens) = spent(&answered);
+        turn.settle(requests, tokens);
+        answered.map(|reply| ChatReply { waited, ..reply })
+    }
+
+    async fn warm_up(&self) {
+        self.model.warm_up().await;
+    }
+}
+
+/// Returns the most tokens that a call can use: its output limit and its input, which, where the caller has not
+/// counted it, has at most one token for each byte and a few for each message.
+fn tokens_max(request: &ChatRequest) -> u64 {
+    let counted = request.input_tokens.map(u64::from);
+    let input = counted.unwrap_or_else(|| {
+        let message = |message: &crate::Message| {
+            let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len());
+            MESSAGE_TOKENS + (message.content.len() + calls.sum::<usize>()) as u64
+        };
+        let schema = request.schema.as_ref().map(|schema| schema.json().to_string().len());
+        let tool = |tool: &crate::ToolSpec| {
+            tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
+        };
+        let more = schema.unwrap_or_default() + request.tools.iter().map(tool).sum::<usize>();
+        request.messages.iter().map(message).sum::<u64>() + more as u64
+    });
+    input + u64::from(request.max_output_tokens)
+}
+
+/// Returns how many requests a call was, and how many tokens it used where that is known.
+fn spent(answered: &Result<ChatReply, ModelError>) -> (u64, Option<u64>) {
+    let (usage, retries) = match answered {
+        Ok(reply) => (&reply.usage, reply.wire_retries),
+        Err(error) => (&*error.usage, error.wire_retries),
+    };
+    // What the provider did not even take up cost no tokens.
+    let untouched = answered.as_ref().is_err_and(ModelError::should_retry_wire);
+    let told = usage.input.zip(usage.output).map(|(input, output)| input.saturating_add(output));
+    (1 + u64::from(retries), told.or(untouched.then_some(0)))
+}
+
+/// Returns what a failure says about whether the provider is at work.
+fn outcome(kind: &ModelErrorKind) -> Outcome {
+    match kind {
+        ModelErrorKind::Overloaded { .. }
+        | ModelErrorKind::Server { .. }
+        | ModelErrorKind::Connection
+        | ModelErrorKind::Timeout(
+            TimeoutStage::Connect | TimeoutStage::FirstByte | TimeoutStage::Idle | TimeoutStage::Total,
+        ) => Outcome::Failed,
+        ModelErrorKind::RateLimited { .. }
+        | ModelErrorKind::Auth
+        | ModelErrorKind::UnknownModel
+        | ModelErrorKind::QuotaExhausted
+        | ModelErrorKind::BadRequest
+        | ModelErrorKind::Malformed
+        | ModelErrorKind::TooLarge
+        | ModelErrorKind::Truncated
+        | ModelErrorKind::StreamError
+        | ModelErrorKind::Refused => Outcome::Alive,
+        ModelErrorKind::CircuitOpen { .. }
+        | ModelErrorKind::Timeout(TimeoutStage::Turn)
+        | ModelErrorKind::Cancelled => Outcome::Unknown,
+    }
+}
