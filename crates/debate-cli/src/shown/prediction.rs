@@ -157,5 +157,10 @@ fn reasoning(page: &mut Page, result: &DebateResult, full: bool) {
         return;
     }
     page.heading("The judge's reasoning");
+    if let Some(passes) = &result.extra.judge_passes {
+        let flipped = if passes.flipped { "; they hold different outcomes for the likeliest" } else { "" };
+        let apart = passes.total_variation;
+        page.paragraph(2, &format!("{} passes in reversed orders, {apart:.2} apart{flipped}", passes.held));
+    }
     page.excerpt(2, &result.extra.judge_reasoning, if full { usize::MAX } else { 6 });
 }

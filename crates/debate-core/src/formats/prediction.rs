@@ -7,6 +7,7 @@ mod checks;
 pub mod conclude;
 pub mod config;
 pub mod fact;
+pub mod judged;
 pub mod ledger;
 pub mod outcome;
 mod plan;
@@ -79,8 +80,8 @@ impl Format for Prediction {
             (Some(Call::Score { round, role }), Answer::Score(answer)) => {
                 checks::scores(debate.config(), round, &role, revision, answer)?.into()
             }
-            (Some(Call::Synthesise { round }), Answer::Synthesise(answer)) => {
-                checks::judgement(debate, round, answer)?.into()
+            (Some(Call::Synthesise { round, pass }), Answer::Synthesise(answer)) => {
+                checks::judgement(debate, round, pass, answer)?.into()
             }
             (_, Answer::Argue(_) | Answer::Score(_) | Answer::Synthesise(_)) => {
                 return Err(format!("the reply does not answer {}", want.call));

@@ -170,6 +170,11 @@ fn extra(extra: Extra) -> v1::DebateExtra {
         judge_order: extra.judge_order,
         judge_reasoning: extra.judge_reasoning,
         redacted: extra.redacted,
+        judge_passes: extra.judge_passes.map(|passes| v1::JudgePasses {
+            held: passes.held,
+            total_variation: passes.total_variation,
+            flipped: passes.flipped,
+        }),
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Call {
     Synthesise {
         /// The last round that it covers.
         round: u32,
+        /// Which of the judge's passes, from 1 (rule P19).
+        pass: u32,
     },
 }
 
@@ -43,7 +45,9 @@ impl Call {
         match self {
             Self::Argue { round, role } => CallKey::new(ARGUE, *round, role.clone()),
             Self::Score { round, role } => CallKey::new(SCORE, *round, role.clone()),
-            Self::Synthesise { round } => CallKey::new(SYNTHESISE, *round, JUDGE.into()),
+            Self::Synthesise { round, pass } => {
+                CallKey { pass: *pass, ..CallKey::new(SYNTHESISE, *round, JUDGE.into()) }
+            }
         }
     }
 
@@ -54,7 +58,7 @@ impl Call {
         match &*key.kind {
             ARGUE => Some(Self::Argue { round, role }),
             SCORE => Some(Self::Score { round, role }),
-            SYNTHESISE => Some(Self::Synthesise { round }),
+            SYNTHESISE => Some(Self::Synthesise { round, pass: key.pass }),
             _ => None,
         }
     }

@@ -100,6 +100,7 @@ pub(super) fn scores(
 pub(super) fn judgement(
     debate: &Debate<Prediction>,
     round: u32,
+    pass: u32,
     answer: &Synthesis,
 ) -> Result<JudgementRendered, String> {
     let config = debate.config();
@@ -132,6 +133,7 @@ pub(super) fn judgement(
     });
     Ok(JudgementRendered {
         round,
+        pass,
         probabilities,
         repairs,
         confidence: share(answer.confidence),

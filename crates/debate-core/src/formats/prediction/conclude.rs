@@ -7,6 +7,7 @@ use super::answer::Precedent;
 use super::call::HISTORIAN;
 use super::config::{Config, Phase};
 use super::fact::{Disagreement, Position};
+use super::judged::Judged;
 use super::ledger::{self, LedgerEntry};
 use super::outcome::{
     ArgumentEntry, ArgumentQuality, DebateLog, DebateResult, Extra, Metadata, OutcomeConsensus,
@@ -120,7 +121,8 @@ fn probabilities(debate: &Debate<Prediction>, pools: Option<&Pools>) -> Vec<Outc
         return Vec::new();
     };
     let consensus = pools.by(config.pooling);
-    let judge = state.judgement().map(|judgement| &judgement.probabilities);
+    let judged = Judged::of(state.judgements());
+    let judge = judged.as_ref().map(|judged| &judged.probabilities);
     let blended = judge.and_then(|judge| pooling::blend(judge, consensus, config.judge_weight).ok());
     let last = blended.as_ref().unwrap_or(consensus);
     let assessed = config.roles.iter().filter_map(|role| Some((role, state.assessment(role, u32::MAX)?)));
@@ -238,6 +240,9 @@ fn extra(
         evolution_share: evolution(config, state),
         judge_order: sights::order_seen(debate),
         judge_reasoning: reasoning.unwrap_or_default(),
+        judge_passes: Judged::of(state.judgements())
+            .map(|judged| judged.passes)
+            .filter(|_| config.judge_passes > 1),
         redacted: debate.is_redacted(),
     }
 }
@@ -250,9 +255,9 @@ pub(in crate::formats) fn confidence(debate: &Debate<Prediction>, completeness: 
     }
     let roles = config.roles.iter().filter_map(|role| state.assessment(role, u32::MAX));
     let confidences: Vec<f64> = roles.map(|made| made.confidence).collect();
-    let base = state.judgement().map_or_else(
+    let base = Judged::of(state.judgements()).map_or_else(
         || crate::measures::summary::mean(&confidences).unwrap_or(0.0),
-        |judgement| judgement.confidence,
+        |judged| judged.confidence,
     );
     let accepted = state.turns(config).count() as f64;
     let expected = config.roles.len() as f64 * f64::from(config.rounds);
@@ -304,9 +309,11 @@ pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
         why.push(format!("{spoke} of {} roles spoke; {ROLES_MIN} are needed", config.roles.len()));
         return Completeness::Void { why };
     }
-    if state.judgement_of(state.last_round()).is_none() {
-        missing.push("synthesis".to_owned());
-    }
+    let unheld = (1..=config.judge_passes).filter(|pass| !state.has_judged(state.last_round(), *pass));
+    missing.extend(unheld.map(|pass| match pass {
+        1 => "synthesis".to_owned(),
+        _ => format!("synthesis/{pass}"),
+    }));
     if missing.iter().any(|what| what.starts_with("score/")) {
         why.push("scores that could not be had are null".to_owned());
     }

@@ -60,9 +60,20 @@ pub struct Config {
     pub pooling: Pooling,
     /// The numbers that the pools need.
     pub pool_settings: PoolSettings,
+    /// How often the judge gives the synthesis, each time with the arguments in another order: 1 or 2 (rule P19).
+    #[serde(default = "one_pass", skip_serializing_if = "is_one_pass")]
+    pub judge_passes: u32,
     /// When a round begins (rule P21).
     #[serde(default, skip_serializing_if = "Schedule::is_strict")]
     pub schedule: Schedule,
+}
+
+fn one_pass() -> u32 {
+    1
+}
+
+fn is_one_pass(passes: &u32) -> bool {
+    *passes == 1
 }
 
 impl Config {
@@ -85,7 +96,7 @@ impl Config {
     /// Returns the calls of a debate in which nothing goes wrong: 31 for five roles and three rounds (rule P3).
     #[must_use]
     pub fn calls_expected(&self) -> u64 {
-        self.roles.len() as u64 * u64::from(self.rounds) * 2 + 1
+        self.roles.len() as u64 * u64::from(self.rounds) * 2 + u64::from(self.judge_passes)
     }
 }
 

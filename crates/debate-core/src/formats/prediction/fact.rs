@@ -149,6 +149,9 @@ pub struct Emerging {
 pub struct JudgementRendered {
     /// The last round that it covers.
     pub round: u32,
+    /// Which of the judge's passes, from 1 (rule P19).
+    #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
+    pub pass: u32,
     /// The judge's own distribution.
     pub probabilities: Distribution,
     /// What had to be mended in it (rule P7).
@@ -160,6 +163,14 @@ pub struct JudgementRendered {
     #[serde(skip)]
     pub prose: Prose<JudgementProse>,
 }
+fn first_pass() -> u32 {
+    1
+}
+
+fn is_first_pass(pass: &u32) -> bool {
+    *pass == 1
+}
+
 body!(JudgementRendered, "judgement_rendered", prose: JudgementProse);
 
 /// The words of the final assessment, checked against the debate.

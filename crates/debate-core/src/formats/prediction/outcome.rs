@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::answer::Precedent;
 use super::config::Phase;
 use super::fact::{Disagreement, Emerging, KeyInsight};
+use super::judged::JudgePasses;
 use super::ledger::LedgerEntry;
 use crate::call::Tokens;
 use crate::id::{DebateId, OutcomeId, Role};
@@ -176,6 +177,9 @@ pub struct Extra {
     pub judge_order: Vec<String>,
     /// The judge's reasoning.
     pub judge_reasoning: String,
+    /// How the judge's passes compare, where more than one was asked for (rule P19).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_passes: Option<JudgePasses>,
     /// Whether prose of this debate was deleted.
     pub redacted: bool,
 }

@@ -55,9 +55,9 @@ pub(super) fn is_critical(debate: &Debate<Prediction>, call: &CallKey) -> bool {
 
 fn syntheses(debate: &Debate<Prediction>) -> Vec<Want> {
     let round = debate.state().last_round();
-    let wanted = debate.state().judgement_of(round).is_none();
-    let key = Call::Synthesise { round }.key();
-    if wanted { vec![want(debate, key)] } else { Vec::new() }
+    let passes = 1..=debate.config().judge_passes;
+    let open = passes.filter(|pass| !debate.state().has_judged(round, *pass));
+    open.map(|pass| want(debate, Call::Synthesise { round, pass }.key())).collect()
 }
 
 fn want(debate: &Debate<Prediction>, call: crate::call::CallKey) -> Want {
@@ -151,10 +151,12 @@ pub(super) fn advance(debate: &Debate<Prediction>) -> Option<Step<Fact>> {
 /// Returns whether nothing more is to be had from the synthesis of a debate that is stopping.
 fn closed(debate: &Debate<Prediction>) -> bool {
     let round = debate.state().last_round();
-    let key = Call::Synthesise { round }.key();
+    let is_over = |pass: u32| {
+        let call = debate.call(&Call::Synthesise { round, pass }.key());
+        debate.state().has_judged(round, pass) || call.is_some_and(|call| call.failed)
+    };
     debate.stop().is_some_and(|fired| !fired.closing)
-        || debate.state().judgement_of(round).is_some()
-        || debate.is_failed(&key, debate.revision(&key))
+        || (1..=debate.config().judge_passes).all(is_over)
         || debate.state().assessments(debate.config(), round).is_empty()
 }
 
@@ -198,8 +200,8 @@ fn is_settled(debate: &Debate<Prediction>, round: u32, role: &Role) -> bool {
 }
 
 impl State {
-    /// Returns the judgement if it covers the rounds up to this one.
-    pub(super) fn judgement_of(&self, round: u32) -> Option<&super::fact::JudgementRendered> {
-        self.judgement().filter(|judgement| judgement.round == round)
+    /// Returns whether a pass of the judge covers the rounds up to this one.
+    pub(super) fn has_judged(&self, round: u32, pass: u32) -> bool {
+        self.judgements().any(|judgement| judgement.round == round && judgement.pass == pass)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::config::{
     ARGUE_INPUT_TOKENS, ARGUMENT_TOKENS_DEFAULT, Brief, Config, Criterion, DataSummary, KeyVariable,
     OutcomeText, Prior, ROLES, ROUNDS_DEFAULT, ROUNDS_MAX, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS,
-    SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS, SimulationSummary, Timeframe,
+    SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS, Schedule, SimulationSummary, Timeframe,
 };
 use super::{Prediction, call, plan};
 use crate::call::Tokens;
@@ -82,6 +82,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         seed: options.seed.unwrap_or_default(),
         pooling: options.pooling,
         pool_settings: options.pool_settings,
+        judge_passes: options.judge_passes,
         schedule: options.schedule,
     };
     let limits = options
@@ -98,7 +99,9 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         rubrics: options.rubrics,
     };
     if options.seed.is_none() {
-        config.seed = digest(&config, &brief, &limits).as_seed();
+        // How a debate is run does not change what is drawn for it.
+        let meant = Config { schedule: Schedule::Strict, judge_passes: 1, ..config.clone() };
+        config.seed = digest(&meant, &brief, &limits).as_seed();
     }
     complaints.finish((config, brief, limits))
 }
@@ -118,7 +121,7 @@ fn default_limits(config: &Config, deadline_ms: u64) -> Limits {
         input: u64::from(ARGUE_INPUT_TOKENS + SCORE_INPUT_TOKENS),
         output: u64::from(config.max_argument_length) + u64::from(SCORE_OUTPUT_TOKENS),
     };
-    let closing = closing_tokens();
+    let closing = closing_tokens().times(u64::from(config.judge_passes));
     let tokens = Tokens {
         input: arguments * per_argument.input + closing.input,
         output: arguments * per_argument.output + closing.output,

@@ -20,9 +20,7 @@ pub(super) fn sees(debate: &Debate<Prediction>, want: &Want) -> Vec<Sight> {
             vec![Sight { call: call::argue(round, &role), revision: want.revision }]
         }
         Some(Call::Argue { round, role }) => turns_shown(debate, round, &role).map(sight).collect(),
-        Some(Call::Synthesise { .. }) => {
-            judge_order(debate, debate.state().turns(debate.config())).into_iter().map(sight).collect()
-        }
+        Some(Call::Synthesise { pass, .. }) => synthesis_order(debate, pass).into_iter().map(sight).collect(),
     }
 }
 
@@ -62,9 +60,19 @@ fn judge_order<'a>(debate: &Debate<Prediction>, turns: impl Iterator<Item = &'a 
     shuffle::permutation(seed.as_seed(), turns.len()).into_iter().map(|place| turns[place]).collect()
 }
 
+/// Returns all standing arguments in the order in which a pass of the synthesis sees them; the second sees them
+/// reversed.
+fn synthesis_order(debate: &Debate<Prediction>, pass: u32) -> Vec<&Turn> {
+    let mut turns = judge_order(debate, debate.state().turns(debate.config()));
+    if pass > 1 {
+        turns.reverse();
+    }
+    turns
+}
+
 /// Returns the names of the arguments in the order in which the synthesis saw them.
 pub(super) fn order_seen(debate: &Debate<Prediction>) -> Vec<String> {
-    let key = Call::Synthesise { round: debate.state().last_round() }.key();
+    let key = Call::Synthesise { round: debate.state().last_round(), pass: 1 }.key();
     let seen = debate.seen(&key).iter();
     seen.map(|sight| PointId::new(sight.call.round, &sight.call.role).to_string()).collect()
 }
@@ -76,7 +84,8 @@ pub(super) fn visible(debate: &Debate<Prediction>, want: &Want) -> Visible {
         Some(Call::Score { round, role }) => {
             Visible::Score(Box::new(score_view(debate, want.revision, round, &role)))
         }
-        Some(Call::Synthesise { .. }) | None => Visible::Synthesise(Box::new(synthesis_view(debate))),
+        Some(Call::Synthesise { pass, .. }) => Visible::Synthesise(Box::new(synthesis_view(debate, pass))),
+        None => Visible::Synthesise(Box::new(synthesis_view(debate, 1))),
     }
 }
 
@@ -134,8 +143,8 @@ fn score_view(debate: &Debate<Prediction>, revision: u32, round: u32, role: &Rol
     }
 }
 
-fn synthesis_view(debate: &Debate<Prediction>) -> SynthesisView {
-    let turns = judge_order(debate, debate.state().turns(debate.config()));
+fn synthesis_view(debate: &Debate<Prediction>, pass: u32) -> SynthesisView {
+    let turns = synthesis_order(debate, pass);
     let scored =
         turns.into_iter().map(|turn| ScoredPoint { point: point(debate, turn), composite: turn.composite() });
     SynthesisView {

@@ -16,7 +16,8 @@ use crate::measures::scoring;
 #[derive(Debug, Clone, Default)]
 pub struct State {
     rounds: BTreeMap<u32, Arc<RoundState>>,
-    judgement: Option<JudgementRendered>,
+    /// By pass.
+    judgements: BTreeMap<u32, JudgementRendered>,
 }
 
 /// One round.
@@ -89,7 +90,9 @@ impl State {
             Fact::RoundSummarised(summary) => {
                 Arc::make_mut(self.rounds.entry(summary.round).or_default()).summary = Some(summary.clone());
             }
-            Fact::JudgementRendered(judgement) => self.judgement = Some(judgement.clone()),
+            Fact::JudgementRendered(judgement) => {
+                self.judgements.insert(judgement.pass, judgement.clone());
+            }
         }
     }
 
@@ -102,7 +105,7 @@ impl State {
                     slot.turns.retain(|turn| turn.made.revision > want.revision);
                 }
             }
-            Some(Call::Synthesise { .. }) => self.judgement = None,
+            Some(Call::Synthesise { pass, .. }) => drop(self.judgements.remove(&pass)),
             // A score goes with its argument.
             Some(Call::Score { .. }) | None => {}
         }
@@ -149,10 +152,15 @@ impl State {
         self.rounds.keys().next_back().copied().unwrap_or(0)
     }
 
-    /// Returns the judge's final assessment.
+    /// Returns the judge's final assessments, by pass (rule P19).
+    pub fn judgements(&self) -> impl Iterator<Item = &JudgementRendered> {
+        self.judgements.values()
+    }
+
+    /// Returns the final assessment whose words are shown: the first there is.
     #[must_use]
     pub fn judgement(&self) -> Option<&JudgementRendered> {
-        self.judgement.as_ref()
+        self.judgements().next()
     }
 
     /// Returns a role's last accepted argument up to and including a round: its assessment (rule P7).

@@ -3,6 +3,7 @@
 use debate_core::call::Tokens;
 use debate_core::formats::prediction::config::Phase;
 use debate_core::formats::prediction::fact::{Emerging, Impact, Position};
+use debate_core::formats::prediction::judged::JudgePasses;
 use debate_core::formats::prediction::outcome::{DebateLog, RoleAssessment};
 use debate_core::formats::prediction::point::PointId;
 use debate_core::id::{DebateId, OutcomeId, Role};
@@ -130,6 +131,7 @@ fn full_extra() -> Extra {
         evolution_share: Some(1.0),
         judge_order: vec!["r1.optimist".to_owned()],
         judge_reasoning: "because".to_owned(),
+        judge_passes: Some(JudgePasses { held: 2, total_variation: 0.25, flipped: true }),
         redacted: true,
     }
 }

@@ -22,6 +22,7 @@ pub(super) struct Options<'a> {
     pub(super) seed: Option<u64>,
     pub(super) pooling: Pooling,
     pub(super) pool_settings: PoolSettings,
+    pub(super) judge_passes: u32,
     pub(super) schedule: Schedule,
     pub(super) limits: AskedLimits,
     weights: Vec<(&'a str, f64)>,
@@ -44,9 +45,6 @@ impl<'a> Options<'a> {
             "schedule",
             "limits",
         ]);
-        if fields.field("judge_passes").whole(1..=2) == Some(2) {
-            fields.field("judge_passes").refuse("a second pass is not offered yet; only 1 is allowed");
-        }
         if fields.field("models").value().is_some() {
             fields.field("models").refuse("is not offered yet; the server's model answers");
         }
@@ -56,6 +54,7 @@ impl<'a> Options<'a> {
             seed: fields.field("seed").whole(0..=u64::MAX),
             pooling: pooling(&fields.field("pooling")),
             pool_settings: pool_settings(&fields),
+            judge_passes: if fields.field("judge_passes").whole(1..=2) == Some(2) { 2 } else { 1 },
             schedule: schedule(&fields.field("schedule")),
             limits: AskedLimits::read(&fields.field("limits"), closing_tokens()),
             weights: weights(&fields.field("weights")),

@@ -149,7 +149,7 @@ fn k12_all_violations_are_reported_together_with_their_paths() {
             "data_summary": {"region": "x", "weather": "fine"},
         },
         "config": {"rounds": 11, "roles": ["optimist", "optimist", "jester", "a/b"], "judge_weight": -0.1},
-        "options": {"limits": {"deadline_ms": "soon"}, "seed": 1.5, "judge_passes": 2},
+        "options": {"limits": {"deadline_ms": "soon"}, "seed": 1.5, "judge_passes": 3},
         "extra": {},
     });
     let expected = [
@@ -167,7 +167,7 @@ fn k12_all_violations_are_reported_together_with_their_paths() {
         "prediction_context.data_summary.weather: is not a field of this request",
         "config.rounds: must be a whole number from 1 to 10",
         "config.judge_weight: must be from 0 to 1",
-        "options.judge_passes: a second pass is not offered yet; only 1 is allowed",
+        "options.judge_passes: must be a whole number from 1 to 2",
         "options.seed: must be a whole number from 0 to 18446744073709551615",
         "options.limits.deadline_ms: must be a whole number",
         "config.roles[1]: \"optimist\" is given more than once",
