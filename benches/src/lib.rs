@@ -42,6 +42,7 @@ pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
         seed: 1,
         pooling: Pooling::Linear,
         pool_settings: PoolSettings::default(),
+        models: Default::default(),
         judge_passes: 1,
         schedule: Schedule::Strict,
     }

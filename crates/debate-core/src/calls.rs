@@ -82,6 +82,8 @@ pub struct CallState {
     pub turn_started: u32,
     /// Failed attempts at this revision.
     pub failures: u32,
+    /// Failed attempts at this revision after which another model stands in, where there is one.
+    pub moves: u32,
     /// Whether this revision has failed for good.
     pub failed: bool,
     /// Attempts that are under way, as far as the log knows.
@@ -184,6 +186,7 @@ impl CallState {
             self.revise(failed.attempt.revision, None);
         }
         self.failures += 1;
+        self.moves += u32::from(failed.failure.moves_on());
         self.failed = failed.last;
     }
 
@@ -225,6 +228,7 @@ impl CallState {
         self.attempt = 0;
         self.turn_started = 0;
         self.failures = 0;
+        self.moves = 0;
         self.failed = false;
         self.turns.clear();
         self.sees.clear();

@@ -325,6 +325,19 @@ impl FailureKind {
         }
     }
 
+    /// Returns whether another model is to be asked next: this one cannot be had, or does not want to.
+    #[must_use]
+    pub const fn moves_on(self) -> bool {
+        match self {
+            Self::Refused | Self::Timeout | Self::Overloaded | Self::Unavailable | Self::Denied => true,
+            Self::Unreadable
+            | Self::Unusable
+            | Self::Truncated
+            | Self::StartsExhausted
+            | Self::BudgetExhausted => false,
+        }
+    }
+
     /// Returns whether nothing was sent at all.
     #[must_use]
     pub const fn is_never_sent(self) -> bool {

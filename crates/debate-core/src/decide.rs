@@ -286,7 +286,10 @@ impl<F: Format> Draft<F> {
         let call = self.debate.call(&attempt.call);
         let failures = call.map_or(0, |call| call.failures) + 1;
         let others_open = call.is_some_and(|call| call.open.len() > 1);
-        let hopeless = failure == FailureKind::Denied || failures >= self.debate.limits.attempts_max;
+        let moves = call.map_or(0, |call| call.moves as usize) + 1;
+        let is_last_model = moves >= F::models(&self.debate.config, &attempt.call).len();
+        let hopeless =
+            failures >= self.debate.limits.attempts_max || (failure == FailureKind::Denied && is_last_model);
         let prose = Prose::new(FailureProse { message, text });
         self.push(AttemptFailed { attempt, failure, last: hopeless && !others_open, reply, prose })
     }

@@ -69,6 +69,13 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns whether a call belongs to the closing of the debate, for which a reserve is kept.
     fn is_closing(call: &CallKey) -> bool;
 
+    /// Returns the models that a call is put to, those that stand in for the first behind it; empty where the choice is
+    /// the process's.
+    fn models<'a>(config: &'a Self::Config, call: &CallKey) -> &'a [String];
+
+    /// Returns every model that the rules name, with the path at which a request names it.
+    fn models_named(config: &Self::Config) -> Vec<(String, String)>;
+
     /// Returns the calls of a debate in which nothing goes wrong.
     fn calls_expected(config: &Self::Config) -> u64;
 

@@ -18,6 +18,7 @@ pub mod formats;
 pub mod id;
 pub mod limits;
 pub mod measures;
+pub mod models;
 pub mod plan;
 pub mod prose;
 pub mod record;

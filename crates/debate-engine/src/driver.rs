@@ -6,15 +6,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::Work;
+use debate_core::call::{Tokens, Want, Work};
 use debate_core::codec::Author;
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::decide::Draft;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Seq};
-use debate_prompts::prompts::{Prompts, RenderError};
+use debate_core::id::{DebateId, Seq};
+use debate_llm::ChatModel;
+use debate_prompts::prompts::Prompts;
 use debate_store::{AppendError, ReadError};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
@@ -237,7 +238,7 @@ impl<P: Prompts> Driver<P> {
         for (attempt, aloft) in self.flights.recall(|work| running.contains(work)) {
             if let Some(question) = aloft.question.filter(|_| aloft.raced) {
                 // Who loses a race took at least so long; without it the slow ones would be forgotten.
-                self.house.races.learn(&question.model, &question.want.call.kind, aloft.since.elapsed());
+                self.house.races.learn(question.model.name(), &question.want.call.kind, aloft.since.elapsed());
             }
             match draft.decide(Command::AbandonCall(attempt)) {
                 // An attempt that the kernel has closed already needs no second end.
@@ -266,39 +267,45 @@ impl<P: Prompts> Driver<P> {
         let Work::Turn { want, .. } = &work else {
             return (Command::BeginTool(work.clone()), Takeoff::Tool(work));
         };
-        let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
-        let visible = P::Format::visible(debate, want);
-        let turns = call.map_or(&[][..], |call| &call.turns);
-        let model = self.house.model.name().to_owned();
-        let rendered = self.prompts.render(&visible, want, turns);
-        let failures = call.map_or(0, |call| call.failures);
-        match rendered {
-            Ok(prompt) => {
-                let timeout = self.house.settings.call_timeout;
-                let question = Question::new(
-                    want.clone(),
-                    visible,
-                    prompt,
-                    model,
-                    &self.house.schemas,
-                    failures,
-                    timeout,
-                );
+        match self.question(debate, want) {
+            Ok(question) => {
                 self.house.races.count_first();
                 (Command::BeginCall(question.begin(&work, false)), Takeoff::Turn(work, Arc::new(question)))
             }
-            Err(error) => {
-                let prompt = PromptRef {
-                    version: String::new(),
-                    digest: Digest::default(),
-                    tokens: 0,
-                    omitted: Vec::new(),
+            Err(why) => {
+                let begin = BeginCall {
+                    work: work.clone(),
+                    hedge: false,
+                    model: String::new(),
+                    prompt: PromptRef::default(),
+                    reserved: Tokens::default(),
                 };
-                let reserved = debate_core::call::Tokens::default();
-                let begin = BeginCall { work: work.clone(), hedge: false, model, prompt, reserved };
-                (Command::BeginCall(begin), Takeoff::Unrenderable(work, error))
+                (Command::BeginCall(begin), Takeoff::Unaskable(work, why))
             }
         }
+    }
+
+    /// Returns a request that is ready to leave, or why it cannot be made.
+    fn question(&self, debate: &Debate<P::Format>, want: &Want) -> Result<Question<P::Format>, String> {
+        let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
+        let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
+        let visible = P::Format::visible(debate, want);
+        let turns = call.map_or(&[][..], |call| &call.turns);
+        let prompt = self.prompts.render(&visible, want, turns).map_err(|error| error.to_string())?;
+        let timeout = self.house.settings.call_timeout;
+        let failures = call.map_or(0, |call| call.failures);
+        let schemas = &self.house.schemas;
+        Ok(Question::new(want.clone(), visible, prompt, model, schemas, failures, timeout))
+    }
+
+    /// Returns the model that a call is put to after so many others could not be had.
+    fn model(&self, debate: &Debate<P::Format>, want: &Want, moves: u32) -> Result<Arc<dyn ChatModel>, String> {
+        let models = &self.house.models;
+        let named = P::Format::models(debate.config(), &want.call);
+        let Some(name) = named.get(moves as usize).or(named.last()) else {
+            return Ok(Arc::clone(models.default_model()));
+        };
+        models.get(name).cloned().ok_or_else(|| format!("{name} is not offered by this process"))
     }
 
     fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {
@@ -310,18 +317,18 @@ impl<P: Prompts> Driver<P> {
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
             (Takeoff::Tool(work), _) => Box::pin(run_tool(Arc::clone(&self.house), self.tool(&work), work)),
             // The kernel chose not to start it.
-            (Takeoff::Turn(..) | Takeoff::Unrenderable(..), None) => return,
+            (Takeoff::Turn(..) | Takeoff::Unaskable(..), None) => return,
             (Takeoff::Turn(_, question), Some(attempt)) => {
                 asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let (attempt, live) = (attempt.clone(), self.live.clone());
                 Box::pin(async move {
                     let _slot = house.calls.acquire().await;
-                    turn::ask(&*prompts, &*house.model, &question, attempt, &live).await
+                    turn::ask(&*prompts, &question, attempt, &live).await
                 })
             }
-            (Takeoff::Unrenderable(_, error), Some(attempt)) => {
-                let command = unrenderable(attempt.clone(), &error);
+            (Takeoff::Unaskable(_, why), Some(attempt)) => {
+                let command = unaskable(attempt.clone(), why);
                 Box::pin(async move { command })
             }
         };
@@ -341,7 +348,7 @@ impl<P: Prompts> Driver<P> {
             let waiting = awaited.into_iter().filter(|(_, aloft, _)| !aloft.raced);
             let due = waiting.filter_map(|(work, aloft, question)| {
                 let kind = &question.want.call.kind;
-                let age = self.house.races.age(hedging, &question.model, kind, alone)?;
+                let age = self.house.races.age(hedging, question.model.name(), kind, alone)?;
                 Some((aloft.since + age, work.clone()))
             });
             due.min()
@@ -414,7 +421,7 @@ impl<P: Prompts> Driver<P> {
             return;
         };
         let latency = Duration::from_millis(reply.latency_ms);
-        self.house.races.learn(&question.model, &question.want.call.kind, latency);
+        self.house.races.learn(question.model.name(), &question.want.call.kind, latency);
     }
 
     async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
@@ -478,14 +485,14 @@ impl<P: Prompts> Driver<P> {
 /// Work that is about to start.
 enum Takeoff<F: Format> {
     Turn(Work, Arc<Question<F>>),
-    Unrenderable(Work, RenderError),
+    Unaskable(Work, String),
     Tool(Work),
 }
 
 impl<F: Format> Takeoff<F> {
     fn work(&self) -> &Work {
         match self {
-            Self::Turn(work, _) | Self::Unrenderable(work, _) | Self::Tool(work) => work,
+            Self::Turn(work, _) | Self::Unaskable(work, _) | Self::Tool(work) => work,
         }
     }
 }
@@ -504,12 +511,12 @@ fn attempts_of<F: Format>(events: &[Event<F>]) -> Vec<AttemptRef> {
     started.map(attempt).collect()
 }
 
-fn unrenderable<F: Format>(attempt: AttemptRef, error: &RenderError) -> Command<F> {
+fn unaskable<F: Format>(attempt: AttemptRef, message: String) -> Command<F> {
     Command::FailCall {
         attempt,
         failure: FailureKind::Denied,
         reply: ReplyFacts::default(),
-        message: error.to_string(),
+        message,
         text: None,
     }
 }

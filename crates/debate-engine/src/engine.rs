@@ -14,7 +14,8 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq};
 use debate_core::limits::Limits;
 use debate_core::prose::Prose;
-use debate_llm::ChatModel;
+use debate_core::request::{Violation, Violations};
+use debate_llm::Models;
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ListFilter, Listed, ReadError, RequestKey};
 use futures::stream::Stream;
@@ -74,6 +75,9 @@ pub enum StartError {
         /// The debate that it opened.
         debate: DebateId,
     },
+    /// The request names what is not to be had here (rule K12).
+    #[error(transparent)]
+    Invalid(Violations),
     /// The process holds as many debates as it may.
     #[error("{held} debates are held here already")]
     Busy {
@@ -112,7 +116,7 @@ impl std::fmt::Debug for Engine {
 /// Puts an engine together.
 pub struct EngineBuilder {
     store: Arc<dyn EventStore>,
-    model: Arc<dyn ChatModel>,
+    models: Models,
     tools: Tools,
     settings: Settings,
     surroundings: Surroundings,
@@ -167,7 +171,7 @@ impl EngineBuilder {
     pub fn build(self) -> Engine {
         let house = House {
             store: self.store,
-            model: self.model,
+            models: self.models,
             tools: self.tools,
             settings: self.settings,
             surroundings: self.surroundings,
@@ -189,12 +193,12 @@ impl EngineBuilder {
 
 impl Engine {
     /// Begins to put an engine together.
-    pub fn builder(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> EngineBuilder {
+    pub fn builder(store: Arc<dyn EventStore>, models: impl Into<Models>) -> EngineBuilder {
         let no_tools: Tools =
             Arc::new(|name, _| Box::pin(async move { (false, format!("tool {name} is not served here")) }));
         EngineBuilder {
             store,
-            model,
+            models: models.into(),
             tools: no_tools,
             settings: Settings::default(),
             surroundings: Surroundings::real(),
@@ -209,10 +213,23 @@ impl Engine {
         &self.house.store
     }
 
-    /// Returns the model's name as it is recorded.
+    /// Returns the name of the model that is asked where a request names none, as it is recorded.
     #[must_use]
     pub fn model_name(&self) -> &str {
-        self.house.model.name()
+        self.house.models.default_model().name()
+    }
+
+    /// Checks that every model that a request names is offered here.
+    fn check_models<F: Format>(&self, config: &F::Config) -> Result<(), StartError> {
+        let models = &self.house.models;
+        let offered = || models.names().collect::<Vec<_>>().join(", ");
+        let named = F::models_named(config).into_iter();
+        let unknown = named.filter(|(_, model)| models.get(model).is_none()).map(|(field, model)| {
+            let reason = format!("{model:?} is not offered here; {} is", offered());
+            Violation { field, reason }
+        });
+        let violations: Vec<Violation> = unknown.collect();
+        if violations.is_empty() { Ok(()) } else { Err(StartError::Invalid(Violations(violations))) }
     }
 
     /// Opens a debate and drives it in the background.
@@ -226,6 +243,7 @@ impl Engine {
         if self.house.shutdown.is_cancelled() {
             return Err(StartError::ShutDown);
         }
+        self.check_models::<F>(&start.config)?;
         let held = self.held().len();
         if held >= self.house.settings.debates_held_max {
             return Err(StartError::Busy { held });

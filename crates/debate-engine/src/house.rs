@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_llm::ChatModel;
+use debate_llm::Models;
 use debate_store::EventStore;
 use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -49,7 +49,7 @@ impl Default for Settings {
 /// What all debates of one process share.
 pub(crate) struct House {
     pub(crate) store: Arc<dyn EventStore>,
-    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) models: Models,
     pub(crate) tools: Tools,
     pub(crate) settings: Settings,
     pub(crate) surroundings: Surroundings,
@@ -63,6 +63,6 @@ pub(crate) struct House {
 
 impl std::fmt::Debug for House {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("House").field("model", &self.model.name()).finish_non_exhaustive()
+        f.debug_struct("House").field("models", &self.models).finish_non_exhaustive()
     }
 }

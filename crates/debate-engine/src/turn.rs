@@ -15,13 +15,12 @@ use crate::live::Live;
 use crate::schemas::Schemas;
 
 /// A request that is ready to leave.
-#[derive(Debug)]
 pub(crate) struct Question<F: Format> {
     pub(crate) want: Want,
     pub(crate) visible: F::Visible,
     pub(crate) prompt: Prompt,
-    /// The model that is asked, as it is recorded.
-    pub(crate) model: String,
+    /// The model that is asked.
+    pub(crate) model: Arc<dyn ChatModel>,
     pub(crate) request: ChatRequest,
 }
 
@@ -31,7 +30,7 @@ impl<F: Format> Question<F> {
         want: Want,
         visible: F::Visible,
         prompt: Prompt,
-        model: String,
+        model: Arc<dyn ChatModel>,
         schemas: &Schemas,
         failures: u32,
         timeout: Duration,
@@ -54,7 +53,7 @@ impl<F: Format> Question<F> {
     pub(crate) fn raced(&self) -> Self {
         let request = ChatRequest { race: self.request.race + 1, ..self.request.clone() };
         let (want, visible, prompt) = (self.want.clone(), self.visible.clone(), self.prompt.clone());
-        Self { want, visible, prompt, model: self.model.clone(), request }
+        Self { want, visible, prompt, model: Arc::clone(&self.model), request }
     }
 
     /// Returns what the log says when it is sent.
@@ -62,7 +61,7 @@ impl<F: Format> Question<F> {
         BeginCall {
             work: work.clone(),
             hedge,
-            model: self.model.clone(),
+            model: self.model.name().to_owned(),
             prompt: self.prompt_ref(),
             reserved: self.reserved(),
         }
@@ -87,14 +86,13 @@ impl<F: Format> Question<F> {
 /// Asks a model and reads its reply.
 pub(crate) async fn ask<P: Prompts>(
     prompts: &P,
-    model: &dyn ChatModel,
     question: &Question<P::Format>,
     attempt: AttemptRef,
     live: &Live,
 ) -> Command<P::Format> {
     let mut voice = live.voice(attempt.clone(), question.prompt.public);
     let mut hear = |piece: &str| voice.push(piece);
-    let answered = model.complete(&question.request, &mut hear).await;
+    let answered = question.model.complete(&question.request, &mut hear).await;
     voice.finish();
     match answered {
         Ok(reply) => read(prompts, question, attempt, reply),

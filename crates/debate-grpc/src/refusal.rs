@@ -201,6 +201,7 @@ impl From<StartError> for Refusal {
     fn from(error: StartError) -> Self {
         match error {
             StartError::RequestTaken { request_id, debate } => Self::RequestTaken { request_id, debate },
+            StartError::Invalid(violations) => Self::Invalid(violations),
             StartError::Busy { held } => Self::Busy { held },
             StartError::Format(format) => Self::Unserved(format.to_owned()),
             StartError::Open(error) => Self::defect(&error),

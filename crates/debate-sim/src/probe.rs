@@ -107,6 +107,14 @@ impl Format for Probe {
         matches!(Call::of(call), Some(Call::Close { .. }))
     }
 
+    fn models<'a>(_config: &'a Config, _call: &CallKey) -> &'a [String] {
+        &[]
+    }
+
+    fn models_named(_config: &Config) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     fn calls_expected(config: &Config) -> u64 {
         config.seats.len() as u64 * u64::from(config.rounds) * 2 + 1
     }

@@ -8,7 +8,7 @@ use crate::id::Digest;
 use crate::prose::Prose;
 
 /// Which prompt was sent: enough to render it again and to see that it is the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptRef {
     /// The template's name and version, such as `prediction/argue@1`.
     pub version: String,

@@ -100,6 +100,14 @@ impl Format for Deliberation {
         Call::of(call).is_some_and(|call| call.phase == Phase::Consensus)
     }
 
+    fn models<'a>(_config: &'a Config, _call: &CallKey) -> &'a [String] {
+        &[]
+    }
+
+    fn models_named(_config: &Config) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     fn calls_expected(config: &Config) -> u64 {
         config.calls_expected()
     }

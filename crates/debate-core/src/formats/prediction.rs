@@ -98,6 +98,16 @@ impl Format for Prediction {
         matches!(Call::of(call), Some(Call::Synthesise { .. }))
     }
 
+    fn models<'a>(config: &'a Config, call: &CallKey) -> &'a [String] {
+        let speaks = matches!(Call::of(call), Some(Call::Argue { .. }));
+        config.models.of(&call.kind, speaks.then_some(&call.role))
+    }
+
+    fn models_named(config: &Config) -> Vec<(String, String)> {
+        let named = config.models.named();
+        named.map(|(path, model)| (format!("options.models.{path}"), model.to_owned())).collect()
+    }
+
     fn calls_expected(config: &Config) -> u64 {
         config.calls_expected()
     }

@@ -39,6 +39,8 @@ pub const PARTICIPANTS_MAX: usize = 20;
 pub const SKILLS_MAX: usize = 20;
 /// Phases or rounds of one debate, as an upper bound.
 pub const ROUNDS: RangeInclusive<u64> = 1..=100;
+/// Models that stand in for each other.
+pub const MODELS_MAX: usize = 5;
 /// Criteria by which arguments are scored.
 pub const CRITERIA_MAX: usize = 10;
 /// Bands of one criterion's rubric.

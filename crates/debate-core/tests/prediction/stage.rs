@@ -39,6 +39,7 @@ pub(crate) fn config(rounds: u32) -> Config {
         seed: 7,
         pooling: Pooling::Linear,
         pool_settings: PoolSettings::default(),
+        models: Default::default(),
         judge_passes: 1,
         schedule: Schedule::Strict,
     }

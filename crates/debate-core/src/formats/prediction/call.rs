@@ -39,6 +39,9 @@ const SCORE: &str = "score";
 const SYNTHESISE: &str = "synthesise";
 
 impl Call {
+    /// The kinds of question, as keys spell them.
+    pub const KINDS: [&'static str; 3] = [ARGUE, SCORE, SYNTHESISE];
+
     /// Returns the kernel's key of this question.
     #[must_use]
     pub fn key(&self) -> CallKey {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::id::{OutcomeId, Role};
 use crate::measures::pooling::{PoolSettings, Pooling};
+use crate::models::ModelPlan;
 
 /// The five roles of the contract, in the order in which they are listed everywhere (rule P1).
 pub const ROLES: [&str; 5] = ["optimist", "pessimist", "contrarian", "historian", "judge"];
@@ -60,6 +61,9 @@ pub struct Config {
     pub pooling: Pooling,
     /// The numbers that the pools need.
     pub pool_settings: PoolSettings,
+    /// Which models are asked.
+    #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
+    pub models: ModelPlan,
     /// How often the judge gives the synthesis, each time with the arguments in another order: 1 or 2 (rule P19).
     #[serde(default = "one_pass", skip_serializing_if = "is_one_pass")]
     pub judge_passes: u32,

@@ -20,6 +20,7 @@ use crate::id::{Digest, OutcomeId, Role};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::measures::pooling::JUDGE_WEIGHT;
 use crate::measures::scoring::{DEFAULT_CRITERIA, default_weight};
+use crate::models::ModelPlan;
 use crate::request::sizes::{
     ARGUMENT_TOKENS, CRITERIA_MAX, KEY_VARIABLES_MAX, LABEL_CHARS_MAX, OUTCOME_ID_CHARS_MAX, OUTCOMES_MAX,
     PARTICIPANTS_MAX, QUESTION_CHARS_MAX, TASK_BYTES_MAX, TASK_ID_CHARS_MAX, TEXT_CHARS_MAX, TEXTS_MAX,
@@ -82,6 +83,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         seed: options.seed.unwrap_or_default(),
         pooling: options.pooling,
         pool_settings: options.pool_settings,
+        models: options.models(),
         judge_passes: options.judge_passes,
         schedule: options.schedule,
     };
@@ -100,7 +102,8 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
     };
     if options.seed.is_none() {
         // How a debate is run does not change what is drawn for it.
-        let meant = Config { schedule: Schedule::Strict, judge_passes: 1, ..config.clone() };
+        let models = ModelPlan::default();
+        let meant = Config { schedule: Schedule::Strict, judge_passes: 1, models, ..config.clone() };
         config.seed = digest(&meant, &brief, &limits).as_seed();
     }
     complaints.finish((config, brief, limits))
@@ -265,7 +268,7 @@ fn roles(list: &Field<'_>, options: &Options<'_>) -> Vec<Role> {
         let least = plan::ROLES_MIN;
         list.refuse(format_args!("must name at least {least} roles that are not the judge"));
     }
-    options.check_personas(&roles);
+    options.check_roles(&roles);
     roles
 }
 

@@ -1,0 +1,77 @@
+//! Which models a debate asks: by role, by purpose, each with what stands in where it fails.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::Role;
+
+/// Models of one debate by the names under which they are recorded, such as `openai:gpt-5-mini`.
+///
+/// Every list begins with the model that is asked; the others stand in for it, in order. An empty list leaves the
+/// choice to the next wider one, and at last to the process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelPlan {
+    /// For everything that nothing narrower is said of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default: Vec<String>,
+    /// By kind of call, such as `score`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub purposes: BTreeMap<String, Vec<String>>,
+    /// By role, for what the role says itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<Role, Vec<String>>,
+}
+
+impl ModelPlan {
+    /// Returns whether the choice is left to the process throughout.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the models for a kind of call, in which `speaker` speaks where it is somebody's own; empty where the
+    /// choice is the process's.
+    #[must_use]
+    pub fn of(&self, kind: &str, speaker: Option<&Role>) -> &[String] {
+        let own = speaker.and_then(|role| self.roles.get(role)).filter(|models| !models.is_empty());
+        let purpose = || self.purposes.get(kind).filter(|models| !models.is_empty());
+        own.or_else(purpose).unwrap_or(&self.default)
+    }
+
+    /// Returns every model that is named, with the path below this plan at which it is.
+    pub fn named(&self) -> impl Iterator<Item = (String, &str)> {
+        let default = self.default.iter().map(|model| ("default".to_owned(), model));
+        let purposes = self
+            .purposes
+            .iter()
+            .flat_map(|(purpose, models)| models.iter().map(move |model| (purpose.clone(), model)));
+        let roles = self
+            .roles
+            .iter()
+            .flat_map(|(role, models)| models.iter().map(move |model| (format!("roles.{role}"), model)));
+        default.chain(purposes).chain(roles).map(|(path, model)| (path, model.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_narrowest_choice_counts() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let plan = ModelPlan {
+            default: names(&["a:1", "a:2"]),
+            purposes: [("score".to_owned(), names(&["b:1"]))].into(),
+            roles: [(Role::from("judge"), names(&["c:1"]))].into(),
+        };
+        let judge = Role::from("judge");
+        assert_eq!(plan.of("argue", Some(&judge)), names(&["c:1"]));
+        assert_eq!(plan.of("argue", Some(&"optimist".into())), names(&["a:1", "a:2"]));
+        assert_eq!(plan.of("score", None), names(&["b:1"]));
+        assert_eq!(ModelPlan::default().of("score", None), names(&[]));
+        let paths: Vec<_> = plan.named().map(|(path, model)| format!("{path}={model}")).collect();
+        assert_eq!(paths, ["default=a:1", "default=a:2", "score=b:1", "roles.judge=c:1"]);
+    }
+}
