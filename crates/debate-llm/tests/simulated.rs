@@ -29,10 +29,7 @@ fn model(settings: &str) -> SimulatedModel<Parrot> {
 }
 
 fn request(content: &str, attempt: u32) -> ChatRequest {
-    ChatRequest {
-        attempt,
-        ..ChatRequest::new(vec![Message::user(content)], 10_000, Duration::from_secs(60))
-    }
+    ChatRequest { attempt, ..ChatRequest::new(vec![Message::user(content)], 10_000, Duration::from_secs(60)) }
 }
 
 async fn ask(model: &impl ChatModel, request: &ChatRequest) -> (Result<ChatReply, ModelError>, Vec<String>) {
