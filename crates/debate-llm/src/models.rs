@@ -41,10 +41,15 @@ impl Models {
         self.all.iter().map(|model| model.name())
     }
 
-    /// Opens, for all models one after another, what their first calls would otherwise wait for.
+    /// Opens what the first calls would otherwise wait for, once for each provider: its models share connections.
     pub async fn warm_up(&self) {
+        let mut warm: Vec<&str> = Vec::new();
         for model in self.all.iter() {
-            model.warm_up().await;
+            let provider = model.name().split(':').next().unwrap_or_default();
+            if !warm.contains(&provider) {
+                warm.push(provider);
+                model.warm_up().await;
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! When connections are opened, kept and closed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use debate_llm::{ChatModel as _, Provider};
+use debate_llm::{ChatModel, Models, Provider};
 
 use crate::fault_server::{FaultServer, Response};
 use crate::speech::{ok, part};
@@ -77,6 +78,19 @@ async fn a_warm_model_and_its_siblings_share_the_connection_that_was_opened_earl
         let last = &server.requests()[1];
         assert!(last.head.contains("another") || last.json()["model"] == "another", "{provider}");
     }
+}
+
+#[tokio::test]
+async fn models_of_one_provider_are_warmed_up_once_and_can_all_be_asked() {
+    let server = FaultServer::start(vec![ok(Provider::OpenAi)]).await;
+    let first = model(Provider::OpenAi, &server.base_url());
+    let second = Arc::new(first.with_model("another").unwrap());
+    let models = Models::new(Arc::new(first), [second as Arc<dyn ChatModel>]);
+    models.warm_up().await;
+    assert_eq!((server.heads(), server.connections()), (1, 1));
+    let named = models.get("openai:another").unwrap();
+    named.complete(&request(), &mut |_: &str| {}).await.unwrap();
+    assert_eq!((server.requests()[0].json()["model"].as_str(), server.connections()), (Some("another"), 1));
 }
 
 #[tokio::test]
