@@ -2,6 +2,7 @@
 
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use clap::{Parser, ValueEnum};
+use debate_engine::{Hedge, Hedging};
 use debate_store::Durability;
 
 use crate::commands::Command;
@@ -83,6 +84,22 @@ pub(crate) struct Options {
     )]
     pub(crate) openai_base_url: Option<String>,
 
+    /// When a second request races one that others wait for: never, or after a percentile of its usual time
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_HEDGE",
+        value_name = "WHEN",
+        value_enum,
+        default_value_t = Race::P95,
+        hide_possible_values = false
+    )]
+    pub(crate) hedge: Race,
+
+    /// The most second requests as a share of first ones
+    #[arg(long, global = true, env = "DEBATE_HEDGE_SHARE", value_name = "SHARE", default_value = "0.08", value_parser = share)]
+    pub(crate) hedge_share: f64,
+
     /// Seed of the simulated model and, in run, of the debate's own choices; wins over any other seed
     #[arg(long, global = true, env = "DEBATE_SEED", value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
@@ -94,6 +111,43 @@ pub(crate) struct Options {
     /// Draw with ASCII characters alone
     #[arg(long, global = true, env = "DEBATE_ASCII", value_parser = FalseyValueParser::new())]
     pub(crate) ascii: bool,
+}
+
+impl Options {
+    /// Returns how slow requests are raced.
+    pub(crate) fn hedging(&self) -> Hedging {
+        Hedging { after: self.hedge.into(), share_max: self.hedge_share, ..Hedging::default() }
+    }
+}
+
+/// Reads a share, from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+/// When a second request races a first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Race {
+    /// Never
+    Off,
+    /// After the 95th percentile
+    P95,
+    /// After the 75th percentile
+    P75,
+    /// After the 95th percentile, or the 75th where it is the last one waited for
+    Adaptive,
+}
+
+impl From<Race> for Hedge {
+    fn from(race: Race) -> Self {
+        match race {
+            Race::Off => Self::Off,
+            Race::P95 => Self::P95,
+            Race::P75 => Self::P75,
+            Race::Adaptive => Self::Adaptive,
+        }
+    }
 }
 
 /// When an acknowledged event is safe.

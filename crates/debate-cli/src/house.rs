@@ -1,9 +1,7 @@
 //! Putting store, model and formats together into an engine.
 
-use std::sync::Arc;
-
 use debate_engine::{Engine, Settings};
-use debate_llm::ChatModel;
+use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 
@@ -28,18 +26,18 @@ impl House {
         let models = model::open(options)?;
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        Ok(Self::of(store, Arc::clone(models.default_model()), settings))
+        Ok(Self::of(store, models, settings))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
-        Ok(Self::of(store, model::nobody(), Settings::default()))
+        Ok(Self::of(store, model::nobody().into(), Settings::default()))
     }
 
-    fn of(store: Store, model: Arc<dyn ChatModel>, settings: Settings) -> Self {
-        let is_simulated = model.is_simulated();
-        let engine = Engine::builder(store.events().clone(), model)
+    fn of(store: Store, models: Models, settings: Settings) -> Self {
+        let is_simulated = models.default_model().is_simulated();
+        let engine = Engine::builder(store.events().clone(), models)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .settings(settings)

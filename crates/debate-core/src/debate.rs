@@ -8,9 +8,7 @@ use std::sync::Arc;
 
 use crate::call::{CallKey, Sight, Tokens, Usage, Want};
 use crate::calls::CallState;
-use crate::event::{
-    AttemptRef, CallStarted, Concluded, Event, FailureKind, KernelEvent, Opened, Recorded, StopRuleFired,
-};
+use crate::event::{AttemptRef, CallStarted, Concluded, Event, KernelEvent, Opened, Recorded, StopRuleFired};
 use crate::format::Format;
 use crate::id::{DebateId, OutcomeId, Seq, Timestamp};
 use crate::limits::Limits;
@@ -308,40 +306,6 @@ impl<F: Format> Debate<F> {
         self.spend.bound.input += usage.input.unwrap_or(reserved.input);
         self.spend.bound.output += usage.output.unwrap_or(reserved.output);
         self.spend.complete &= usage.input.is_some() && usage.output.is_some();
-    }
-}
-
-impl FailureKind {
-    /// Returns whether a provider may charge for an attempt that failed so.
-    #[must_use]
-    pub const fn may_be_charged(self) -> bool {
-        match self {
-            Self::Unreadable | Self::Unusable | Self::Refused | Self::Truncated | Self::Timeout => true,
-            Self::Overloaded
-            | Self::Unavailable
-            | Self::Denied
-            | Self::StartsExhausted
-            | Self::BudgetExhausted => false,
-        }
-    }
-
-    /// Returns whether another model is to be asked next: this one cannot be had, or does not want to.
-    #[must_use]
-    pub const fn moves_on(self) -> bool {
-        match self {
-            Self::Refused | Self::Timeout | Self::Overloaded | Self::Unavailable | Self::Denied => true,
-            Self::Unreadable
-            | Self::Unusable
-            | Self::Truncated
-            | Self::StartsExhausted
-            | Self::BudgetExhausted => false,
-        }
-    }
-
-    /// Returns whether nothing was sent at all.
-    #[must_use]
-    pub const fn is_never_sent(self) -> bool {
-        matches!(self, Self::StartsExhausted | Self::BudgetExhausted)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Choosing events: what a command means in a given state. Nothing is folded here that was not also decided; the
 //! list that comes out applies cleanly to the state it was decided on.
 
-use crate::call::{Cause, Tokens, Work};
+use crate::call::{Cause, Work};
 use crate::calls::CallState;
 use crate::chain::GENESIS;
 use crate::command::{BeginCall, Command, DecideError};
@@ -222,7 +222,7 @@ impl<F: Format> Draft<F> {
             turn: *turn,
         };
         let exhausted = call.is_some_and(|call| call.starts >= self.debate.limits.starts_max);
-        let over_budget = self.over_budget(&begin, F::is_closing(&want.call));
+        let over_budget = self.debate.over_budget(&begin, F::is_closing(&want.call));
         if cause == Cause::Hedge && (exhausted || over_budget.is_some()) {
             return Err(DecideError::NotWanted(begin.work));
         }
@@ -251,28 +251,6 @@ impl<F: Format> Draft<F> {
             reserved: begin.reserved,
         })?;
         Ok(true)
-    }
-
-    /// Returns the first budget that a call would break, as (use, limit). A second request that races a first must
-    /// leave enough for all that the debate has not asked yet.
-    fn over_budget(&self, begin: &BeginCall, closing: bool) -> Option<(f64, f64)> {
-        let limits = &self.debate.limits;
-        let spend = &self.debate.spend;
-        let open = self.debate.calls.values().flat_map(|call| &call.open);
-        let open = open.fold(Tokens::default(), |sum, attempt| sum.plus(attempt.reserved));
-        let kept = if closing { Tokens::default() } else { limits.closing_tokens };
-        let unasked = F::calls_expected(&self.debate.config).saturating_sub(self.debate.calls.len() as u64);
-        let spared = if begin.hedge { unasked } else { 0 };
-        let needed = spend.bound.plus(open).plus(begin.reserved.times(1 + spared)).plus(kept);
-        let calls = spend.calls + 1 + spared.max(u64::from(!closing));
-        [
-            (calls, limits.calls_max),
-            (needed.input, limits.tokens_max.input),
-            (needed.output, limits.tokens_max.output),
-        ]
-        .into_iter()
-        .find(|(used, max)| used > max)
-        .map(|(used, max)| (used as f64, max as f64))
     }
 
     fn fail(

@@ -2,6 +2,8 @@
 //! append what is decided, fold it, and round again. There is no other path: after a crash nothing is in flight,
 //! so the same loop starts whatever is still wanted.
 
+mod racing;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +24,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{Control, ControlError};
 use crate::flights::{Flights, Landing};
-use crate::hedging::Hedge;
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
@@ -238,7 +239,11 @@ impl<P: Prompts> Driver<P> {
         for (attempt, aloft) in self.flights.recall(|work| running.contains(work)) {
             if let Some(question) = aloft.question.filter(|_| aloft.raced) {
                 // Who loses a race took at least so long; without it the slow ones would be forgotten.
-                self.house.races.learn(question.model.name(), &question.want.call.kind, aloft.since.elapsed());
+                self.house.races.learn(
+                    question.model.name(),
+                    &question.want.call.kind,
+                    aloft.since.elapsed(),
+                );
             }
             match draft.decide(Command::AbandonCall(attempt)) {
                 // An attempt that the kernel has closed already needs no second end.
@@ -299,7 +304,12 @@ impl<P: Prompts> Driver<P> {
     }
 
     /// Returns the model that a call is put to after so many others could not be had.
-    fn model(&self, debate: &Debate<P::Format>, want: &Want, moves: u32) -> Result<Arc<dyn ChatModel>, String> {
+    fn model(
+        &self,
+        debate: &Debate<P::Format>,
+        want: &Want,
+        moves: u32,
+    ) -> Result<Arc<dyn ChatModel>, String> {
         let models = &self.house.models;
         let named = P::Format::models(debate.config(), &want.call);
         let Some(name) = named.get(moves as usize).or(named.last()) else {
@@ -335,55 +345,6 @@ impl<P: Prompts> Driver<P> {
         self.flights.launch(&work, started, asked, flight);
     }
 
-    /// Returns a future that is ready with a request that others wait for and that is slow enough to be raced.
-    fn race_due(&self) -> impl Future<Output = Work> + use<P> {
-        let hedging = &self.house.settings.hedging;
-        let debate = self.debate();
-        let is_awaited = |work: &Work| P::Format::is_critical(debate, &work.want().call);
-        let asked =
-            self.flights.aloft().filter_map(|(work, aloft)| Some((work, aloft, aloft.question.as_ref()?)));
-        let due = (hedging.after != Hedge::Off).then(|| {
-            let awaited: Vec<_> = asked.filter(|(work, _, _)| is_awaited(work)).collect();
-            let alone = awaited.len() == 1;
-            let waiting = awaited.into_iter().filter(|(_, aloft, _)| !aloft.raced);
-            let due = waiting.filter_map(|(work, aloft, question)| {
-                let kind = &question.want.call.kind;
-                let age = self.house.races.age(hedging, question.model.name(), kind, alone)?;
-                Some((aloft.since + age, work.clone()))
-            });
-            due.min()
-        });
-        async move {
-            match due.flatten() {
-                Some((at, work)) => {
-                    tokio::time::sleep_until(at).await;
-                    work
-                }
-                None => std::future::pending().await,
-            }
-        }
-    }
-
-    /// Sends a second request for an answer that is late, if the limits of races and of the debate allow it.
-    fn race(&mut self, work: &Work) -> Result<Draft<P::Format>, DriveError> {
-        let house = Arc::clone(&self.house);
-        let mut draft = self.draft();
-        let Some(aloft) = self.flights.find(work) else { return Ok(draft) };
-        aloft.raced = true;
-        let Some(question) = aloft.question.clone().filter(|_| house.races.take(&house.settings.hedging))
-        else {
-            return Ok(draft);
-        };
-        let question = Arc::new(question.raced());
-        match draft.decide(Command::BeginCall(question.begin(work, true))) {
-            Ok(()) => self.raced.push(Takeoff::Turn(work.clone(), question)),
-            // Its debate has no budget for a second request.
-            Err(DecideError::NotWanted(_)) => {}
-            Err(error) => return Err(DriveError::Plan(error)),
-        }
-        Ok(draft)
-    }
-
     fn tool(&self, work: &Work) -> (String, String) {
         let Work::Tool { want, turn, index } = work else { return Default::default() };
         let turns = self.debate().call(&want.call).map_or(&[][..], |call| &call.turns);
@@ -412,16 +373,6 @@ impl<P: Prompts> Driver<P> {
             next = self.flights.next_ready();
         }
         Ok(draft)
-    }
-
-    /// Learns how long a readable answer took.
-    fn learn(&mut self, work: &Work, command: &Command<P::Format>) {
-        let (Command::FinishCall { reply, .. } | Command::AnswerTurn { reply, .. }) = command else { return };
-        let Some(question) = self.flights.find(work).and_then(|aloft| aloft.question.as_ref()) else {
-            return;
-        };
-        let latency = Duration::from_millis(reply.latency_ms);
-        self.house.races.learn(question.model.name(), &question.want.call.kind, latency);
     }
 
     async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {

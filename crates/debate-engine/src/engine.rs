@@ -5,14 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use debate_core::codec::{self, Author, Head};
-use debate_core::command::DecideError;
+use debate_core::codec::{self, Head};
 use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::Opened;
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Seq};
-use debate_core::limits::Limits;
+use debate_core::id::{DebateId, Seq};
 use debate_core::prose::Prose;
 use debate_core::request::{Violation, Violations};
 use debate_llm::Models;
@@ -31,72 +29,13 @@ use crate::journal::{Journal, LoadError, PAGE};
 use crate::keeping::{Held, keep};
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
+use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
 use crate::verify::{Fault, Verification};
 use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
 pub const LIFECYCLE_KINDS: [&str; 5] = ["opened", "paused", "resumed", "concluded", "continued"];
-
-/// A valid request to open a debate of format `F`.
-#[derive(Debug, Clone)]
-pub struct Start<F: Format> {
-    /// The format's rules.
-    pub config: F::Config,
-    /// The subject.
-    pub brief: F::Brief,
-    /// What it may spend.
-    pub limits: Limits,
-    /// The digest of the request's body.
-    pub request_digest: Digest,
-    /// The caller's id of the request, for idempotent starts (rule K11).
-    pub request_id: Option<String>,
-    /// Who asks, and for whom.
-    pub author: Author,
-}
-
-/// A debate was opened, or had been by the same request before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Started {
-    /// Which debate.
-    pub debate: DebateId,
-    /// Whether the same request opened it earlier.
-    pub existing: bool,
-}
-
-/// A debate was not opened; nothing is recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The request id was used for another request (rule K11).
-    #[error("request id {request_id:?} was used for another request, which opened debate {debate}")]
-    RequestTaken {
-        /// The request id.
-        request_id: String,
-        /// The debate that it opened.
-        debate: DebateId,
-    },
-    /// The request names what is not to be had here (rule K12).
-    #[error(transparent)]
-    Invalid(Violations),
-    /// The process holds as many debates as it may.
-    #[error("{held} debates are held here already")]
-    Busy {
-        /// How many.
-        held: usize,
-    },
-    /// The format is not served here.
-    #[error("format {0:?} is not served here")]
-    Format(&'static str),
-    /// The format's first step failed: a defect of this program.
-    #[error("the debate cannot open")]
-    Open(#[source] DecideError),
-    /// The store failed.
-    #[error("the debate cannot be recorded")]
-    Store(#[source] AppendError),
-    /// The process is shutting down.
-    #[error("the engine is shutting down")]
-    ShutDown,
-}
 
 /// Drives debates. Cheap to clone; all clones are one engine.
 #[derive(Clone)]

@@ -43,6 +43,7 @@ impl<F: Format> Question<F> {
         let request = ChatRequest {
             schema: prompt.shape.as_ref().map(|shape| schemas.of(shape)),
             attempt: failures,
+            input_tokens: Some(prompt.tokens),
             web_search: prompt.web_search,
             ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, timeout)
         };

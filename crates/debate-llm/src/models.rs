@@ -60,6 +60,12 @@ impl From<Arc<dyn ChatModel>> for Models {
     }
 }
 
+impl<M: ChatModel + 'static> From<Arc<M>> for Models {
+    fn from(default: Arc<M>) -> Self {
+        Self::new(default, [])
+    }
+}
+
 impl fmt::Debug for Models {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.names()).finish()

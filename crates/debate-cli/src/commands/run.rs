@@ -79,8 +79,12 @@ impl Run {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
         let request = self.request(options.seed)?;
-        let house = House::open(options, Settings::default()).await?;
-        let started = start(&house.engine, request).await?;
+        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let house = House::open(options, settings).await?;
+        let started = match start(&house.engine, request).await {
+            Err(StartError::Invalid(violations)) => return Err(self.refused(&violations).into()),
+            started => started?,
+        };
         let interrupted = watch_interrupts(house.engine.clone(), started.debate);
         let mut teller = self.teller(options);
         let followed = follow(&house.engine, started.debate, Seq::START, true, &mut *teller).await;
@@ -97,11 +101,8 @@ impl Run {
     }
 
     fn request(&self, seed: Option<u64>) -> anyhow::Result<AcceptedRequest> {
-        let name = if self.is_stdin() { "stdin".to_owned() } else { self.file.display().to_string() };
-        let refused = |violations: Violations| {
-            let lines = violations.0.iter().map(|found| format!("\n  {}", one_line(&found.to_string())));
-            Failure::bad_input(format!("{name} cannot be debated:{}", lines.collect::<String>()))
-        };
+        let name = self.name();
+        let refused = |violations: Violations| self.refused(&violations);
         let mut request = accept_bytes(&self.bytes(&name)?).map_err(refused)?;
         for left_out in admit(&mut request, self.skills_dir.as_deref()).map_err(refused)? {
             writeln!(io::stderr(), "warning: {}", one_line(&left_out))?;
@@ -110,6 +111,15 @@ impl Run {
             accepted.config.seed = seed;
         }
         Ok(request)
+    }
+
+    fn name(&self) -> String {
+        if self.is_stdin() { "stdin".to_owned() } else { self.file.display().to_string() }
+    }
+
+    fn refused(&self, violations: &Violations) -> Failure {
+        let lines = violations.0.iter().map(|found| format!("\n  {}", one_line(&found.to_string())));
+        Failure::bad_input(format!("{} cannot be debated:{}", self.name(), lines.collect::<String>()))
     }
 
     fn is_stdin(&self) -> bool {

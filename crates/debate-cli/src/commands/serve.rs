@@ -82,7 +82,7 @@ impl Serve {
             .await
             .with_context(|| format!("cannot listen on {}", self.listen))?;
         let address = listener.local_addr()?;
-        let house = House::open(options, self.settings()).await?;
+        let house = House::open(options, self.settings(options)).await?;
         let (up, is_up) = oneshot::channel();
         // The server waits for its end from the moment it serves, and never when it refuses to.
         let shutdown = async move {
@@ -121,10 +121,11 @@ impl Serve {
         })
     }
 
-    fn settings(&self) -> Settings {
+    fn settings(&self, options: &Options) -> Settings {
         Settings {
             debates_max: self.debates_max as usize,
             calls_max: self.calls_max as usize,
+            hedging: options.hedging(),
             ..Settings::default()
         }
     }

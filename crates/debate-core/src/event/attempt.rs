@@ -212,6 +212,40 @@ pub enum FailureKind {
     BudgetExhausted,
 }
 
+impl FailureKind {
+    /// Returns whether a provider may charge for an attempt that failed so.
+    #[must_use]
+    pub const fn may_be_charged(self) -> bool {
+        match self {
+            Self::Unreadable | Self::Unusable | Self::Refused | Self::Truncated | Self::Timeout => true,
+            Self::Overloaded
+            | Self::Unavailable
+            | Self::Denied
+            | Self::StartsExhausted
+            | Self::BudgetExhausted => false,
+        }
+    }
+
+    /// Returns whether another model is to be asked next: this one cannot be had, or does not want to.
+    #[must_use]
+    pub const fn moves_on(self) -> bool {
+        match self {
+            Self::Refused | Self::Timeout | Self::Overloaded | Self::Unavailable | Self::Denied => true,
+            Self::Unreadable
+            | Self::Unusable
+            | Self::Truncated
+            | Self::StartsExhausted
+            | Self::BudgetExhausted => false,
+        }
+    }
+
+    /// Returns whether nothing was sent at all.
+    #[must_use]
+    pub const fn is_never_sent(self) -> bool {
+        matches!(self, Self::StartsExhausted | Self::BudgetExhausted)
+    }
+}
+
 /// An attempt brought nothing that can be used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttemptFailed {

@@ -104,7 +104,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         // How a debate is run does not change what is drawn for it.
         let models = ModelPlan::default();
         let meant = Config { schedule: Schedule::Strict, judge_passes: 1, models, ..config.clone() };
-        config.seed = digest(&meant, &brief, &limits).as_seed();
+        config.seed = digest(&meant, &brief, &default_limits(&meant, DEADLINE_MS_DEFAULT)).as_seed();
     }
     complaints.finish((config, brief, limits))
 }

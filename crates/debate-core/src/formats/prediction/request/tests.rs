@@ -367,3 +367,34 @@ fn the_examples_are_accepted() {
     }
     assert!(read >= 4, "{read} examples");
 }
+
+#[test]
+fn models_are_named_one_by_one_or_with_those_that_stand_in() {
+    let models = json!({
+        "default": "openai:a",
+        "score": ["gemini:b", "openai:a"],
+        "roles": {"judge": "anthropic:c"}
+    });
+    let (config, ..) = accepted(&with("options", json!({"models": models})));
+    assert_eq!(config.models.of("argue", Some(&"judge".into())), ["anthropic:c"]);
+    assert_eq!(config.models.of("score", None), ["gemini:b", "openai:a"]);
+    assert_eq!(config.models.of("synthesise", None), ["openai:a"]);
+    check_refused(
+        "options",
+        json!({"models": {"default": 7, "talk": "x", "roles": {"jester": "openai:a"}}}),
+        &[
+            "options.models.default: must be a text",
+            "options.models.roles.jester: \"jester\" is not one of the roles",
+            "options.models.talk: is not a field of this request",
+        ],
+    );
+}
+
+#[test]
+fn p21_how_a_debate_is_run_does_not_change_its_seed() {
+    let seed = |options| accepted(&with("options", options)).0.seed;
+    let plain = seed(json!({}));
+    assert_eq!(plain, seed(json!({"schedule": "strict"})));
+    assert_eq!(plain, seed(json!({"judge_passes": 2, "models": {"default": "openai:a"}})));
+    assert_ne!(plain, seed(json!({"pooling": "log_odds"})));
+}
