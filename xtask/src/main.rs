@@ -8,6 +8,7 @@ mod cargo;
 mod clients;
 mod estimates;
 mod lint;
+mod peers;
 mod readme;
 mod report;
 mod test;
@@ -15,7 +16,7 @@ mod tidy;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
 
 use crate::cargo::Workspace;
@@ -40,9 +41,16 @@ enum Task {
     ///
     /// In a criterion group the function named `floor` is the floor; a parameter is compared with the
     /// floor of the same parameter, or else with the group's only floor.
+    /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, …
+        /// The bench target: maths, log, engine, …; or peers
         name: String,
+        /// Of peers: fewer debates and rounds, and slow peers not under load
+        #[arg(long)]
+        quick: bool,
+        /// Of peers: these alone, such as `ours,floor`
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+        only: Vec<String>,
         /// Print one JSON object as the last line
         #[arg(long)]
         json: bool,
@@ -82,7 +90,14 @@ fn run(task: Task) -> Result<ExitCode> {
             lint::add_steps(&workspace, &mut report);
             Ok(report.close())
         }
-        Task::Bench { name, json, criterion } => {
+        Task::Bench { name, json, quick, only, .. } if name == "peers" => {
+            peers::run(&workspace, &peers::Wanted { quick, json, only })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Bench { name, quick, only, .. } if quick || !only.is_empty() => {
+            bail!("--quick and --only are for peers, not for {name}")
+        }
+        Task::Bench { name, json, criterion, .. } => {
             bench::run(&workspace, &name, json, &criterion)?;
             Ok(ExitCode::SUCCESS)
         }
