@@ -383,9 +383,9 @@ fn models_are_named_one_by_one_or_with_those_that_stand_in() {
         "options",
         json!({"models": {"default": 7, "talk": "x", "roles": {"jester": "openai:a"}}}),
         &[
-            "options.models.default: must be a text",
             "options.models.roles.jester: \"jester\" is not one of the roles",
             "options.models.talk: is not a field of this request",
+            "options.models.default: must be a text",
         ],
     );
 }
