@@ -80,7 +80,7 @@ pub struct CallState {
     pub attempt: u32,
     /// The latest turn that was started at this revision.
     pub turn_started: u32,
-    /// Failed attempts at this revision.
+    /// Failed attempts at this revision; requests that race each other are one attempt at the question.
     pub failures: u32,
     /// Failed attempts at this revision after which another model stands in, where there is one.
     pub moves: u32,
@@ -185,8 +185,11 @@ impl CallState {
         if failed.attempt.revision > self.revision {
             self.revise(failed.attempt.revision, None);
         }
-        self.failures += 1;
-        self.moves += u32::from(failed.failure.moves_on());
+        // A question that is raced has not failed while another request for it is open.
+        if self.open.is_empty() {
+            self.failures += 1;
+            self.moves += u32::from(failed.failure.moves_on());
+        }
         self.failed = failed.last;
     }
 

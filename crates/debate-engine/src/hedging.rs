@@ -104,10 +104,15 @@ impl Races {
         let known = learned.known.get(model)?.get(kind)?;
         let quantile = match hedging.after {
             Hedge::Off => None,
-            Hedge::P95 => known.p95,
             Hedge::P75 => known.p75,
-            Hedge::Adaptive if alone => known.p75,
-            Hedge::Adaptive => known.p95,
+            Hedge::P95 => known.p95,
+            Hedge::Adaptive => {
+                if alone {
+                    known.p75
+                } else {
+                    known.p95
+                }
+            }
         };
         Some(quantile?.max(hedging.patience))
     }

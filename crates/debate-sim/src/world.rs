@@ -246,9 +246,11 @@ impl<S: Subject> World<'_, S> {
     }
 }
 
-/// Returns whether nobody but the drivers themselves and their rival can have moved a claim.
+/// Returns whether nobody but the drivers themselves and their rival can have moved a claim. Who waits for a turn to
+/// drive takes the claim when the turn comes, whoever has driven in between.
 fn is_plain_race(scenario: &Scenario) -> bool {
     scenario.weather.rival_after_ms.is_some()
+        && scenario.driven_max >= scenario.debates
         && scenario.weather.store.is_empty()
         && scenario.script.is_empty()
 }

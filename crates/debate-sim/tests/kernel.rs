@@ -39,16 +39,18 @@ fn a_hedge_that_fails_leaves_the_other_attempt_its_chance() {
 }
 
 #[test]
-fn both_attempts_failing_counts_as_two_failures() {
+fn k2_a_race_that_both_lose_is_one_failure_of_the_question() {
     let mut table = Table::of(["ann", "bob"]);
     let first = table.begin("say/1/ann");
     let second = table.hedge("say/1/ann");
     table.fail(&first, FailureKind::Refused).unwrap();
     table.fail(&second, FailureKind::Refused).unwrap();
-    assert!(!table.has_failed("say/1/ann"));
-    let third = table.begin("say/1/ann");
-    assert_eq!(table.causes("say/1/ann")[2], Cause::Reask);
-    table.fail(&third, FailureKind::Refused).unwrap();
+    for _ in 0..2 {
+        assert!(!table.has_failed("say/1/ann"));
+        let again = table.begin("say/1/ann");
+        assert_eq!(table.causes("say/1/ann").last(), Some(&Cause::Reask));
+        table.fail(&again, FailureKind::Refused).unwrap();
+    }
     assert!(table.has_failed("say/1/ann"), "three failures are the most");
 }
 

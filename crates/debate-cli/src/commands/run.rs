@@ -82,7 +82,7 @@ impl Run {
         let settings = Settings { hedging: options.hedging(), ..Settings::default() };
         let house = House::open(options, settings).await?;
         let started = match start(&house.engine, request).await {
-            Err(StartError::Invalid(violations)) => return Err(self.refused(&violations).into()),
+            Err(StartError::Invalid(violations)) => return Err(self.refused(&violations)),
             started => started?,
         };
         let interrupted = watch_interrupts(house.engine.clone(), started.debate);
@@ -117,7 +117,7 @@ impl Run {
         if self.is_stdin() { "stdin".to_owned() } else { self.file.display().to_string() }
     }
 
-    fn refused(&self, violations: &Violations) -> Failure {
+    fn refused(&self, violations: &Violations) -> anyhow::Error {
         let lines = violations.0.iter().map(|found| format!("\n  {}", one_line(&found.to_string())));
         Failure::bad_input(format!("{} cannot be debated:{}", self.name(), lines.collect::<String>()))
     }

@@ -1,6 +1,7 @@
 //! The pipelined schedule against the strict one (rule P21): another order of work, the same result.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use debate_core::call::{Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command, DecideError};
@@ -73,9 +74,9 @@ fn play(schedule: Schedule, seed: u64, order: u64) -> (Play, Vec<Event<Predictio
             kept
         });
         for work in wanted {
-            if !aloft.contains_key(&work) {
+            if let Entry::Vacant(place) = aloft.entry(work.clone()) {
                 let flight = begin(&mut debate, &mut events, seed, &work);
-                aloft.insert(work, flight);
+                place.insert(flight);
             }
         }
         if debate.lifecycle() == Lifecycle::Concluded {

@@ -29,7 +29,9 @@ pub(super) struct Stem {
 type Key = (usize, &'static str, Role);
 
 /// Stems with the brief that they were made of, which is kept so that no other can take its address.
-static STEMS: LazyLock<Mutex<HashMap<Key, (Prose<Brief>, Arc<Stem>)>>> = LazyLock::new(Mutex::default);
+type Stems = HashMap<Key, (Prose<Brief>, Arc<Stem>)>;
+
+static STEMS: LazyLock<Mutex<Stems>> = LazyLock::new(Mutex::default);
 
 /// Returns the stem of a kind of prompt for a role, as it was made the first time.
 ///

@@ -125,15 +125,20 @@ impl Account {
             }
             KernelEvent::AttemptFailed(failed) => {
                 let question = (failed.attempt.call.clone(), failed.attempt.revision);
+                if !failed.failure.is_never_sent() {
+                    self.end(&failed.attempt)?;
+                }
+                let mut of_call = self.starts.iter().filter(|start| start.attempt.call == question.0);
+                let is_raced = of_call.any(|start| start.is_open);
                 let failures = self.failures.entry(question.clone()).or_default();
-                *failures += 1;
+                *failures += u32::from(!is_raced);
                 if self.limits.is_some_and(|limits| *failures > limits.attempts_max) {
                     return Err(format!("{failures} failures of {} are too many", failed.attempt.call));
                 }
                 if failed.last {
                     self.settled.insert(question);
                 }
-                if failed.failure.is_never_sent() { Ok(()) } else { self.end(&failed.attempt) }
+                Ok(())
             }
             KernelEvent::AttemptAbandoned(abandoned) => self.end(&abandoned.attempt),
             KernelEvent::AnswerRejected(rejected) => {
