@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use debate_core::call::{CallKey, Cause};
 use debate_core::envelope::Envelope;
-use debate_core::event::{AttemptRef, CallStarted, KernelEvent, StopRuleFired, ToolStarted, TurnAnswered};
+use debate_core::event::{
+    AttemptFailed, AttemptRef, CallStarted, KernelEvent, StopRuleFired, ToolStarted, TurnAnswered,
+};
 use debate_core::id::{Digest, Seq};
 use debate_core::limits::Limits;
 use debate_core::record::Record;
@@ -123,23 +125,7 @@ impl Account {
                 let is_new = self.settled.insert(settled);
                 is_new.then_some(()).ok_or_else(|| "the question was settled already".to_owned())
             }
-            KernelEvent::AttemptFailed(failed) => {
-                let question = (failed.attempt.call.clone(), failed.attempt.revision);
-                if !failed.failure.is_never_sent() {
-                    self.end(&failed.attempt)?;
-                }
-                let mut of_call = self.starts.iter().filter(|start| start.attempt.call == question.0);
-                let is_raced = of_call.any(|start| start.is_open);
-                let failures = self.failures.entry(question.clone()).or_default();
-                *failures += u32::from(!is_raced);
-                if self.limits.is_some_and(|limits| *failures > limits.attempts_max) {
-                    return Err(format!("{failures} failures of {} are too many", failed.attempt.call));
-                }
-                if failed.last {
-                    self.settled.insert(question);
-                }
-                Ok(())
-            }
+            KernelEvent::AttemptFailed(failed) => self.fail(&failed),
             KernelEvent::AttemptAbandoned(abandoned) => self.end(&abandoned.attempt),
             KernelEvent::AnswerRejected(rejected) => {
                 let question = (rejected.call, rejected.revision);
@@ -181,6 +167,24 @@ impl Account {
             | KernelEvent::Resolved(_)
             | KernelEvent::Redacted(_) => Ok(()),
         }
+    }
+
+    fn fail(&mut self, failed: &AttemptFailed) -> Result<(), String> {
+        let question = (failed.attempt.call.clone(), failed.attempt.revision);
+        if !failed.failure.is_never_sent() {
+            self.end(&failed.attempt)?;
+        }
+        let mut of_call = self.starts.iter().filter(|start| start.attempt.call == question.0);
+        let is_raced = of_call.any(|start| start.is_open);
+        let failures = self.failures.entry(question.clone()).or_default();
+        *failures += u32::from(!is_raced);
+        if self.limits.is_some_and(|limits| *failures > limits.attempts_max) {
+            return Err(format!("{failures} failures of {} are too many", failed.attempt.call));
+        }
+        if failed.last {
+            self.settled.insert(question);
+        }
+        Ok(())
     }
 
     fn turn_to(&mut self, from: Life, to: Life) -> Result<(), String> {
