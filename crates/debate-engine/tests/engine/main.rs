@@ -8,4 +8,5 @@ mod keeping;
 mod life;
 mod moody_store;
 mod racing;
+mod searching;
 mod watching;
