@@ -303,19 +303,22 @@ impl<P: Prompts> Driver<P> {
         Ok(Question::new(want.clone(), visible, prompt, model, schemas, failures, timeout))
     }
 
-    /// Returns the model that a call is put to after so many others could not be had.
+    /// Returns the model that a call is put to after so many others could not be had, and whether yet another stands in.
     fn model(
         &self,
         debate: &Debate<P::Format>,
         want: &Want,
         moves: u32,
-    ) -> Result<Arc<dyn ChatModel>, String> {
+    ) -> Result<(Arc<dyn ChatModel>, bool), String> {
         let models = &self.house.models;
         let named = P::Format::models(debate.config(), &want.call);
         let Some(name) = named.get(moves as usize).or(named.last()) else {
-            return Ok(Arc::clone(models.default_model()));
+            return Ok((Arc::clone(models.default_model()), false));
         };
-        models.get(name).cloned().ok_or_else(|| format!("{name} is not offered by this process"))
+        let has_stand_in = named.len() > moves as usize + 1;
+        let model = models.get(name).cloned();
+        let model = model.ok_or_else(|| format!("{name} is not offered by this process"))?;
+        Ok((model, has_stand_in))
     }
 
     fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {

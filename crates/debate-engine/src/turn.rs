@@ -14,6 +14,9 @@ use debate_prompts::prompts::{Prompt, Prompts, Reading, Speaker};
 use crate::live::Live;
 use crate::schemas::Schemas;
 
+/// The longest wait that a provider can ask for before its failure counts.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
+
 /// A request that is ready to leave.
 pub(crate) struct Question<F: Format> {
     pub(crate) want: Want,
@@ -21,6 +24,8 @@ pub(crate) struct Question<F: Format> {
     pub(crate) prompt: Prompt,
     /// The model that is asked.
     pub(crate) model: Arc<dyn ChatModel>,
+    /// Whether another model stands in if this one cannot be had.
+    pub(crate) has_stand_in: bool,
     pub(crate) request: ChatRequest,
 }
 
@@ -30,7 +35,7 @@ impl<F: Format> Question<F> {
         want: Want,
         visible: F::Visible,
         prompt: Prompt,
-        model: Arc<dyn ChatModel>,
+        (model, has_stand_in): (Arc<dyn ChatModel>, bool),
         schemas: &Schemas,
         failures: u32,
         timeout: Duration,
@@ -47,14 +52,15 @@ impl<F: Format> Question<F> {
             web_search: prompt.web_search,
             ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, timeout)
         };
-        Self { want, visible, prompt, model, request }
+        Self { want, visible, prompt, model, has_stand_in, request }
     }
 
     /// Returns the same question for a second request that races the first.
     pub(crate) fn raced(&self) -> Self {
         let request = ChatRequest { race: self.request.race + 1, ..self.request.clone() };
         let (want, visible, prompt) = (self.want.clone(), self.visible.clone(), self.prompt.clone());
-        Self { want, visible, prompt, model: Arc::clone(&self.model), request }
+        let (model, has_stand_in) = (Arc::clone(&self.model), self.has_stand_in);
+        Self { want, visible, prompt, model, has_stand_in, request }
     }
 
     /// Returns what the log says when it is sent.
@@ -97,7 +103,14 @@ pub(crate) async fn ask<P: Prompts>(
     voice.finish();
     match answered {
         Ok(reply) => read(prompts, question, attempt, reply),
-        Err(error) => failed(attempt, &error),
+        Err(error) => {
+            // Asked again at once, a provider that wants to be left alone would use up the question's attempts.
+            let wait = error.retry_after().filter(|_| error.should_ask_again() && !question.has_stand_in);
+            if let Some(wait) = wait {
+                tokio::time::sleep(wait.min(RETRY_AFTER_MAX)).await;
+            }
+            failed(attempt, &error)
+        }
     }
 }
 

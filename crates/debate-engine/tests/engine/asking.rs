@@ -2,6 +2,8 @@
 //! (rule K12).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use debate_core::format::Format;
@@ -30,6 +32,35 @@ impl ChatModel for Locked {
 
     async fn complete(&self, _: &ChatRequest, _: &mut dyn ChunkSink) -> Result<ChatReply, ModelError> {
         Err(ModelError::new(ModelErrorKind::Auth, "no such key"))
+    }
+}
+
+/// A model whose provider wants to be left alone for a while at first.
+struct Busy {
+    model: Arc<dyn ChatModel>,
+    refusals: AtomicU32,
+}
+
+#[async_trait]
+impl ChatModel for Busy {
+    fn name(&self) -> &str {
+        "busy:1"
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
+    async fn complete(
+        &self,
+        request: &ChatRequest,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<ChatReply, ModelError> {
+        if self.refusals.fetch_add(1, Ordering::Relaxed) < 5 {
+            let retry_after = Some(Duration::from_secs(4));
+            return Err(ModelError::new(ModelErrorKind::Overloaded { retry_after }, "come back later"));
+        }
+        self.model.complete(request, chunks).await
     }
 }
 
@@ -77,6 +108,21 @@ async fn k5_where_a_model_cannot_be_had_the_next_one_stands_in() {
     assert_eq!(result.extra.completeness, Completeness::Full);
     assert_eq!(result.metadata.sonnet_calls, 31 + 3, "one refusal a round");
     assert_eq!(result.metadata.model, "locked:1,simulated:1,simulated:2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn k5_a_question_is_asked_again_when_the_provider_allows_and_not_before() {
+    let busy = Arc::new(Busy { model: model("seed=1"), refusals: AtomicU32::new(0) });
+    let engine =
+        Engine::builder(memory(), busy).format(PredictionPrompts).surroundings(paused_clock()).build();
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    let state = engine.load::<Prediction>(debate, None).await.unwrap();
+    let result = Prediction::outcome(&state, Texts::Shown);
+    assert_eq!(result.extra.completeness, Completeness::Full);
+    assert_eq!(result.metadata.sonnet_calls, 31 + 5);
+    let waited = result.metadata.wall_clock_time_ms;
+    assert!((4_000..4_100).contains(&waited), "all five waited side by side: {waited} ms");
 }
 
 #[tokio::test(start_paused = true)]
