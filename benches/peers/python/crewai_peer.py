@@ -1,6 +1,6 @@
 """CrewAI: an agent for each call, started directly and scheduled by hand as soon as it may begin.
 
-A crew runs its tasks one after another or in groups that end with one that waits; agents by hand are the best it can do.
+A crew would run its tasks one after another, or in groups that end with one that waits.
 """
 
 import os
