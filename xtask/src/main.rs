@@ -43,7 +43,7 @@ enum Task {
     /// floor of the same parameter, or else with the group's only floor.
     /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, …; or peers
+        /// The bench target: maths, log, engine, schedule; or peers
         name: String,
         /// Of peers: fewer debates and rounds, and slow peers not under load
         #[arg(long)]
