@@ -41,13 +41,31 @@ fn flat_consensus(rows: &[f64], outcomes: usize, out: &mut Vec<f64>) -> f64 {
     total / weights
 }
 
+fn flat_linear(rows: &[f64], outcomes: usize, out: &mut Vec<f64>) {
+    out.clear();
+    let roles = (rows.len() / outcomes) as f64;
+    for place in 0..outcomes {
+        out.push(rows.iter().skip(place).step_by(outcomes).sum::<f64>() / roles);
+    }
+    let sum: f64 = out.iter().sum();
+    out.iter_mut().for_each(|value| *value /= sum);
+}
+
 fn flat_log_odds(rows: &[f64], outcomes: usize, out: &mut Vec<f64>) {
+    flat_times_log_odds(rows, outcomes, 1.0, out);
+}
+
+fn flat_extremised(rows: &[f64], outcomes: usize, out: &mut Vec<f64>) {
+    flat_times_log_odds(rows, outcomes, PoolSettings::default().extremising_factor(), out);
+}
+
+fn flat_times_log_odds(rows: &[f64], outcomes: usize, factor: f64, out: &mut Vec<f64>) {
     out.clear();
     let roles = (rows.len() / outcomes) as f64;
     for place in 0..outcomes {
         let column = rows.iter().skip(place).step_by(outcomes);
         let odds = column.map(|value| libm::log(value / (1.0 - value))).sum::<f64>() / roles;
-        out.push(1.0 / (1.0 + libm::exp(-odds)));
+        out.push(1.0 / (1.0 + libm::exp(-factor * odds)));
     }
     let sum: f64 = out.iter().sum();
     out.iter_mut().for_each(|value| *value /= sum);
@@ -89,8 +107,10 @@ fn consensus(c: &mut Criterion) {
 type FlatPool = fn(&[f64], usize, &mut Vec<f64>);
 
 fn pools(c: &mut Criterion) {
-    let methods: [(&str, Pooling, FlatPool); 2] = [
+    let methods: [(&str, Pooling, FlatPool); 4] = [
+        ("pool_linear", Pooling::Linear, flat_linear),
         ("pool_log_odds", Pooling::LogOdds, flat_log_odds),
+        ("pool_extremised", Pooling::Extremised, flat_extremised),
         ("pool_trimmed", Pooling::Trimmed, flat_trimmed),
     ];
     for (name, method, flat) in methods {
