@@ -4,11 +4,12 @@
 
 mod racing;
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{Tokens, Want, Work};
+use debate_core::call::{CallKey, Tokens, Want, Work};
 use debate_core::codec::Author;
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
@@ -23,7 +24,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::control::{Control, ControlError};
-use crate::flights::{Flights, Landing};
+use crate::flights::{Flights, GivenUp, Landing};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
@@ -93,6 +94,8 @@ pub(crate) struct Driver<P: Prompts> {
     flights: Flights<P::Format>,
     /// Second requests that are decided and not yet sent.
     raced: Vec<Takeoff<P::Format>>,
+    /// How old the debate was when it first put each question.
+    beginnings: BTreeMap<CallKey, Duration>,
 }
 
 impl<P: Prompts> std::fmt::Debug for Driver<P> {
@@ -142,6 +145,8 @@ async fn drive_on<P: Prompts>(
     orders: &mut mpsc::Receiver<Order>,
     reached: &mut Seq,
 ) -> Result<Ended, DriveError> {
+    // Told from before the log is read, so that a follower who reads it too misses nothing in between.
+    let _driven = live.tail.drive();
     let journal = Journal::load(&*house.store, debate, None).await?;
     let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
     let mut driver = Driver {
@@ -152,6 +157,7 @@ async fn drive_on<P: Prompts>(
         live: live.clone(),
         flights: Flights::default(),
         raced: Vec::new(),
+        beginnings: BTreeMap::new(),
     };
     let ended = driver.run(orders).await;
     *reached = driver.journal.head.seq.max(*reached);
@@ -175,7 +181,10 @@ impl<P: Prompts> Driver<P> {
                 return Ok(Ended::ClaimLost);
             }
             match self.debate().lifecycle() {
-                Lifecycle::Concluded => return Ok(Ended::Concluded),
+                Lifecycle::Concluded => {
+                    self.house.races.learn_beginnings(std::mem::take(&mut self.beginnings));
+                    return Ok(Ended::Concluded);
+                }
                 Lifecycle::Paused { .. } if self.flights.is_empty() => return Ok(Ended::Resting),
                 Lifecycle::Paused { .. } | Lifecycle::Running => {}
             }
@@ -236,14 +245,10 @@ impl<P: Prompts> Driver<P> {
             return Ok(());
         }
         let running = draft.debate().running_work();
-        for (attempt, aloft) in self.flights.recall(|work| running.contains(work)) {
-            if let Some(question) = aloft.question.filter(|_| aloft.raced) {
-                // Who loses a race took at least so long; without it the slow ones would be forgotten.
-                self.house.races.learn(
-                    question.model.name(),
-                    &question.want.call.kind,
-                    aloft.since.elapsed(),
-                );
+        for GivenUp { attempt, question, age } in self.flights.recall(|work| running.contains(work)) {
+            if let Some(question) = question {
+                // It took at least so long; without it the slow ones would be forgotten.
+                self.house.races.learn(question.model.name(), &question.want.call.kind, age, true);
             }
             match draft.decide(Command::AbandonCall(attempt)) {
                 // An attempt that the kernel has closed already needs no second end.
@@ -324,7 +329,7 @@ impl<P: Prompts> Driver<P> {
     fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {
         let work = takeoff.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
-        let mut asked = None;
+        let (mut asked, mut race_ages) = (None, None);
         let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
             // The kernel gave it up instead of starting it.
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
@@ -332,6 +337,7 @@ impl<P: Prompts> Driver<P> {
             // The kernel chose not to start it.
             (Takeoff::Turn(..) | Takeoff::Unaskable(..), None) => return,
             (Takeoff::Turn(_, question), Some(attempt)) => {
+                race_ages = self.race_ages(&question);
                 asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let (attempt, live) = (attempt.clone(), self.live.clone());
@@ -345,7 +351,7 @@ impl<P: Prompts> Driver<P> {
                 Box::pin(async move { command })
             }
         };
-        self.flights.launch(&work, started, asked, flight);
+        self.flights.launch(&work, started, (asked, race_ages), flight);
     }
 
     fn tool(&self, work: &Work) -> (String, String) {
@@ -405,7 +411,10 @@ impl<P: Prompts> Driver<P> {
     async fn record(&mut self, draft: Draft<P::Format>) -> Result<bool, DriveError> {
         let house = &self.house;
         match self.journal.record(&*house.store, &house.surroundings, &self.author, draft).await {
-            Ok(()) => Ok(true),
+            Ok(appended) => {
+                self.live.tail.appended(appended);
+                Ok(true)
+            }
             Err(AppendError::Conflict { .. }) => Ok(false),
             Err(error) => Err(DriveError::Store(error)),
         }

@@ -398,9 +398,9 @@ impl Engine {
         after: Seq,
         tokens: bool,
     ) -> Result<impl Stream<Item = Result<Watched, WatchError>> + Send + 'static, WatchError> {
-        let live = tokens.then(|| self.held().get(&debate).map(|held| held.live.subscribe())).flatten();
+        let live = self.held().get(&debate).map(|held| held.live.clone());
         let store = Arc::clone(&self.house.store);
-        watch::watch(store, debate, after, live, self.house.settings.heartbeat).await
+        watch::watch(store, debate, after, (live, tokens), self.house.settings.heartbeat).await
     }
 
     /// Returns once a debate has concluded, or `false` after `patience`.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use debate_core::call::Work;
 use debate_core::command::Command;
@@ -14,6 +15,7 @@ use futures::future::{AbortHandle, Abortable, Aborted};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::Instant;
 
+use crate::hedging::RaceAges;
 use crate::turn::Question;
 
 /// What comes of a flight: which work it was for, which of its legs, and the command that its result is.
@@ -34,6 +36,8 @@ pub(crate) struct Aloft<F: Format> {
     pub(crate) question: Option<Arc<Question<F>>>,
     /// When the first leg took off.
     pub(crate) since: Instant,
+    /// When it is raced, if it is.
+    pub(crate) race_ages: Option<RaceAges>,
     /// Whether it was considered for a race already.
     pub(crate) raced: bool,
     legs: Vec<Leg>,
@@ -41,8 +45,18 @@ pub(crate) struct Aloft<F: Format> {
 
 struct Leg {
     id: u64,
+    since: Instant,
     abort: AbortHandle,
     attempt: Option<AttemptRef>,
+}
+
+/// A leg that was called back before it landed.
+pub(crate) struct GivenUp<F: Format> {
+    pub(crate) attempt: AttemptRef,
+    /// What was asked, where it was a request to a model.
+    pub(crate) question: Option<Arc<Question<F>>>,
+    /// How long it had been under way.
+    pub(crate) age: Duration,
 }
 
 impl<F: Format> Default for Flights<F> {
@@ -77,7 +91,7 @@ impl<F: Format> Flights<F> {
         &mut self,
         work: &Work,
         attempt: Option<AttemptRef>,
-        question: Option<Arc<Question<F>>>,
+        (question, race_ages): (Option<Arc<Question<F>>>, Option<RaceAges>),
         flight: impl Future<Output = Command<F>> + Send + 'static,
     ) {
         self.legs += 1;
@@ -89,10 +103,11 @@ impl<F: Format> Flights<F> {
         let aloft = self.aloft.entry(work.clone()).or_insert_with(|| Aloft {
             question,
             since: Instant::now(),
+            race_ages,
             raced: false,
             legs: Vec::new(),
         });
-        aloft.legs.push(Leg { id, abort, attempt });
+        aloft.legs.push(Leg { id, since: Instant::now(), abort, attempt });
     }
 
     /// Waits for the next landing; `None` when nothing is under way.
@@ -114,16 +129,16 @@ impl<F: Format> Flights<F> {
         }
     }
 
-    /// Calls back all work that is not to go on; returns the attempts given up with what was asked.
-    pub(crate) fn recall(&mut self, goes_on: impl Fn(&Work) -> bool) -> Vec<(AttemptRef, Aloft<F>)> {
+    /// Calls back all work that is not to go on; returns what was given up.
+    pub(crate) fn recall(&mut self, goes_on: impl Fn(&Work) -> bool) -> Vec<GivenUp<F>> {
         let unwanted: Vec<Work> = self.aloft.keys().filter(|work| !goes_on(work)).cloned().collect();
         let mut given_up = Vec::new();
-        for mut aloft in unwanted.into_iter().filter_map(|work| self.aloft.remove(&work)) {
-            for leg in std::mem::take(&mut aloft.legs) {
+        for aloft in unwanted.into_iter().filter_map(|work| self.aloft.remove(&work)) {
+            for leg in aloft.legs {
                 leg.abort.abort();
                 let Some(attempt) = leg.attempt else { continue };
-                let (question, since, raced) = (aloft.question.clone(), aloft.since, aloft.raced);
-                given_up.push((attempt, Aloft { question, since, raced, legs: Vec::new() }));
+                let (question, age) = (aloft.question.clone(), leg.since.elapsed());
+                given_up.push(GivenUp { attempt, question, age });
             }
         }
         given_up

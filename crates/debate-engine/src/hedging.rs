@@ -1,18 +1,24 @@
 //! When a second request races one that takes long (Dean and Barroso, The Tail at Scale, 2013): how long that is, is
 //! learned from the latest replies of the same model to the same kind of question.
 
-use std::collections::{BTreeMap, VecDeque};
+mod durations;
+
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Latencies remembered for each model and kind of question.
-const SAMPLES_MAX: usize = 256;
+use debate_core::call::CallKey;
 
-/// Latencies that must be known before anything is raced.
-const SAMPLES_MIN: usize = 20;
+use self::durations::Durations;
 
 /// Second requests that a process may send before it has sent many first ones.
 const BURST: f64 = 1.0;
+
+/// Questions whose usual beginning is remembered; when there are more, all are forgotten.
+const QUESTIONS_MAX: usize = 1_024;
+
+/// How late a debate counts as while nothing is known of others: neither early nor late.
+const LATENESS_UNKNOWN: f64 = 0.5;
 
 /// After which quantile of the usual latency a request that others wait for is raced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,7 +30,9 @@ pub enum Hedge {
     P95,
     /// After the 75th percentile.
     P75,
-    /// After the 95th percentile, and after the 75th where it is the last one that the others wait for.
+    /// The sooner, the later the debate is: if a share `r` of the latest debates had come this far in less time, after
+    /// the quantile 1 − r³ where it is the only request waited for, and 1 − r³⁄4 where others are waited for too. So
+    /// second requests go where they shorten the longest debates.
     Adaptive,
 }
 
@@ -45,7 +53,16 @@ impl Default for Hedging {
     }
 }
 
-/// What one process has learned of its models, and what it has spent on races.
+/// The ages at which a request is raced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RaceAges {
+    /// Where it is the only one that is waited for.
+    pub(crate) alone: Duration,
+    /// Where others are waited for too.
+    pub(crate) among: Duration,
+}
+
+/// What one process has learned of its models and debates, and what it has spent on races.
 #[derive(Debug, Default)]
 pub(crate) struct Races {
     learned: Mutex<Learned>,
@@ -53,18 +70,12 @@ pub(crate) struct Races {
 
 #[derive(Debug, Default)]
 struct Learned {
-    /// By model and kind of question.
-    known: BTreeMap<String, BTreeMap<String, Known>>,
+    /// How long answers take, by model and kind of question.
+    latencies: BTreeMap<String, BTreeMap<String, Durations>>,
+    /// How old debates are when they put a question.
+    beginnings: BTreeMap<CallKey, Durations>,
     first: u64,
     second: u64,
-}
-
-/// The latest latencies, with the quantiles that are asked for again and again.
-#[derive(Debug, Default)]
-struct Known {
-    latest: VecDeque<Duration>,
-    p75: Option<Duration>,
-    p95: Option<Duration>,
 }
 
 impl Races {
@@ -72,16 +83,28 @@ impl Races {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns how long a model took for a kind of question, or at least took before it was given up.
-    pub(crate) fn learn(&self, model: &str, kind: &str, latency: Duration) {
+    /// Learns how long a model took for a kind of question, or took at least where it was given up.
+    pub(crate) fn learn(&self, model: &str, kind: &str, latency: Duration, was_given_up: bool) {
         let mut learned = self.learned();
-        let known = learned.known.entry(model.to_owned()).or_default().entry(kind.to_owned()).or_default();
-        if known.latest.len() >= SAMPLES_MAX {
-            known.latest.pop_front();
+        if !learned.latencies.contains_key(model) {
+            learned.latencies.insert(model.to_owned(), BTreeMap::new());
         }
-        known.latest.push_back(latency);
-        known.p75 = nearest_rank(&known.latest, 0.75);
-        known.p95 = nearest_rank(&known.latest, 0.95);
+        let Some(kinds) = learned.latencies.get_mut(model) else { return };
+        match kinds.get_mut(kind) {
+            Some(known) => known.add(latency, was_given_up),
+            None => kinds.entry(kind.to_owned()).or_default().add(latency, was_given_up),
+        }
+    }
+
+    /// Learns from a debate that has concluded how old it was when it put its questions.
+    pub(crate) fn learn_beginnings(&self, beginnings: BTreeMap<CallKey, Duration>) {
+        let mut learned = self.learned();
+        if learned.beginnings.len() > QUESTIONS_MAX {
+            learned.beginnings.clear();
+        }
+        for (question, age) in beginnings {
+            learned.beginnings.entry(question).or_default().add(age, false);
+        }
     }
 
     /// Counts a first request.
@@ -98,73 +121,82 @@ impl Races {
         granted
     }
 
-    /// Returns the age at which a request of a kind is raced; `alone` where no other is waited for.
-    pub(crate) fn age(&self, hedging: &Hedging, model: &str, kind: &str, alone: bool) -> Option<Duration> {
+    /// Returns the ages at which a request is raced that a debate of an age puts to a model; `None` where it never is.
+    pub(crate) fn ages(
+        &self,
+        hedging: &Hedging,
+        model: &str,
+        question: &CallKey,
+        debate: Duration,
+    ) -> Option<RaceAges> {
         let learned = self.learned();
-        let known = learned.known.get(model)?.get(kind)?;
-        let quantile = match hedging.after {
-            Hedge::Off => None,
-            Hedge::P75 => known.p75,
-            Hedge::P95 => known.p95,
+        let known = learned.latencies.get(model)?.get(&*question.kind)?;
+        let (alone, among) = match hedging.after {
+            Hedge::Off => return None,
+            Hedge::P75 => (0.75, 0.75),
+            Hedge::P95 => (0.95, 0.95),
             Hedge::Adaptive => {
-                if alone {
-                    known.p75
-                } else {
-                    known.p95
-                }
+                let lateness = learned.beginnings.get(question).and_then(|known| known.rank(debate));
+                let weight = lateness.unwrap_or(LATENESS_UNKNOWN).powi(3);
+                (1.0 - weight, 1.0 - weight / 4.0)
             }
         };
-        Some(quantile?.max(hedging.patience))
+        let age = |share| Some(known.quantile(share)?.max(hedging.patience));
+        Some(RaceAges { alone: age(alone)?, among: age(among)? })
     }
-}
-
-/// Returns the quantile of enough latencies, by nearest rank.
-fn nearest_rank(latencies: &VecDeque<Duration>, quantile: f64) -> Option<Duration> {
-    if latencies.len() < SAMPLES_MIN {
-        return None;
-    }
-    let mut sorted: Vec<Duration> = latencies.iter().copied().collect();
-    let rank = (quantile * sorted.len() as f64).ceil() as usize;
-    let (_, found, _) = sorted.select_nth_unstable(rank.clamp(1, latencies.len()) - 1);
-    Some(*found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use debate_core::id::Role;
 
     const NOW: Hedging = Hedging { after: Hedge::Adaptive, share_max: 0.1, patience: Duration::ZERO };
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn argue() -> CallKey {
+        CallKey::new("argue", 2, Role::from("judge"))
+    }
 
     fn learned(count: u64) -> Races {
         let races = Races::default();
-        (1..=count).for_each(|ms| races.learn("m", "argue", Duration::from_millis(ms)));
+        (1..=count).for_each(|ms| races.learn("m", "argue", MS(ms), false));
         races
+    }
+
+    fn ages(races: &Races, after: Hedge, debate: u64) -> Option<[u64; 2]> {
+        let ages = races.ages(&Hedging { after, ..NOW }, "m", &argue(), MS(debate))?;
+        Some([ages.alone, ages.among].map(|age| u64::try_from(age.as_millis()).unwrap()))
     }
 
     #[test]
     fn a_request_is_raced_after_the_quantile_of_its_own_kind() {
         let races = learned(100);
-        let age = |after, alone| races.age(&Hedging { after, ..NOW }, "m", "argue", alone);
-        let ms = |ms| Some(Duration::from_millis(ms));
-        assert_eq!([age(Hedge::P95, false), age(Hedge::P75, false)], [ms(95), ms(75)]);
-        assert_eq!([age(Hedge::Adaptive, false), age(Hedge::Adaptive, true)], [ms(95), ms(75)]);
-        assert_eq!(age(Hedge::Off, true), None);
-        assert_eq!(races.age(&NOW, "m", "score", true), None);
-        assert_eq!(races.age(&NOW, "other", "argue", true), None);
+        assert_eq!(ages(&races, Hedge::P95, 0), Some([95, 95]));
+        assert_eq!(ages(&races, Hedge::P75, 0), Some([75, 75]));
+        assert_eq!(ages(&races, Hedge::Off, 0), None);
+        let score = CallKey::new("score", 2, Role::from("judge"));
+        assert_eq!(races.ages(&NOW, "m", &score, MS(0)), None);
+        assert_eq!(races.ages(&NOW, "other", &argue(), MS(0)), None);
+    }
+
+    #[test]
+    fn the_later_a_debate_is_the_sooner_its_requests_are_raced() {
+        let races = learned(100);
+        assert_eq!(ages(&races, Hedge::Adaptive, 7), Some([88, 97]), "nothing is known of other debates");
+        for age in 1..=100 {
+            races.learn_beginnings(BTreeMap::from([(argue(), MS(age))]));
+        }
+        let at = |debate| ages(&races, Hedge::Adaptive, debate).unwrap();
+        assert_eq!([at(0), at(51), at(81), at(1_000)], [[100, 100], [88, 97], [49, 88], [1, 75]]);
     }
 
     #[test]
     fn nothing_is_raced_before_enough_is_known_and_never_before_patience_ends() {
-        assert_eq!(learned(19).age(&NOW, "m", "argue", false), None);
-        let patient = Hedging { patience: Duration::from_secs(1), ..NOW };
-        assert_eq!(learned(20).age(&patient, "m", "argue", false), Some(Duration::from_secs(1)));
-    }
-
-    #[test]
-    fn old_latencies_are_forgotten() {
-        let races = learned(1_000);
-        let age = races.age(&Hedging { after: Hedge::P75, ..NOW }, "m", "argue", false).unwrap();
-        assert_eq!(age, Duration::from_millis(744 + 192));
+        assert_eq!(ages(&learned(19), Hedge::P95, 0), None);
+        let patient = Hedging { patience: MS(1_000), ..NOW };
+        let ages = learned(20).ages(&patient, "m", &argue(), MS(0)).unwrap();
+        assert_eq!(ages, RaceAges { alone: MS(1_000), among: MS(1_000) });
     }
 
     #[test]

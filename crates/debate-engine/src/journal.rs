@@ -1,6 +1,8 @@
 //! One debate as its writer holds it: the folded state, the end of its chain, and the way to add to both. Nothing
 //! is folded here before the store has it.
 
+use std::sync::Arc;
+
 use debate_core::codec::{self, Author, DecodeError, Head};
 use debate_core::debate::{Debate, ReplayError};
 use debate_core::decide::Draft;
@@ -100,24 +102,26 @@ impl<F: Format> Journal<F> {
         Ok(journal)
     }
 
-    /// Appends what was decided, and then takes over the state that it leads to.
+    /// Appends what was decided, and then takes over the state that it leads to; returns what was appended.
     pub(crate) async fn record(
         &mut self,
         store: &dyn EventStore,
         surroundings: &Surroundings,
         author: &Author,
         draft: Draft<F>,
-    ) -> Result<(), AppendError> {
+    ) -> Result<Vec<Arc<Envelope>>, AppendError> {
         if draft.events().is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let stream = StreamId::from(self.debate.id());
         let envelopes =
             codec::seal(stream, self.head, author, draft.at(), draft.events(), || surroundings.salt());
         let last = envelopes.last().map(|last| Head { seq: last.seq, hash: last.hash });
-        store.append(Append::new(stream, self.head.seq, envelopes)).await?;
+        let append = Append::new(stream, self.head.seq, envelopes);
+        let appended = append.envelopes.clone();
+        store.append(append).await?;
         self.debate = draft.into_debate();
         self.head = last.unwrap_or(self.head);
-        Ok(())
+        Ok(appended)
     }
 }

@@ -16,6 +16,7 @@ mod schemas;
 mod served;
 pub mod start;
 mod surroundings;
+mod tail;
 mod turn;
 pub mod verify;
 pub mod watch;

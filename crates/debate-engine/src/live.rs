@@ -1,5 +1,5 @@
-//! Live tokens (rule K10): pieces of public text while a model speaks. They are not stored; whoever is slow misses
-//! pieces, never events.
+//! What is heard of a debate while it is driven here. Live tokens (rule K10) are pieces of public text while a model
+//! speaks. They are not stored; whoever is slow misses pieces, never events.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,6 +7,8 @@ use debate_core::event::AttemptRef;
 use debate_prompts::prompts::PublicPart;
 use debate_prompts::public_text::PublicText;
 use tokio::sync::broadcast;
+
+use crate::tail::Tail;
 
 /// Pieces kept for a subscriber that is behind.
 const PIECES_KEPT: usize = 256;
@@ -22,10 +24,11 @@ pub struct Chunk {
     pub text: String,
 }
 
-/// Where one debate's live tokens go. Costs nothing until somebody listens.
+/// Where one debate's live tokens and its new events go. Costs nothing until somebody listens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Live {
     sender: Arc<OnceLock<broadcast::Sender<Arc<Chunk>>>>,
+    pub(crate) tail: Tail,
 }
 
 impl Live {

@@ -1,6 +1,8 @@
-//! Following a debate: appended events from the store, live pieces between them (rule K10). A subscriber is a
-//! cursor over the store; how slow it is costs the debate nothing.
+//! Following a debate: appended events, live pieces between them (rule K10). A subscriber is a cursor over the store; how
+//! slow it is costs the debate nothing. While the debate is driven in this process and the subscriber keeps up, its
+//! events come from what the driver has just appended instead of being read again.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +13,8 @@ use futures::stream::{self, Stream};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::live::Chunk;
+use crate::live::{Chunk, Live};
+use crate::tail::News;
 
 /// Events fetched at once for a subscriber.
 const PAGE: u32 = 64;
@@ -20,7 +23,7 @@ const PAGE: u32 = 64;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Watched {
     /// A durable event; each exactly once, in order, without holes.
-    Event(Box<Envelope>),
+    Event(Arc<Envelope>),
     /// A piece of public text; not stored, may be missed.
     Chunk(Arc<Chunk>),
     /// Nothing happened for a while; the stream is alive and this is its head.
@@ -52,14 +55,20 @@ struct Cursor {
     store: Arc<dyn EventStore>,
     stream: StreamId,
     after: Seq,
-    page: std::vec::IntoIter<Envelope>,
-    live: Option<broadcast::Receiver<Arc<Chunk>>>,
+    page: VecDeque<Arc<Envelope>>,
+    live: Option<Live>,
+    chunks: Option<broadcast::Receiver<Arc<Chunk>>>,
+    /// What the driver appends, while the debate is driven here.
+    tail: Option<broadcast::Receiver<News>>,
+    /// Whether the store may have events that neither the page nor the tail will bring.
+    is_behind: bool,
     heartbeat: Duration,
     concluded: bool,
     done: bool,
 }
 
-/// Follows a debate from after `after` until it has concluded and every event was delivered.
+/// Follows a debate from after `after` until it has concluded and every event was delivered. Where the debate is kept
+/// here, `live` is what is heard of it, with tokens if they are wanted.
 ///
 /// # Errors
 /// There is no such debate, or it has no event `after` yet.
@@ -67,17 +76,29 @@ pub(crate) async fn watch(
     store: Arc<dyn EventStore>,
     debate: DebateId,
     after: Seq,
-    live: Option<broadcast::Receiver<Arc<Chunk>>>,
+    (live, tokens): (Option<Live>, bool),
     heartbeat: Duration,
 ) -> Result<impl Stream<Item = Result<Watched, WatchError>> + Send + 'static, WatchError> {
     let stream = StreamId::from(debate);
+    let chunks = live.as_ref().filter(|_| tokens).map(Live::subscribe);
     let head = store.head(stream).await?.ok_or(WatchError::NotFound(debate))?;
     if after > head.seq {
         return Err(WatchError::BeyondHead { debate, after, head: head.seq });
     }
     let concluded = after > Seq::START && was_concluded(&*store, stream, after).await?;
-    let page = Vec::new().into_iter();
-    let cursor = Cursor { store, stream, after, page, live, heartbeat, concluded, done: false };
+    let cursor = Cursor {
+        store,
+        stream,
+        after,
+        page: VecDeque::new(),
+        live,
+        chunks,
+        tail: None,
+        is_behind: true,
+        heartbeat,
+        concluded,
+        done: false,
+    };
     Ok(stream::unfold(cursor, |mut cursor| async move {
         let item = cursor.next().await?;
         cursor.done |= item.is_err();
@@ -114,37 +135,83 @@ impl Cursor {
             return None;
         }
         loop {
-            if let Some(envelope) = self.page.next() {
+            if let Some(envelope) = self.page.pop_front() {
                 self.after = envelope.seq;
                 self.concluded = concluded_after(&envelope, self.concluded);
-                return Some(Ok(Watched::Event(Box::new(envelope))));
+                // Whether anything comes after a conclusion is for the store to say.
+                self.is_behind |= self.concluded && self.page.is_empty();
+                return Some(Ok(Watched::Event(envelope)));
             }
-            match self.store.read(self.stream, self.after, PAGE).await {
-                Ok(page) if !page.is_empty() => self.page = page.into_iter(),
-                Ok(_) if self.concluded => return None,
-                Ok(_) => match self.wait().await {
-                    Some(Ok(Watched::Heartbeat(seq))) if seq > self.after => {}
-                    other => return other,
-                },
-                Err(error) => return Some(Err(error.into())),
+            let waited = if self.is_behind {
+                match self.catch_up().await {
+                    Ok(()) if self.page.is_empty() && self.concluded => return None,
+                    Ok(()) => continue,
+                    Err(error) => return Some(Err(error.into())),
+                }
+            } else {
+                self.wait().await
+            };
+            if let Some(item) = waited {
+                return Some(item);
             }
         }
     }
 
-    /// Waits for an event (told as a heartbeat beyond the cursor), a live piece, or the heartbeat.
+    /// Reads what the store has. The tail is taken up before, so that nothing is missed between the two.
+    async fn catch_up(&mut self) -> Result<(), ReadError> {
+        if self.tail.is_none() {
+            self.tail = self.live.as_ref().and_then(|live| live.tail.follow());
+        }
+        let page = self.store.read(self.stream, self.after, PAGE).await?;
+        self.is_behind = page.len() == PAGE as usize;
+        self.page = page.into_iter().map(Arc::new).collect();
+        Ok(())
+    }
+
+    /// Waits for an event, a live piece, or the heartbeat. Of an event nothing is returned: it is on the page then, or
+    /// known to be in the store.
     async fn wait(&mut self) -> Option<Result<Watched, WatchError>> {
-        let moved = self.store.wait(self.stream, self.after);
-        let live = async {
-            match &mut self.live {
-                Some(live) => hear(live).await,
+        let Self { store, tail, chunks, .. } = self;
+        let moved = async {
+            match tail {
+                Some(tail) => Ok(Some(tail.recv().await)),
+                None => store.wait(self.stream, self.after).await.map(|_| None),
+            }
+        };
+        let chunk = async {
+            match chunks {
+                Some(chunks) => hear(chunks).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            seq = moved => Some(seq.map(Watched::Heartbeat).map_err(WatchError::from)),
-            chunk = live => Some(Ok(Watched::Chunk(chunk))),
-            () = tokio::time::sleep(self.heartbeat) => Some(Ok(Watched::Heartbeat(self.after))),
+            moved = moved => match moved {
+                Ok(Some(Ok(News::Appended(envelopes)))) => self.take_over(&envelopes),
+                Ok(Some(Err(RecvError::Lagged(_))) | None) => self.is_behind = true,
+                Ok(Some(Ok(News::Released) | Err(RecvError::Closed))) => {
+                    self.tail = None;
+                    self.is_behind = true;
+                }
+                Err(error) => return Some(Err(error.into())),
+            },
+            chunk = chunk => return Some(Ok(Watched::Chunk(chunk))),
+            () = tokio::time::sleep(self.heartbeat) => {
+                self.is_behind = true;
+                return Some(Ok(Watched::Heartbeat(self.after)));
+            }
+        }
+        None
+    }
+
+    /// Takes over those of the appended events that are new, if they follow what was seen last.
+    fn take_over(&mut self, envelopes: &[Arc<Envelope>]) {
+        let new = envelopes.iter().filter(|envelope| envelope.seq > self.after);
+        self.page = new.cloned().collect();
+        let follows = self.page.front().is_none_or(|first| first.seq == self.after.next());
+        if !follows {
+            self.page.clear();
+            self.is_behind = true;
         }
     }
 }

@@ -165,7 +165,7 @@ mod tests {
     const COURSE: Wanted = Wanted { calls: false, ..ALL };
 
     fn event(seq: u64, kind: &str, body: &str) -> Result<Watched, WatchError> {
-        Ok(Watched::Event(Box::new(Envelope {
+        Ok(Watched::Event(std::sync::Arc::new(Envelope {
             stream: DebateId("7f7f9a3c-52a7-4c0b-8c4e-0f2f8f1f9a11".parse().unwrap()).into(),
             seq: Seq(seq),
             kind: kind.to_owned(),

@@ -242,7 +242,7 @@ async fn follow(engine: &Engine, debate: DebateId, seen: &Mutex<Vec<Envelope>>) 
             while let Some(Ok(item)) = stream.next().await {
                 match item {
                     Item::Event(envelope) => {
-                        seen.lock().unwrap_or_else(PoisonError::into_inner).push(*envelope);
+                        seen.lock().unwrap_or_else(PoisonError::into_inner).push(Envelope::clone(&envelope));
                     }
                     Item::Chunk(_) | Item::Heartbeat(_) => {}
                 }

@@ -26,7 +26,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Enters events that a writer has just stored.
-    pub fn stored(&mut self, writer: Writer, envelopes: &[Envelope]) {
+    pub fn stored<'a>(&mut self, writer: Writer, envelopes: impl IntoIterator<Item = &'a Envelope>) {
         for envelope in envelopes {
             *self.kinds.entry(envelope.kind.clone()).or_default() += 1;
             if let Some(cause) = cause_of(envelope) {

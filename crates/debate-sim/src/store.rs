@@ -103,7 +103,7 @@ impl FaultyStore {
                 for envelope in &envelopes {
                     self.stage.say(|| format!("{:?} stores {}", self.writer, shown(envelope)));
                 }
-                self.stage.ledger().stored(self.writer, &envelopes);
+                self.stage.ledger().stored(self.writer, envelopes.iter().map(|envelope| &**envelope));
                 self.stage.moved.notify_waiters();
             }
             Ok(_) => {}

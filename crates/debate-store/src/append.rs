@@ -1,6 +1,7 @@
 //! What is appended, and the ways in which it is refused.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use debate_core::chain::{ChainBreak, GENESIS, hash_of};
 use debate_core::envelope::{Envelope, StreamId};
@@ -30,7 +31,7 @@ pub struct Append {
     /// The sequence number of the stream's last event; [`Seq::START`] says that the stream must not exist.
     pub expected: Seq,
     /// The events, from `expected + 1` on without holes, hashes sealed.
-    pub envelopes: Vec<Envelope>,
+    pub envelopes: Vec<Arc<Envelope>>,
     /// The request that these events answer, stored in the same transaction.
     pub request: Option<RequestKey>,
 }
@@ -38,7 +39,12 @@ pub struct Append {
 impl Append {
     /// Creates an append that answers no request.
     #[must_use]
-    pub fn new(stream: StreamId, expected: Seq, envelopes: Vec<Envelope>) -> Self {
+    pub fn new<E: Into<Arc<Envelope>>>(
+        stream: StreamId,
+        expected: Seq,
+        envelopes: impl IntoIterator<Item = E>,
+    ) -> Self {
+        let envelopes = envelopes.into_iter().map(Into::into).collect();
         Self { stream, expected, envelopes, request: None }
     }
 

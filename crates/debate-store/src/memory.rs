@@ -168,7 +168,7 @@ impl Log {
         }
         append.check_follows(&hash)?;
         let first = self.events.len();
-        self.events.extend(append.envelopes.iter().cloned());
+        self.events.extend(append.envelopes.iter().map(|envelope| Envelope::clone(envelope)));
         let added = first..self.events.len();
         match self.streams.entry(append.stream) {
             Entry::Occupied(mut stream) => stream.get_mut().extend(added),

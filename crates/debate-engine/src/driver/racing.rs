@@ -11,24 +11,22 @@ use debate_core::format::Format;
 use debate_prompts::prompts::Prompts;
 
 use super::{DriveError, Driver, Takeoff};
-use crate::hedging::Hedge;
+use crate::hedging::{Hedge, RaceAges};
+use crate::turn::Question;
 
 impl<P: Prompts> Driver<P> {
     /// Returns a future that is ready with a request that others wait for and that is slow enough to be raced.
     pub(super) fn race_due(&self) -> impl Future<Output = Work> + use<P> {
-        let hedging = &self.house.settings.hedging;
         let debate = self.debate();
         let is_awaited = |work: &Work| P::Format::is_critical(debate, &work.want().call);
-        let asked =
-            self.flights.aloft().filter_map(|(work, aloft)| Some((work, aloft, aloft.question.as_ref()?)));
-        let due = (hedging.after != Hedge::Off).then(|| {
-            let awaited: Vec<_> = asked.filter(|(work, _, _)| is_awaited(work)).collect();
+        let asked = self.flights.aloft().filter(|(_, aloft)| aloft.question.is_some());
+        let due = (self.house.settings.hedging.after != Hedge::Off).then(|| {
+            let awaited: Vec<_> = asked.filter(|(work, _)| is_awaited(work)).collect();
             let alone = awaited.len() == 1;
-            let waiting = awaited.into_iter().filter(|(_, aloft, _)| !aloft.raced);
-            let due = waiting.filter_map(|(work, aloft, question)| {
-                let kind = &question.want.call.kind;
-                let age = self.house.races.age(hedging, question.model.name(), kind, alone)?;
-                Some((aloft.since + age, work.clone()))
+            let waiting = awaited.into_iter().filter(|(_, aloft)| !aloft.raced);
+            let due = waiting.filter_map(|(work, aloft)| {
+                let ages = aloft.race_ages?;
+                Some((aloft.since + if alone { ages.alone } else { ages.among }, work.clone()))
             });
             due.min()
         });
@@ -70,6 +68,21 @@ impl<P: Prompts> Driver<P> {
             return;
         };
         let latency = Duration::from_millis(reply.latency_ms);
-        self.house.races.learn(question.model.name(), &question.want.call.kind, latency);
+        self.house.races.learn(question.model.name(), &question.want.call.kind, latency, false);
+    }
+
+    /// Returns the ages at which a question is raced that is put now, and remembers when it is put.
+    pub(super) fn race_ages(&mut self, question: &Question<P::Format>) -> Option<RaceAges> {
+        let house = &self.house;
+        if house.settings.hedging.after == Hedge::Off {
+            return None;
+        }
+        let call = &question.want.call;
+        let age = house.surroundings.now().since_ms(self.journal.debate.opened_at());
+        let age = Duration::from_millis(age);
+        if !self.beginnings.contains_key(call) {
+            self.beginnings.insert(call.clone(), age);
+        }
+        house.races.ages(&house.settings.hedging, question.model.name(), call, age)
     }
 }

@@ -236,7 +236,7 @@ impl Committer {
     async fn stored_position(&mut self, append: &Append) -> Result<Option<Position>, BoxError> {
         let rows = sqlx::query(
             "SELECT position, hash FROM events WHERE stream_kind = ?1 AND stream_id = ?2 AND seq > ?3 \
-             ORDER BY seq LIMIT ?4",
+             ORDER BY seq LIMIT CAST(?4 AS INTEGER)",
         )
         .bind(append.stream.kind.as_str())
         .bind(append.stream.id.as_bytes().to_vec())
@@ -310,7 +310,7 @@ impl Committer {
 }
 
 fn events_of<'a>(appends: &'a [&Append]) -> impl Iterator<Item = &'a Envelope> {
-    appends.iter().flat_map(|append| &append.envelopes)
+    appends.iter().flat_map(|append| &append.envelopes).map(|envelope| &**envelope)
 }
 
 /// Decides an append whose request id is known: it must be the very same append.

@@ -65,21 +65,22 @@ macro_rules! list_sql {
             "AND (?4 IS NULL OR ?4 = CASE WHEN json_valid(f.body) THEN json_extract(f.body, '$.format') END) ",
             "AND (?5 IS NULL OR l.kind IN (SELECT value FROM json_each(?5))) ",
             $first,
-            "ORDER BY f.position DESC LIMIT ?6"
+            "ORDER BY f.position DESC LIMIT CAST(?6 AS INTEGER)"
         )
     };
 }
 
+// A bare parameter as the limit would have SQLite compile the statement again for every value of it; hence the casts.
 const STREAM: &str = concat!(
     "SELECT ",
     columns!("e"),
     " FROM events e ",
-    "WHERE e.stream_kind = ?1 AND e.stream_id = ?2 AND e.seq > ?3 ORDER BY e.seq LIMIT ?4"
+    "WHERE e.stream_kind = ?1 AND e.stream_id = ?2 AND e.seq > ?3 ORDER BY e.seq LIMIT CAST(?4 AS INTEGER)"
 );
 const ALL: &str =
-    concat!("SELECT ", columns!("e"), " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT ?2");
+    concat!("SELECT ", columns!("e"), " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT CAST(?2 AS INTEGER)");
 const PLACES: &str =
-    "SELECT position, stream_kind, stream_id, seq FROM events WHERE position > ?1 ORDER BY position LIMIT ?2";
+    "SELECT position, stream_kind, stream_id, seq FROM events WHERE position > ?1 ORDER BY position LIMIT CAST(?2 AS INTEGER)";
 const HEAD: &str = "SELECT position, seq, hash FROM events \
      WHERE stream_kind = ?1 AND stream_id = ?2 ORDER BY seq DESC LIMIT 1";
 const REQUEST: &str =

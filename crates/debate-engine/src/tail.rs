@@ -1,0 +1,73 @@
+//! What a driver has just appended, handed to those who follow its debate in the same process: they need not read
+//! from the store what was written to it a moment ago. It may be missed; the store has everything.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use debate_core::envelope::Envelope;
+use tokio::sync::broadcast;
+
+/// Appends kept for a follower that is behind; who is further behind reads them from the store.
+const APPENDS_KEPT: usize = 64;
+
+/// What a follower is told.
+#[derive(Debug, Clone)]
+pub(crate) enum News {
+    /// These events were appended, in this order.
+    Appended(Arc<[Arc<Envelope>]>),
+    /// Nobody drives the debate here any more: what happens next is told by the store alone.
+    Released,
+}
+
+/// The end of one debate's log, as it grows. Costs nothing until somebody follows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tail {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    sender: OnceLock<broadcast::Sender<News>>,
+    is_driven: AtomicBool,
+}
+
+/// The debate is driven in this process while this value lives.
+#[derive(Debug)]
+pub(crate) struct Driven(Tail);
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.0.shared.is_driven.store(false, Ordering::SeqCst);
+        self.0.tell(News::Released);
+    }
+}
+
+impl Tail {
+    /// Says that from now on whatever is appended is told here.
+    pub(crate) fn drive(&self) -> Driven {
+        self.shared.is_driven.store(true, Ordering::SeqCst);
+        Driven(self.clone())
+    }
+
+    /// Begins to follow, if the debate is driven here.
+    pub(crate) fn follow(&self) -> Option<broadcast::Receiver<News>> {
+        let sender = self.shared.sender.get_or_init(|| broadcast::Sender::new(APPENDS_KEPT));
+        let follower = sender.subscribe();
+        // Asked after subscribing: a driver that ends now is heard to end.
+        self.shared.is_driven.load(Ordering::SeqCst).then_some(follower)
+    }
+
+    /// Tells what was appended.
+    pub(crate) fn appended(&self, envelopes: Vec<Arc<Envelope>>) {
+        if !envelopes.is_empty() {
+            self.tell(News::Appended(envelopes.into()));
+        }
+    }
+
+    fn tell(&self, news: News) {
+        if let Some(sender) = self.shared.sender.get().filter(|sender| sender.receiver_count() > 0) {
+            // A follower may leave at any time.
+            let _unheard = sender.send(news);
+        }
+    }
+}
