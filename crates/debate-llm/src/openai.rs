@@ -4,6 +4,7 @@
 
 mod body;
 mod events;
+mod joined;
 mod responses;
 
 use reqwest::Url;
