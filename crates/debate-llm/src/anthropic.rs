@@ -20,7 +20,7 @@ const DEFAULTS: Defaults = Defaults {
 
 /// The parameters that some model refuses, and how the server names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
-    (Parameter::Schema, &["output_config", "output_format"]),
+    (Parameter::Schema, &["output_config", "output_format", "schema is too complex"]),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search", "web_search_20250305"]),
     (Parameter::CacheMarks, &["cache_control"]),

@@ -23,7 +23,14 @@ const DEFAULTS: Defaults = Defaults {
 const PARAMETERS: &[(Parameter, &[&str])] = &[
     (
         Parameter::Schema,
-        &["responsejsonschema", "response_json_schema", "response_schema", "response mime type", "json mode"],
+        &[
+            "responsejsonschema",
+            "response_json_schema",
+            "response_schema",
+            "response mime type",
+            "json mode",
+            "specified schema",
+        ],
     ),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::Seed, &["seed"]),

@@ -3,6 +3,7 @@
 //! An adapter is a `Protocol`: its defaults, address, headers, body, events and error codes. One call over its
 //! tries on the wire, limits of time and size, and what goes wrong are the same for all and live here alone.
 
+mod advice;
 mod answer;
 mod call;
 mod client;
@@ -107,12 +108,11 @@ impl HttpModel {
 
     /// Remembers what the server was found not to take.
     fn remember(&self, dialect: Dialect) {
-        let before = self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed);
-        if before | dialect.bits() != before {
-            tracing::warn!(
-                model = %self.name,
-                "the server refuses some request parameters; they are left out from now on"
-            );
+        let before = Dialect::from_bits(self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed));
+        for parameter in Parameter::ALL {
+            if before.takes(parameter) && !dialect.takes(parameter) {
+                telemetry::left_out(self.config.provider, &self.config.model, parameter.name());
+            }
         }
     }
 

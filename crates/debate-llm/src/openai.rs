@@ -25,7 +25,7 @@ const DEFAULTS: Defaults = Defaults {
 
 /// The parameters that some server refuses, and how it names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
-    (Parameter::Schema, &["response_format", "json_schema"]),
+    (Parameter::Schema, &["response_format", "json_schema", "grammar", "structured output"]),
     (Parameter::StreamOptions, &["stream_options"]),
     (Parameter::MaxTokens, &["max_tokens"]),
     (Parameter::Temperature, &["temperature"]),

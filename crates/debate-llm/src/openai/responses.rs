@@ -16,7 +16,7 @@ const DEFAULTS: Defaults = Defaults { name: "openai-responses", ..super::DEFAULT
 
 /// The parameters that some server refuses, and how it names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
-    (Parameter::Schema, &["text.format", "response_format", "json_schema"]),
+    (Parameter::Schema, &["text.format", "response_format", "json_schema", "grammar", "structured output"]),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search"]),
 ];
