@@ -70,7 +70,7 @@ pub(super) fn from_response(
 ) -> Failure {
     let told = ProviderError::read(body);
     let retry_after = retry::retry_after(headers, SystemTime::now()).or(told.retry_after);
-    let kind = classify(status, told.meaning(protocol.codes()), retry_after);
+    let kind = classify(status, told.meaning(protocol.facts().codes), retry_after);
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content = content.and_then(|kind| kind.split(';').next()).unwrap_or("nothing").trim();
     let message = match (&kind, told.message.as_str()) {
@@ -83,7 +83,7 @@ pub(super) fn from_response(
         (_, "") => format!("HTTP {status} with {content}"),
         (_, told) => format!("HTTP {status}: {told}"),
     };
-    let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.parameters())).flatten();
+    let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.facts().parameters)).flatten();
     let error = ModelError { status: Some(status), ..ModelError::new(kind, &message) };
     Failure { error: Box::new(error), blames }
 }
