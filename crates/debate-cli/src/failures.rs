@@ -38,12 +38,20 @@ impl Failures {
 
     /// Returns one line for each kind of failure, the most frequent first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let mut counted: Vec<_> = self.counted.iter().collect();
-        counted.sort_by_key(|(message, (count, _))| (std::cmp::Reverse(*count), *message));
+        let counted = self.by_count().into_iter();
+        counted.map(|(message, count, kind)| format!("{count} × {}: {message}", name(kind))).collect()
+    }
+
+    /// Returns what was said of the most frequent failure.
+    pub(crate) fn commonest(&self) -> Option<&str> {
+        self.by_count().first().map(|(message, ..)| *message)
+    }
+
+    fn by_count(&self) -> Vec<(&str, u64, FailureKind)> {
+        let counted = self.counted.iter().map(|(message, (count, kind))| (message.as_str(), *count, *kind));
+        let mut counted: Vec<_> = counted.collect();
+        counted.sort_by_key(|(message, count, _)| (std::cmp::Reverse(*count), *message));
         counted
-            .into_iter()
-            .map(|(message, (count, kind))| format!("{count} × {}: {message}", name(*kind)))
-            .collect()
     }
 }
 

@@ -6,21 +6,25 @@ mod body;
 mod events;
 
 use reqwest::Url;
-use serde_json::Value;
 
-use crate::http::{Codes, Defaults, Events, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset, cut};
+use crate::http::{Codes, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 
-const DEFAULTS: Defaults = Defaults {
+const FACTS: Facts = Facts {
     name: "anthropic",
     base_url: "https://api.anthropic.com",
     base_url_variable: "ANTHROPIC_BASE_URL",
     key_variables: &["ANTHROPIC_API_KEY"],
     example_model: "claude-sonnet-5",
+    key_header: KeyHeader { name: "x-api-key", prefix: "" },
+    headers: &[("anthropic-version", "2023-06-01")],
+    parameters: PARAMETERS,
+    codes: CODES,
+    subset: SUBSET,
 };
 
 /// The parameters that some model refuses, and how the server names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
-    (Parameter::Schema, &["output_config", "output_format"]),
+    (Parameter::Schema, &["output_config", "output_format", "schema is too complex"]),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search", "web_search_20250305"]),
     (Parameter::CacheMarks, &["cache_control"]),
@@ -53,8 +57,8 @@ const SUBSET: Subset = Subset {
 pub(crate) struct Messages;
 
 impl Protocol for Messages {
-    fn defaults(&self) -> &'static Defaults {
-        &DEFAULTS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn complete_address(&self, base: &mut Url, _model: &str) {
@@ -69,26 +73,6 @@ impl Protocol for Messages {
         if let (false, Ok(mut path)) = (missing.is_empty(), base.path_segments_mut()) {
             path.pop_if_empty().extend(missing);
         }
-    }
-
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader { name: "x-api-key", prefix: "" }
-    }
-
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[("anthropic-version", "2023-06-01")]
-    }
-
-    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])] {
-        PARAMETERS
-    }
-
-    fn codes(&self) -> Codes {
-        CODES
-    }
-
-    fn cut_schema(&self, schema: &Value) -> Value {
-        cut(schema, &SUBSET)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

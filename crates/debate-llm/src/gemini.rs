@@ -7,23 +7,34 @@ mod events;
 mod growing;
 
 use reqwest::Url;
-use serde_json::Value;
 
-use crate::http::{Codes, Defaults, Events, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset, cut};
+use crate::http::{Codes, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 
-const DEFAULTS: Defaults = Defaults {
+const FACTS: Facts = Facts {
     name: "gemini",
     base_url: "https://generativelanguage.googleapis.com/v1beta",
     base_url_variable: "GEMINI_BASE_URL",
     key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     example_model: "gemini-3.5-flash",
+    key_header: KeyHeader { name: "x-goog-api-key", prefix: "" },
+    headers: &[],
+    parameters: PARAMETERS,
+    codes: CODES,
+    subset: SUBSET,
 };
 
 /// The parameters that some model refuses, and how the server names them, in lower case.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
     (
         Parameter::Schema,
-        &["responsejsonschema", "response_json_schema", "response_schema", "response mime type", "json mode"],
+        &[
+            "responsejsonschema",
+            "response_json_schema",
+            "response_schema",
+            "response mime type",
+            "json mode",
+            "specified schema",
+        ],
     ),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::Seed, &["seed"]),
@@ -69,8 +80,8 @@ const SUBSET: Subset = Subset {
 pub(crate) struct GenerateContent;
 
 impl Protocol for GenerateContent {
-    fn defaults(&self) -> &'static Defaults {
-        &DEFAULTS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn complete_address(&self, base: &mut Url, model: &str) {
@@ -88,22 +99,6 @@ impl Protocol for GenerateContent {
             path.push(folder).push(&format!("{name}:streamGenerateContent"));
         }
         base.query_pairs_mut().append_pair("alt", "sse");
-    }
-
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader { name: "x-goog-api-key", prefix: "" }
-    }
-
-    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])] {
-        PARAMETERS
-    }
-
-    fn codes(&self) -> Codes {
-        CODES
-    }
-
-    fn cut_schema(&self, schema: &Value) -> Value {
-        cut(schema, &SUBSET)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

@@ -3,6 +3,7 @@
 //! An adapter is a `Protocol`: its defaults, address, headers, body, events and error codes. One call over its
 //! tries on the wire, limits of time and size, and what goes wrong are the same for all and live here alone.
 
+mod advice;
 mod answer;
 mod call;
 mod client;
@@ -31,10 +32,10 @@ pub use self::config::{ApiKey, ConfigError, HttpConfig, WireLimits};
 pub(crate) use self::decode::{Events, keep, malformed, read_json};
 pub(crate) use self::dialect::{Dialect, Parameter};
 pub(crate) use self::failure::{Codes, Meaning, error_event};
-pub(crate) use self::protocol::{Defaults, KeyHeader, Outgoing, Protocol};
+pub(crate) use self::protocol::{Facts, KeyHeader, Outgoing, Protocol};
 pub use self::retry::RetryPolicy;
 use self::schema::Schemas;
-pub(crate) use self::schema::{Subset, cut};
+pub(crate) use self::schema::Subset;
 use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, ModelError, telemetry};
 
 /// A model behind a provider's HTTP protocol.
@@ -80,11 +81,11 @@ impl HttpModel {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
-        for (name, value) in protocol.headers() {
+        for (name, value) in protocol.facts().headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         if let Some(key) = config.authorization()? {
-            headers.insert(HeaderName::from_static(protocol.key_header().name), key);
+            headers.insert(HeaderName::from_static(protocol.facts().key_header.name), key);
         }
         Ok(Self {
             name: format!("{}:{}", config.provider, config.model),
@@ -107,12 +108,11 @@ impl HttpModel {
 
     /// Remembers what the server was found not to take.
     fn remember(&self, dialect: Dialect) {
-        let before = self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed);
-        if before | dialect.bits() != before {
-            tracing::warn!(
-                model = %self.name,
-                "the server refuses some request parameters; they are left out from now on"
-            );
+        let before = Dialect::from_bits(self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed));
+        for parameter in Parameter::ALL {
+            if before.takes(parameter) && !dialect.takes(parameter) {
+                telemetry::left_out(self.config.provider, &self.config.model, parameter.name());
+            }
         }
     }
 

@@ -9,7 +9,7 @@ const MESSAGE_CHARS_MAX: usize = 200;
 
 /// A call that brought no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{}{}", kind.label(), suffix(message))]
+#[error("{}{}{}", kind.label(), suffix(": ", message), suffix("; ", advice))]
 pub struct ModelError {
     /// What happened.
     pub kind: ModelErrorKind,
@@ -17,6 +17,8 @@ pub struct ModelError {
     pub status: Option<u16>,
     /// What a person may read about it: one line, at most 200 characters, never a key, never a whole provider body.
     pub message: Box<str>,
+    /// What a person can do about it, in a few words; empty where nobody knows.
+    pub advice: Box<str>,
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
     /// The tokens spent on the failed call, as far as the provider says.
@@ -35,6 +37,7 @@ impl ModelError {
             kind,
             status: None,
             message: one_line(message).into(),
+            advice: Box::default(),
             received_any: false,
             usage: Box::default(),
             wire_retries: 0,
@@ -193,8 +196,8 @@ impl ModelErrorKind {
     }
 }
 
-fn suffix(message: &str) -> String {
-    if message.is_empty() { String::new() } else { format!(": {message}") }
+fn suffix(mark: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("{mark}{text}") }
 }
 
 /// Cuts a provider's words to one line that is safe to show.

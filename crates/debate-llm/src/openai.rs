@@ -4,27 +4,30 @@
 
 mod body;
 mod events;
+mod joined;
 mod responses;
 
 use reqwest::Url;
-use serde_json::Value;
 
 pub(crate) use self::responses::Responses;
-use crate::http::{
-    Codes, Defaults, Dialect, Events, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset, cut,
-};
+use crate::http::{Codes, Dialect, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 
-const DEFAULTS: Defaults = Defaults {
+const FACTS: Facts = Facts {
     name: "openai",
     base_url: "https://api.openai.com/v1",
     base_url_variable: "OPENAI_BASE_URL",
     key_variables: &["OPENAI_API_KEY"],
     example_model: "gpt-5-mini",
+    key_header: KeyHeader { name: "authorization", prefix: "Bearer " },
+    headers: &[],
+    parameters: PARAMETERS,
+    codes: CODES,
+    subset: SUBSET,
 };
 
 /// The parameters that some server refuses, and how it names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
-    (Parameter::Schema, &["response_format", "json_schema"]),
+    (Parameter::Schema, &["response_format", "json_schema", "grammar", "structured output"]),
     (Parameter::StreamOptions, &["stream_options"]),
     (Parameter::MaxTokens, &["max_tokens"]),
     (Parameter::Temperature, &["temperature"]),
@@ -63,8 +66,8 @@ const SUBSET: Subset = Subset {
 pub(crate) struct ChatCompletions;
 
 impl Protocol for ChatCompletions {
-    fn defaults(&self) -> &'static Defaults {
-        &DEFAULTS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn complete_address(&self, base: &mut Url, _model: &str) {
@@ -74,27 +77,11 @@ impl Protocol for ChatCompletions {
         }
     }
 
-    fn key_header(&self) -> KeyHeader {
-        KeyHeader { name: "authorization", prefix: "Bearer " }
-    }
-
-    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])] {
-        PARAMETERS
-    }
-
     fn first_dialect(&self, endpoint: &Url) -> Dialect {
         match endpoint.host_str() {
             Some("api.openai.com") => Dialect::default().without(Parameter::MaxTokens),
             Some(_) | None => Dialect::default(),
         }
-    }
-
-    fn codes(&self) -> Codes {
-        CODES
-    }
-
-    fn cut_schema(&self, schema: &Value) -> Value {
-        cut(schema, &SUBSET)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

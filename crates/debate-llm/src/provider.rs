@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::anthropic::Messages;
 use crate::gemini::GenerateContent;
-use crate::http::{Defaults, Protocol};
+use crate::http::{Facts, Protocol};
 use crate::openai::{ChatCompletions, Responses};
 
 /// Whose protocol is spoken; the server may be anyone's.
@@ -27,7 +27,7 @@ impl Provider {
     /// Returns the name before the model's, such as `openai`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.defaults().name
+        self.facts().name
     }
 
     /// Returns the provider of that name.
@@ -39,25 +39,25 @@ impl Provider {
     /// Returns a model with its provider, such as `openai:gpt-5-mini`.
     #[must_use]
     pub fn example(self) -> String {
-        format!("{self}:{}", self.defaults().example_model)
+        format!("{self}:{}", self.facts().example_model)
     }
 
     /// Returns the provider's own address.
     #[must_use]
     pub fn base_url(self) -> &'static str {
-        self.defaults().base_url
+        self.facts().base_url
     }
 
     /// Returns the environment variable of another address, such as `OPENAI_BASE_URL`.
     #[must_use]
     pub fn base_url_variable(self) -> &'static str {
-        self.defaults().base_url_variable
+        self.facts().base_url_variable
     }
 
     /// Returns the environment variables of the key; the first one set counts.
     #[must_use]
     pub fn key_variables(self) -> &'static [&'static str] {
-        self.defaults().key_variables
+        self.facts().key_variables
     }
 
     /// Returns the first of them, for messages.
@@ -76,8 +76,8 @@ impl Provider {
         }
     }
 
-    fn defaults(self) -> &'static Defaults {
-        self.protocol().defaults()
+    fn facts(self) -> &'static Facts {
+        self.protocol().facts()
     }
 }
 

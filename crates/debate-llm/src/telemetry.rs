@@ -2,8 +2,8 @@
 //!
 //! A field `histogram.NAME` or `monotonic_counter.NAME` is a measurement, the other fields are its attributes. Names
 //! are those of OpenTelemetry's conventions for generative AI where there is one, else they begin with `debate.llm`.
-//! Times are in seconds. No event holds a text, a key or an address. All are at DEBUG, but a circuit that opens, which
-//! is at WARN.
+//! Times are in seconds. No event holds a text, a key or an address. All are at DEBUG; that a circuit opens, and that a
+//! server refuses a part of requests, is told at WARN too.
 
 use std::time::Duration;
 
@@ -126,6 +126,19 @@ pub(crate) fn wire_retry(provider: Provider, model: &str, error: &ModelError, re
         retry,
         ?wait,
         "wire retry"
+    );
+}
+
+/// Tells that the server of a model refuses a parameter, which is left out from now on; of a schema the reply's reader
+/// sees to it that answers have its shape all the same.
+pub(crate) fn left_out(provider: Provider, model: &str, parameter: &'static str) {
+    tracing::warn!(%provider, model, parameter, "the server refuses this parameter; it is left out from now on");
+    measured!(
+        monotonic_counter.debate.llm.parameters_left_out = 1_u64,
+        gen_ai.provider.name = provider_name(provider),
+        gen_ai.request.model = model,
+        debate.llm.parameter = parameter,
+        "parameter left out"
     );
 }
 

@@ -1,7 +1,10 @@
 //! The words of a deliberation: the legacy prompts word for word (D3), the history (D5), the skills (D8); replies are
 //! free text (D10).
 //!
-//! The four kinds of call differ in their template alone, so they are one file.
+//! The four kinds of call differ in their template alone, so they are one file. What was said comes in the order in
+//! which it was said and before the task, so that a later prompt of a phase goes on where an earlier one ended; a
+//! provider that keeps the beginnings of prompts reads it once for each speaker. Speakers and phases cannot share more:
+//! the legacy words put a phase's heading before the history, and who one is stands before everything.
 
 mod history;
 mod skills;

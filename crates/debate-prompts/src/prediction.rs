@@ -1,13 +1,37 @@
 //! The words of the prediction debate: three kinds of prompt and the readers of their replies.
 //!
-//! Every prompt is a system message, who the model is, and a user message: material in blocks, a blank line, then the
-//! task. What a prompt shows is in its `Visible` and nothing else (P3, P4).
+//! Every prompt is a system message, who the model is, then one or two messages of the user: the head, which all
+//! prompts of a kind share, and what is this prompt's own: material in blocks, a blank line, then the task. What a
+//! prompt shows is in its `Visible` and nothing else (P3, P4).
+//!
+//! # What prompts share
+//!
+//! Providers keep the beginnings of prompts and read them again for a fraction of the price and time. So what is the same
+//! comes first, and what was said comes in an order that only grows:
+//!
+//! ```text
+//! argument    system: persona | question, outcomes         | material, points from the oldest on, rejection, task
+//! score       system: scorer  | question, rubric, reply    | findings, data, the outcome, argument, evidence, task
+//! synthesis   system: judge   | question, outcomes         | material, points, task
+//! ```
+//!
+//! The head is one text for all roles and rounds, made once, and the synthesis begins as the judge's arguments do. It
+//! holds only what the budget leaves whole in every call: a question longer than its floor stands first in the last
+//! message instead, outcomes with it, cut as each call allows. Material that may be cut stands there too, so that the
+//! blind opening, which has room for it, shows more of it than the rounds after; where it is not cut, it is a part of the
+//! shared beginning all the same. The budget decides how much of the points of earlier rounds a later one still shows;
+//! only their order is promised.
+//!
+//! The persona stands before the material, though the material is what all roles share: it is the request's text, and
+//! the one message that models obey is no place for it (K13), and every protocol wants that message first. What this
+//! costs is the head once a role. That a scorer's words differ from a judge's ends what kinds could share, so the heads
+//! of scores are their own and have the rubric in them, the longest of all that is the same.
 //!
 //! # Blocks
 //!
 //! All text from outside stands in blocks, on one line each or one item a line, with `&`, `<` and `>` escaped, so that
 //! it can neither end its block nor begin another (K13). An empty block is left out. In this order, where the kind of
-//! prompt has them:
+//! prompt has them; a score's outcome comes after its data:
 //!
 //! ```text
 //! <question>text</question>
@@ -51,16 +75,16 @@
 //! ends with `…`. A redacted text is `[redacted]`.
 //!
 //! The task begins, when a role argues, with `Role: optimist. Phase: rebuttal, round 2 of 3.`; when an argument is
-//! scored, with `Phase: opening.`; in the synthesis with `All 3 rounds are over.` The name of the reply's shape says
+//! scored, with `Phase: opening.`, the rubric being in the head; in the synthesis with `All 3 rounds are over.` The name of the reply's shape says
 //! which of the three it is: `argument`, `scores`, `synthesis`.
 //!
 //! # Budgets
 //!
-//! Tokens are counted over both messages. When not everything fits (P15), the task and the outcomes stay; then comes
+//! Tokens are counted over all messages. When not everything fits (P15), the task and the outcomes stay; then comes
 //! what must be there at its least: the rejection, the question, and one point that can be rebutted and cited; then
 //! floors, in this order: points of the latest round, the role's own forecast, findings; then what is left goes to
 //! rejection, question, points of the latest round (shortened evenly), findings, variables, data, background and
-//! descriptions, the role's own words, older points. Priors are given up before a required block loses its floor. In a
+//! descriptions, the role's own words, older points from the newest round on. Priors are given up before a required block loses its floor. In a
 //! score prompt the argument comes first, then question, evidence, findings, data. In the synthesis all points are
 //! shortened evenly; where there are too many even for that, older ones go first.
 //!
@@ -71,6 +95,7 @@ mod blocks;
 mod budget;
 mod draft;
 mod fits;
+mod head;
 mod lenient;
 mod material;
 mod measure;

@@ -244,16 +244,16 @@ fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
     interrupted
 }
 
-/// Returns what to look at where a debate is void because its model never answered at all.
+/// Returns what happened and what to do where a debate is void because its model never answered at all.
 fn silence(followed: &Followed) -> Option<String> {
     let debate = &followed.debate;
     let is_void = matches!(debate.completeness(), Completeness::Void { .. });
     if !is_void || debate.is_simulated() || debate.spend().known != Tokens::default() {
         return None;
     }
-    let failure = followed.failures.lines().into_iter().next()?;
+    let failure = followed.failures.commonest()?;
     let models = debate.models().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    Some(format!("{models} never answered; check its address and its key: {}", one_line(&failure)))
+    Some(format!("{models} never answered: {}", one_line(failure)))
 }
 
 fn end_of(followed: &Followed, interrupted: bool) -> End {

@@ -40,6 +40,16 @@ fn server(status: &'static str) -> String {
 
 /// Refuses every request in the same way, after `seen` was shown its beginning.
 fn server_after(status: &'static str, seen: impl Fn(&[u8]) + Clone + Send + 'static) -> String {
+    server_that_says(status, "application/json", BODY, seen)
+}
+
+/// Says the same to every request, after `seen` was shown its beginning.
+fn server_that_says(
+    status: &'static str,
+    content_type: &'static str,
+    body: &'static str,
+    seen: impl Fn(&[u8]) + Clone + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -50,10 +60,10 @@ fn server_after(status: &'static str, seen: impl Fn(&[u8]) + Clone + Send + 'sta
                 let mut request = [0; 64 * 1024];
                 let read = stream.read(&mut request).unwrap_or_default();
                 seen(&request[..read]);
-                let head = "content-type: application/json\r\nconnection: close";
-                let length = BODY.len();
+                let head = format!("content-type: {content_type}\r\nconnection: close");
+                let length = body.len();
                 let _ =
-                    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{BODY}");
+                    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}");
             });
         }
     });
@@ -75,21 +85,58 @@ fn a_wrong_key_ends_in_a_void_debate_that_says_so_and_never_shows_the_key() {
     assert_eq!(program.run(["verify", "--all"]).code, Some(0));
 }
 
+/// A server's status, content type and body, and what a person reads of it behind the name of the model.
+type Bad = (&'static str, &'static str, &'static str, &'static str);
+
+const PAGE: &str = "<html><body>Please sign in</body></html>";
+
 #[test]
-fn a_wrong_address_or_key_is_one_clear_error_at_the_end() {
+fn what_is_wrong_with_a_provider_is_one_line_at_the_end_that_says_what_to_do() {
+    let table: [Bad; 5] = [
+        (
+            "401 Unauthorized",
+            "application/json",
+            BODY,
+            "unauthorised: the provider refused the key (HTTP 401); check KEY, and ADDRESS if it is set",
+        ),
+        (
+            "404 Not Found",
+            "application/json",
+            r#"{"error":{"message":"no model some-model","code":404,"type":"not_found_error"}}"#,
+            "unknown_model: HTTP 404: no model some-model; check the model's name, and ADDRESS if it is set",
+        ),
+        (
+            "402 Payment Required",
+            "application/json",
+            r#"{"error":{"message":"no credit"}}"#,
+            "quota_exhausted: HTTP 402: no credit; top up the account of KEY, or use another key",
+        ),
+        (
+            "200 OK",
+            "text/html",
+            PAGE,
+            "malformed_response: the response is markup, not JSON; something else than PROVIDER may be \
+             answering: check ADDRESS and any proxy",
+        ),
+        (
+            "403 Forbidden",
+            "text/html; charset=utf-8",
+            PAGE,
+            "unauthorised: HTTP 403 with a web page instead of an answer; check KEY, and ADDRESS if it is set",
+        ),
+    ];
     for (provider, address, key) in PROVIDERS {
-        for status in ["401 Unauthorized", "404 Not Found"] {
+        for (status, content_type, body, line) in table {
             let program = Program::new();
-            let ran = run(&program, provider, &[(address, &server(status)), (key, "sk-very-secret")]);
+            let base = server_that_says(status, content_type, body, |_| {});
+            let ran = run(&program, provider, &[(address, &base), (key, "sk-very-secret")]);
+            assert_eq!(ran.code, Some(1), "{status}: {ran:?}");
+            let line = line.replace("PROVIDER", provider).replace("ADDRESS", address).replace("KEY", key);
+            let want = format!("error: {provider}:some-model never answered: {line}");
             let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
-            let says =
-                format!("error: {provider}:some-model never answered; check its address and its key: ");
-            assert!(matches!(&errors[..], [error] if error.starts_with(&says)), "{status}: {ran:?}");
-            assert!(
-                errors[0].contains(&status[..3]) && ran.stderr.ends_with(&format!("{}\n", errors[0])),
-                "{ran:?}"
-            );
-            assert!(!ran.stderr.contains("sk-very-secret"), "{}", ran.stderr);
+            assert_eq!(errors, [want.as_str()], "{status}");
+            assert!(ran.stderr.ends_with(&format!("{want}\n")), "{status}: {}", ran.stderr);
+            assert!(!format!("{ran:?}").contains("sk-very-secret"), "{status}: {ran:?}");
         }
     }
 }
@@ -100,7 +147,11 @@ fn an_address_or_key_that_cannot_be_used_is_one_clear_error() {
     for (provider, address, key) in PROVIDERS {
         for (variables, says) in [
             (&[][..], format!("{key} is not set")),
-            (&[(address, "localhost:1/v1")], "it must begin with http:// or https://".to_owned()),
+            (
+                &[(address, "localhost:1/v1")],
+                "error: base URL \"localhost:1/v1\" cannot be used: it must begin with http:// or https://\n"
+                    .to_owned(),
+            ),
             (&[(address, "http://h:99999/")], "port".to_owned()),
             (&[(key, "a\nb")], format!("{key} holds characters")),
         ] {

@@ -8,6 +8,7 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::HttpModel;
+use super::advice::advice;
 use super::answer::Answer;
 use super::client::connection_error;
 use super::decode::Decoder;
@@ -81,6 +82,7 @@ impl<'a> Call<'a> {
     /// Adds to an error what the whole call knows.
     pub(super) fn complete_error(&self, error: ModelError) -> ModelError {
         ModelError {
+            advice: advice(&error.kind, self.model.config.provider).into(),
             wire_retries: self.wire_retries,
             request_id: self.request_id.as_deref().map(Into::into),
             ..error
@@ -195,15 +197,22 @@ impl<'a> Call<'a> {
         let stage_end = now + limit;
         let (end, stage) =
             if self.deadline < stage_end { (self.deadline, TimeoutStage::Total) } else { (stage_end, stage) };
-        let timed_out = || {
-            let waited = self.started.elapsed().as_millis();
-            ModelError::new(ModelErrorKind::Timeout(stage), &format!("no answer after {waited} ms"))
-        };
+        let timed_out = || ModelError::new(ModelErrorKind::Timeout(stage), &self.patience(stage, limit));
         // A server that always has the next bytes ready would otherwise never be interrupted.
         if end <= now {
             return Err(timed_out());
         }
         timeout_at(end, future).await.map_err(|_| timed_out())
+    }
+
+    /// Says which limit of time was reached.
+    fn patience(&self, stage: TimeoutStage, limit: Duration) -> String {
+        match stage {
+            TimeoutStage::Turn | TimeoutStage::Connect => format!("none within {limit:?}"),
+            TimeoutStage::FirstByte => format!("no answer began within {limit:?}"),
+            TimeoutStage::Idle => format!("nothing for {limit:?} in the middle of an answer"),
+            TimeoutStage::Total => format!("no whole answer within {:?}", self.deadline - self.started),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The HTTP client: one per provider, with connections that stay open between calls.
 
 use std::error::Error as _;
+use std::io;
 use std::time::Duration;
 
 use reqwest::{Client, Url, redirect};
@@ -54,7 +55,8 @@ pub(super) fn connection_error(error: &reqwest::Error) -> ModelError {
     let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
-        message = inner.to_string();
+        message =
+            inner.downcast_ref().and_then(said_plainly).map_or_else(|| inner.to_string(), str::to_owned);
         cause = inner.source();
     }
     let kind = if error.is_timeout() && error.is_connect() {
@@ -63,6 +65,17 @@ pub(super) fn connection_error(error: &reqwest::Error) -> ModelError {
         ModelErrorKind::Connection
     };
     ModelError::new(kind, &message)
+}
+
+/// Says what became of a connection, in the same words on every system.
+fn said_plainly(error: &io::Error) -> Option<&'static str> {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => Some("the connection was refused"),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {
+            Some("the connection was dropped")
+        }
+        _ => None,
+    }
 }
 
 fn is_loopback(endpoint: &Url) -> bool {

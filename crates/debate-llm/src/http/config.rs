@@ -83,7 +83,7 @@ impl HttpConfig {
     /// Returns the value of the header that carries the key.
     pub(super) fn authorization(&self) -> Result<Option<HeaderValue>, ConfigError> {
         let Some(key) = &self.api_key else { return Ok(None) };
-        let prefix = self.provider.protocol().key_header().prefix;
+        let prefix = self.provider.protocol().facts().key_header.prefix;
         let mut header = HeaderValue::from_str(&format!("{prefix}{}", key.0))
             .map_err(|_| ConfigError::UnusableKey { provider: self.provider })?;
         header.set_sensitive(true);

@@ -22,6 +22,30 @@ pub(crate) enum Parameter {
 }
 
 impl Parameter {
+    /// All of them.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Schema,
+        Self::StreamOptions,
+        Self::MaxTokens,
+        Self::Temperature,
+        Self::Seed,
+        Self::WebSearch,
+        Self::CacheMarks,
+    ];
+
+    /// Returns the name under which it is told of.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::StreamOptions => "stream_options",
+            Self::MaxTokens => "max_tokens",
+            Self::Temperature => "temperature",
+            Self::Seed => "seed",
+            Self::WebSearch => "web_search",
+            Self::CacheMarks => "cache_marks",
+        }
+    }
+
     fn bit(self) -> u8 {
         1 << self as u8
     }

@@ -70,17 +70,20 @@ pub(super) fn from_response(
 ) -> Failure {
     let told = ProviderError::read(body);
     let retry_after = retry::retry_after(headers, SystemTime::now()).or(told.retry_after);
-    let kind = classify(status, told.meaning(protocol.codes()), retry_after);
+    let kind = classify(status, told.meaning(protocol.facts().codes), retry_after);
+    let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content = content.and_then(|kind| kind.split(';').next()).unwrap_or("nothing").trim();
     let message = match (&kind, told.message.as_str()) {
+        // A page is a proxy's or a portal's, which knows nothing of keys.
+        (ModelErrorKind::Auth, _) if content.eq_ignore_ascii_case("text/html") => {
+            format!("HTTP {status} with a web page instead of an answer")
+        }
         // Providers quote a part of the key here.
         (ModelErrorKind::Auth, _) => format!("the provider refused the key (HTTP {status})"),
-        (_, "") => {
-            let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("nothing");
-            format!("HTTP {status} with {kind}")
-        }
+        (_, "") => format!("HTTP {status} with {content}"),
         (_, told) => format!("HTTP {status}: {told}"),
     };
-    let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.parameters())).flatten();
+    let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.facts().parameters)).flatten();
     let error = ModelError { status: Some(status), ..ModelError::new(kind, &message) };
     Failure { error: Box::new(error), blames }
 }
@@ -302,6 +305,8 @@ mod tests {
             (OpenAi, "Unsupported: use 'max_completion_tokens'", r#""max_tokens""#, Some(MaxTokens)),
             (OpenAi, "Invalid schema", r#""response_format.json_schema.schema""#, Some(Schema)),
             (OpenAi, "This response_format type is unavailable now", "null", Some(Schema)),
+            (OpenAi, "failed to parse grammar", "null", Some(Schema)),
+            (OpenAi, "This model does not support structured outputs", "null", Some(Schema)),
             (OpenAi, "Unknown field 'stream_options'", "null", Some(StreamOptions)),
             (OpenAi, "temperature is not supported with this model", "null", Some(Temperature)),
             (OpenAi, "unrecognized request argument: seed", "null", Some(Seed)),
@@ -314,10 +319,12 @@ mod tests {
             (OpenAiResponses, "Unsupported parameter: 'temperature'", "null", Some(Temperature)),
             (Anthropic, "output_config: Extra inputs are not permitted", "null", Some(Schema)),
             (Anthropic, "output_config.format.schema: too complex", "null", Some(Schema)),
+            (Anthropic, "Schema is too complex for compilation", "null", Some(Schema)),
             (Anthropic, "`temperature` is deprecated for this model", "null", Some(Temperature)),
             (Anthropic, "system.0.cache_control: Extra inputs", "null", Some(CacheMarks)),
             (Anthropic, "max_tokens: 9 > 8, which is the maximum", "null", None),
             (Gemini, "Unknown name 'responseJsonSchema'", "null", Some(Schema)),
+            (Gemini, "The specified schema has too many states for serving", "null", Some(Schema)),
             (Gemini, "Tool use with a response mime type is unsupported", "null", Some(Schema)),
             (Gemini, "Search Grounding is not supported", "null", Some(WebSearch)),
         ] {

@@ -1,43 +1,26 @@
 //! What an adapter is: a provider's protocol over HTTP.
 
 use reqwest::Url;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::decode::Events;
 use super::dialect::{Dialect, Parameter};
 use super::failure::Codes;
+use super::schema::Subset;
 use crate::ChatRequest;
 
 /// A provider's protocol; everything that is not the same for all.
 pub(crate) trait Protocol: Send + Sync {
-    /// Returns its name, its address, and where its settings come from.
-    fn defaults(&self) -> &'static Defaults;
+    /// Returns what is fixed about it.
+    fn facts(&self) -> &'static Facts;
 
     /// Turns a base URL into the address that requests are sent to; one that is complete is left as it is.
     fn complete_address(&self, base: &mut Url, model: &str);
-
-    /// Returns how the key is sent.
-    fn key_header(&self) -> KeyHeader;
-
-    /// Returns the headers that every request has, in lower case.
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    /// Returns the parameters that are left out once a server refuses them, each with its words in the refusal.
-    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])];
 
     /// Returns what the server at `endpoint` is known from the start not to take.
     fn first_dialect(&self, _endpoint: &Url) -> Dialect {
         Dialect::default()
     }
-
-    /// Returns what the provider's error codes mean.
-    fn codes(&self) -> Codes;
-
-    /// Cuts a JSON schema to what the provider takes.
-    fn cut_schema(&self, schema: &Value) -> Value;
 
     /// Writes the body of a streaming request.
     ///
@@ -62,9 +45,9 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) dialect: Dialect,
 }
 
-/// What holds where nothing else is said.
+/// What is fixed about a protocol.
 #[derive(Debug)]
-pub(crate) struct Defaults {
+pub(crate) struct Facts {
     /// The name before the model's, such as `openai`.
     pub(crate) name: &'static str,
     /// The provider's own address.
@@ -75,6 +58,16 @@ pub(crate) struct Defaults {
     pub(crate) key_variables: &'static [&'static str],
     /// A model of the provider, for messages.
     pub(crate) example_model: &'static str,
+    /// How the key is sent.
+    pub(crate) key_header: KeyHeader,
+    /// The headers that every request has, in lower case.
+    pub(crate) headers: &'static [(&'static str, &'static str)],
+    /// The parameters that are left out once a server refuses them, each with its words in the refusal, in lower case.
+    pub(crate) parameters: &'static [(Parameter, &'static [&'static str])],
+    /// What the provider's error codes mean.
+    pub(crate) codes: Codes,
+    /// What the provider takes of a JSON schema.
+    pub(crate) subset: Subset,
 }
 
 /// The header that carries the key.

@@ -35,12 +35,12 @@ impl Schemas {
         if let Some(known) = all.get(schema.digest()) {
             return Ok(Arc::clone(known));
         }
-        let cut: Arc<RawValue> = to_raw_value(&protocol.cut_schema(schema.json()))?.into();
+        let written: Arc<RawValue> = to_raw_value(&cut(schema.json(), &protocol.facts().subset))?.into();
         if all.len() >= SCHEMAS_MAX {
             all.clear();
         }
-        all.insert(*schema.digest(), Arc::clone(&cut));
-        Ok(cut)
+        all.insert(*schema.digest(), Arc::clone(&written));
+        Ok(written)
     }
 }
 
@@ -74,7 +74,7 @@ impl Subset {
 /// Cuts a schema, at every depth.
 ///
 /// `oneOf` becomes `anyOf`, `const` an `enum` of one and `allOf` one schema where the provider has no such keyword.
-pub(crate) fn cut(schema: &Value, subset: &Subset) -> Value {
+fn cut(schema: &Value, subset: &Subset) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut kept = Map::new();
     for (keyword, value) in schema {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn cut_for(provider: Provider) -> Value {
-        provider.protocol().cut_schema(&rich())
+        cut(&rich(), &provider.protocol().facts().subset)
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
     fn cutting_what_was_cut_changes_nothing() {
         for provider in Provider::ALL {
             let once = cut_for(provider);
-            assert_eq!(provider.protocol().cut_schema(&once), once, "{provider}");
+            assert_eq!(cut(&once, &provider.protocol().facts().subset), once, "{provider}");
         }
     }
 

@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::joined::{self, Joined};
 use crate::http::{Outgoing, Parameter};
-use crate::{Message, ToolCall, ToolSpec};
+use crate::{ToolCall, ToolSpec};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
@@ -15,7 +16,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
     serde_json::to_vec(&Body {
         model,
-        messages: request.messages.iter().map(BodyMessage::from).collect(),
+        messages: joined::turns(&request.messages).map(BodyMessage::from).collect(),
         stream: true,
         stream_options: takes(Parameter::StreamOptions).then_some(StreamOptions { include_usage: true }),
         max_tokens: takes(Parameter::MaxTokens).then_some(limit),
@@ -57,18 +58,19 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct BodyMessage<'a> {
     role: &'static str,
-    content: &'a str,
+    content: Joined<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
 }
 
-impl<'a> From<&'a Message> for BodyMessage<'a> {
-    fn from(message: &'a Message) -> Self {
+impl<'a> From<Joined<'a>> for BodyMessage<'a> {
+    fn from(content: Joined<'a>) -> Self {
+        let message = content.first();
         Self {
             role: message.role.as_str(),
-            content: &message.content,
+            content,
             tool_calls: message.tool_calls.iter().map(Call::from).collect(),
             tool_call_id: message.answers.as_deref(),
         }

@@ -7,16 +7,14 @@ mod body;
 mod events;
 
 use reqwest::Url;
-use serde_json::Value;
 
-use super::{CODES, ChatCompletions, SUBSET};
-use crate::http::{Codes, Defaults, Events, KeyHeader, Outgoing, Parameter, Protocol, cut};
+use crate::http::{Events, Facts, Outgoing, Parameter, Protocol};
 
-const DEFAULTS: Defaults = Defaults { name: "openai-responses", ..super::DEFAULTS };
+const FACTS: Facts = Facts { name: "openai-responses", parameters: PARAMETERS, ..super::FACTS };
 
 /// The parameters that some server refuses, and how it names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
-    (Parameter::Schema, &["text.format", "response_format", "json_schema"]),
+    (Parameter::Schema, &["text.format", "response_format", "json_schema", "grammar", "structured output"]),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search"]),
 ];
@@ -26,8 +24,8 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
 pub(crate) struct Responses;
 
 impl Protocol for Responses {
-    fn defaults(&self) -> &'static Defaults {
-        &DEFAULTS
+    fn facts(&self) -> &'static Facts {
+        &FACTS
     }
 
     fn complete_address(&self, base: &mut Url, _model: &str) {
@@ -35,22 +33,6 @@ impl Protocol for Responses {
         if let (false, Ok(mut path)) = (is_complete, base.path_segments_mut()) {
             path.pop_if_empty().push("responses");
         }
-    }
-
-    fn key_header(&self) -> KeyHeader {
-        ChatCompletions.key_header()
-    }
-
-    fn parameters(&self) -> &'static [(Parameter, &'static [&'static str])] {
-        PARAMETERS
-    }
-
-    fn codes(&self) -> Codes {
-        CODES
-    }
-
-    fn cut_schema(&self, schema: &Value) -> Value {
-        cut(schema, &SUBSET)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

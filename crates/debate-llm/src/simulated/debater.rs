@@ -79,7 +79,7 @@ impl Mind for Debater {
     fn role<'a>(&self, request: &'a ChatRequest) -> Option<&'a str> {
         match Kind::of(request) {
             Kind::Argument => {
-                sheet::role(sheet::said_by(request, Role::User), sheet::said_by(request, Role::System))
+                sheet::role(sheet::last_said(request, Role::User), sheet::last_said(request, Role::System))
             }
             Kind::Scores => None,
             Kind::Synthesis => Some(JUDGE),

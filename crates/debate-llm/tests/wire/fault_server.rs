@@ -51,6 +51,11 @@ impl Response {
         Self::new(status, "text/html", "<html><body>bad gateway</body></html>", End::Proper)
     }
 
+    /// Says what no protocol does.
+    pub(crate) fn of_type(status: u16, content_type: &str, body: &str) -> Self {
+        Self::new(status, content_type, body, End::Proper)
+    }
+
     pub(crate) fn reset() -> Self {
         Self::new(0, "", "", End::Reset)
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod bad_input;
 mod connections;
 mod fault_server;
 mod metrics;

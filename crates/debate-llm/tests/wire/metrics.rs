@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use debate_llm::{
-    ChatModel as _, ChatRequest, Gate, Governed, ModelError, ModelErrorKind, Provider, ScriptedModel,
+    ChatModel as _, ChatRequest, Gate, Governed, ModelError, ModelErrorKind, Provider, ReplySchema,
+    ScriptedModel,
 };
 use serde_json::json;
 use tracing::field::{Field, Visit};
@@ -16,7 +17,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 
 use crate::fault_server::{FaultServer, Response};
-use crate::speech::{ok, part};
+use crate::speech::{Trouble, ok, part, trouble};
 use crate::{KEY, model, request};
 
 /// The fields of an event, by name.
@@ -122,6 +123,28 @@ async fn a_call_tells_its_time_its_first_byte_its_tokens_and_its_retries() {
         assert_eq!((count.as_str(), attributes["error.type"].as_str()), ("1", "overloaded"));
         let all = format!("{:?}", ear.0.lock().unwrap());
         assert!(!all.contains(KEY) && !all.contains("question") && !all.contains("llo"), "{all}");
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_that_is_left_out_is_told_once() {
+    for provider in Provider::ALL {
+        let refused = trouble(provider, Trouble::RefusedSchema);
+        let server = FaultServer::start(vec![refused, ok(provider), ok(provider)]).await;
+        let model = model(provider, &server.base_url());
+        let request = ChatRequest { schema: Some(ReplySchema::new("answer", json!({}))), ..request() };
+        let (ear, listening) = Ear::listen();
+        for _ in 0..2 {
+            model.complete(&request, &mut |_: &str| {}).await.unwrap();
+        }
+        drop(listening);
+        let attributes = [
+            ("debate.llm.parameter", "schema"),
+            ("gen_ai.provider.name", known_as(provider)),
+            ("gen_ai.request.model", "test-model"),
+        ];
+        let told = ear.heard("monotonic_counter.debate.llm.parameters_left_out");
+        assert_eq!(told, [("1".to_owned(), fields(attributes))]);
     }
 }
 

@@ -179,6 +179,52 @@ async fn anthropic_keeps_in_its_cache_what_calls_share_and_not_what_is_one_calls
 }
 
 #[tokio::test]
+async fn what_one_speaker_says_in_several_messages_is_one_turn_in_every_protocol() {
+    let (whole, head) = ("brief\n\ntranscript\n\ntask", "brief\n");
+    let (_, body) = sent(Provider::OpenAi, &shared()).await;
+    let rules = json!({"role": "system", "content": "rules"});
+    assert_eq!(body["messages"], json!([rules, {"role": "user", "content": whole}]));
+    let (_, body) = sent(Provider::OpenAiResponses, &shared()).await;
+    assert_eq!(body["input"], json!([rules, {"role": "user", "content": whole}]));
+    let (_, body) = sent(Provider::Gemini, &shared()).await;
+    let parts = json!([{"text": "brief"}, {"text": "transcript"}, {"text": "task"}]);
+    assert_eq!(body["contents"], json!([{"role": "user", "parts": parts}]));
+    // A message that ends its last line itself has one blank line after it all the same; so the beginning that two
+    // requests share is the same on the wire.
+    let asked = |tasks: [&str; 2]| {
+        let said = [Message::system("rules"), Message::user(head)].into_iter();
+        let messages = said.chain(tasks.map(Message::user)).collect();
+        ChatRequest::new(messages, 100, Duration::from_secs(10))
+    };
+    let (_, one) = sent(Provider::OpenAi, &asked(["\u{e9} \"one\"", "1"])).await;
+    let (_, two) = sent(Provider::OpenAi, &asked(["two", "2"])).await;
+    assert_eq!(one["messages"][1]["content"], "brief\n\n\u{e9} \"one\"\n\n1");
+    assert_eq!(two["messages"][1]["content"], "brief\n\ntwo\n\n2");
+}
+
+#[tokio::test]
+async fn answers_between_two_questions_and_tools_keep_their_places() {
+    let messages = [
+        Message::user("a"),
+        Message::user("b"),
+        Message::assistant("c"),
+        Message::user("d"),
+        Message::user(""),
+    ];
+    let asked = ChatRequest::new(messages.to_vec(), 100, Duration::from_secs(10));
+    let turn = |role: &str, content: &str| json!({"role": role, "content": content});
+    let want = json!([turn("user", "a\n\nb"), turn("assistant", "c"), turn("user", "d\n\n")]);
+    let (_, body) = sent(Provider::OpenAi, &asked).await;
+    assert_eq!(body["messages"], want);
+    let (_, body) = sent(Provider::OpenAiResponses, &asked).await;
+    assert_eq!(body["input"], want);
+    let (_, body) = sent(Provider::OpenAi, &with_tools()).await;
+    let roles: Vec<&str> =
+        body["messages"].as_array().unwrap().iter().map(|one| one["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
+}
+
+#[tokio::test]
 async fn gemini_is_asked_as_its_documentation_says() {
     let (head, body) = sent(Provider::Gemini, &full()).await;
     let line = "POST /v1/models/test-model:streamGenerateContent?alt=sse HTTP/1.1";

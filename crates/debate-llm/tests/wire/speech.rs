@@ -132,9 +132,9 @@ pub(crate) fn failing(provider: Provider) -> Response {
     Response::events(&format!("{}data: {error}\n\n", part(provider, &["hé"])))
 }
 
-/// Returns how the provider says what troubles it; it repeats the key, as some do.
-pub(crate) fn trouble(provider: Provider, trouble: Trouble) -> Response {
-    let (status, kind, message) = match provider {
+/// Returns the status, the kind and the words in which the provider says what troubles it.
+fn told(provider: Provider, trouble: Trouble) -> (u16, &'static str, &'static str) {
+    match provider {
         Provider::Anthropic => match trouble {
             Trouble::WrongKey => (401, "authentication_error", "invalid x-api-key"),
             Trouble::UnknownModel => (404, "not_found_error", "model: test-model"),
@@ -171,7 +171,18 @@ pub(crate) fn trouble(provider: Provider, trouble: Trouble) -> Response {
             Trouble::RefusedSchema => (400, "", "response_format json_schema is not available"),
             Trouble::RefusedTemperature => (400, "", "Unsupported parameter: 'temperature'"),
         },
-    };
+    }
+}
+
+/// Returns what is left of these words for a person: the key is blotted out.
+pub(crate) fn told_safely(provider: Provider, trouble: Trouble) -> String {
+    let (status, _, message) = told(provider, trouble);
+    format!("HTTP {status}: {message} ([key])")
+}
+
+/// Returns how the provider says what troubles it; it repeats the key, as some do.
+pub(crate) fn trouble(provider: Provider, trouble: Trouble) -> Response {
+    let (status, kind, message) = told(provider, trouble);
     let message = format!("{message} ({KEY})");
     let details = json!([{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]);
     let error = match (provider, trouble) {

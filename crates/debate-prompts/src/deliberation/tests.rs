@@ -154,6 +154,23 @@ Please summarize:
 }
 
 #[test]
+fn d5_a_history_only_grows_so_that_prompts_begin_as_those_before_them() {
+    let said = |name: &str| remark(Phase::Initial, name, "No.");
+    let mut history = vec![said("ada"), said("bo")];
+    for phase in [Phase::Rebuttal, Phase::Revised, Phase::Consensus] {
+        for name in ["cy", "di", "ed"] {
+            let before = user(&visible(phase, history.clone()));
+            history.push(remark(Phase::Rebuttal, name, "Yes."));
+            let after = user(&visible(phase, history.clone()));
+            let told =
+                before.rfind("[").and_then(|at| before[at..].find('.').map(|end| at + end + 1)).unwrap();
+            assert_eq!(before[..told], after[..told], "{phase:?}");
+            assert!(after[told..].starts_with("\n\n---\n\n["), "{phase:?}: {after}");
+        }
+    }
+}
+
+#[test]
 fn d3_tool_instructions_come_only_when_tools_are_on() {
     for phase in Phase::ALL {
         let off = user(&visible(phase, Vec::new()));

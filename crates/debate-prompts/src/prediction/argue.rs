@@ -12,6 +12,7 @@ use minijinja::{Value, context};
 
 use super::blocks::{self, Block, Share, Slot};
 use super::draft::{Draft, Values};
+use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes::{self, Names};
 use super::personas::{self, Persona};
@@ -52,18 +53,23 @@ const VARIABLES: Share = Share::spare(7, 16);
 const DATA: Share = Share::spare(8, 16);
 const BACKGROUND: Share = Share::spare(9, 24);
 const DESCRIPTIONS: Share = Share::spare(9, 12);
+/// Points of the round before the latest; those of still older rounds come after them.
 const OLDER: Share = Share::spare(11, 24);
 
 /// Renders the prompt of an argument.
 pub(super) fn render(view: &ArgueView) -> Result<Prompt, RenderError> {
     let (brief, role) = (&view.subject.brief, &view.role);
-    let anybody = Role::from("");
-    let material = |brief: &Brief| Ok(stem(&view.subject, brief));
-    let material = stem::shared(brief, templates::ARGUE, &anybody, material)?;
-    let stem = stem::shared(brief, templates::ARGUE, role, |brief| material.spoken_by(role, brief))?;
+    let stem =
+        stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?;
     let fitted = draft(view, &stem).fit()?;
     let shape = replies::argument_shape(view.subject.outcomes.len());
     Ok(fitted.into_prompt(templates::ARGUE, shape, view.max_argument_length, PublicPart::Field(PUBLIC)))
+}
+
+/// Returns what every role is shown in every round, as it was made the first time.
+pub(super) fn anybodys(subject: &Subject) -> Result<Arc<Stem>, RenderError> {
+    let anybody = Role::from("");
+    stem::shared(&subject.brief, templates::ARGUE, &anybody, |brief| Ok(stem(subject, brief)))
 }
 
 impl Stem {
@@ -85,7 +91,10 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
         descriptions: Some(DESCRIPTIONS),
     };
     let outcomes = outcomes::forms(brief, &subject.outcomes);
-    Stem { system: "".into(), outcomes, blocks: material::blocks(brief, &shares) }
+    let blocks = material::blocks(brief, &shares);
+    let head = Head::of_question(&blocks, outcomes.first().map(|fullest| &**fullest), "");
+    let heads = head.into_iter().chain([Head::default()]).collect();
+    Stem { system: "".into(), heads, outcomes, blocks }
 }
 
 /// Returns the prompt before it is fitted.
@@ -111,6 +120,7 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
         version: templates::ARGUE,
         budget: ARGUE_INPUT_TOKENS,
         system: Arc::clone(&stem.system),
+        heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
         values,
@@ -150,26 +160,28 @@ fn words_max(view: &ArgueView) -> u32 {
     (tokens / 4 * 3 / 10 * 10).max(30)
 }
 
-/// Returns the points of a view as blocks, in its order.
+/// Returns the points of a view as blocks, the oldest round first, so that a round adds to what the one before showed;
+/// within a round in the view's order.
 fn points(view: &ArgueView) -> Vec<Block> {
     let latest = view.points.iter().map(|point| point.id.round).max().unwrap_or_default();
     let required = required(view);
-    let mut spoke: Vec<&str> = Vec::new();
-    let mut blocks = Vec::new();
-    for (place, point) in view.points.iter().enumerate() {
-        let role = point.id.role.as_str();
-        let is_newest = !spoke.contains(&role);
-        spoke.push(role);
-        let share = if Some(place) == required {
-            CITABLE
-        } else if point.id.role == view.role {
-            if is_newest { OWN } else { OLDER }
-        } else if point.id.round == latest {
-            LATEST
-        } else {
-            OLDER
-        };
-        blocks.push(self::point(point, is_newest, None, share));
+    let mut blocks = Vec::with_capacity(view.points.len());
+    for round in 1..=latest {
+        let age = u8::try_from(latest - round).unwrap_or(u8::MAX);
+        for (place, point) in view.points.iter().enumerate().filter(|(_, point)| point.id.round == round) {
+            let is_newer = |other: &Point| other.id.role == point.id.role && other.id.round > round;
+            let is_newest = !view.points.iter().any(is_newer);
+            let share = if Some(place) == required {
+                CITABLE
+            } else if point.id.role == view.role && is_newest {
+                OWN
+            } else if point.id.role != view.role && round == latest {
+                LATEST
+            } else {
+                Share { fill: OLDER.fill.saturating_add(age), ..OLDER }
+            };
+            blocks.push(self::point(point, is_newest, None, share));
+        }
     }
     blocks
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use minijinja::Value;
 
 use super::blocks::{Block, Slot};
+use super::head::Head;
 use super::{budget, measure, templates};
 use crate::prompts::{Message, Prompt, PublicPart, RenderError, ReplyShape, Speaker};
 
@@ -27,6 +28,8 @@ pub(super) struct Draft {
     pub(super) budget: u32,
     /// The system message.
     pub(super) system: Arc<str>,
+    /// How the prompt may begin; all but the last are given up where they leave too little room.
+    pub(super) heads: Arc<[Head]>,
     /// The block of outcomes, the fullest form first; the last is the smallest, and the others may be given up.
     pub(super) outcomes: Vec<Arc<str>>,
     /// Everything that can be shortened, in the order shown.
@@ -39,6 +42,7 @@ pub(super) struct Draft {
 #[derive(Debug)]
 pub(super) struct Fitted {
     system: Arc<str>,
+    head: Arc<str>,
     user: String,
     tokens: u32,
     omitted: Vec<String>,
@@ -52,17 +56,24 @@ impl Draft {
     pub(super) fn tokens_min(mut self) -> Result<u32, RenderError> {
         self.shorten_tags();
         let outcomes = self.outcomes.last().map_or("", |outcomes| &**outcomes);
-        let fixed = self.fixed_tokens(&self.task()?, outcomes);
+        let fixed = self.fixed_tokens(&self.last_head(), &self.task()?, outcomes);
         Ok(fixed + budget::least(&self.blocks) + budget::seams(&self.blocks))
     }
 
-    /// Shortens the prompt as little as its budget demands: at first without its priors, then without what is spare in
-    /// tags, where not even the least of its blocks fits beside them.
+    /// Shortens the prompt as little as its budget demands: at first without the head that it would share with others,
+    /// then without its priors, then without what is spare in tags, where not even the least of its blocks fits beside
+    /// them.
     ///
     /// # Errors
     /// Its smallest form is over the budget, or the template is broken.
     pub(super) fn fit(mut self) -> Result<Fitted, RenderError> {
         let task = self.task()?;
+        for head in self.heads.split_last().map_or(&[][..], |(_, shared)| shared) {
+            if let Ok(written) = self.fit_form(head, &task, 0, false) {
+                return Ok(Fitted::new(self.system, head, written));
+            }
+        }
+        let head = self.last_head();
         let forms = self.outcomes.len();
         let mut tokens_min = 0;
         for form in 0..=forms {
@@ -71,7 +82,7 @@ impl Draft {
                 break;
             }
             let place = form.min(forms.saturating_sub(1));
-            match self.fit_form(&task, place, is_shortest || form + 1 == forms) {
+            match self.fit_form(&head, &task, place, is_shortest || form + 1 == forms) {
                 Ok((user, tokens, mut omitted)) => {
                     if place > 0 {
                         omitted.insert(0, "priors: left out".to_owned());
@@ -79,7 +90,7 @@ impl Draft {
                     if is_shortest {
                         omitted.insert(0, "forecasts of points: left out".to_owned());
                     }
-                    return Ok(Fitted { system: self.system, user, tokens, omitted });
+                    return Ok(Fitted::new(self.system, &head, (user, tokens, omitted)));
                 }
                 Err(tokens) => tokens_min = tokens,
             }
@@ -92,18 +103,20 @@ impl Draft {
     ///
     /// # Errors
     /// The tokens that it takes at least, where it does not fit.
-    fn fit_form(&self, task: &str, form: usize, is_last: bool) -> Result<Written, u32> {
-        let outcomes = self.outcomes.get(form).map_or("", |outcomes| &**outcomes);
-        let fixed = self.fixed_tokens(task, outcomes);
-        let mut tokens_min = fixed + budget::least(&self.blocks);
+    fn fit_form(&self, head: &Head, task: &str, form: usize, is_last: bool) -> Result<Written, u32> {
+        let outcomes = self.outcomes.get(form).filter(|_| !head.has_outcomes);
+        let outcomes = outcomes.map_or("", |outcomes| &**outcomes);
+        let blocks = self.blocks.get(head.blocks..).unwrap_or_default();
+        let fixed = self.fixed_tokens(head, task, outcomes);
+        let mut tokens_min = fixed + budget::least(blocks);
         let Some(mut room) = self.budget.checked_sub(fixed) else { return Err(tokens_min) };
-        if !is_last && room < budget::comfort(&self.blocks) {
+        if !is_last && room < budget::comfort(blocks) {
             return Err(tokens_min);
         }
         for _ in 0..ROUNDS_MAX {
-            let Ok(shares) = budget::share(&self.blocks, room) else { break };
-            let (user, omitted) = self.write(task, outcomes, &shares);
-            let tokens = measure::count(&self.system) + measure::count(&user);
+            let Ok(shares) = budget::share(blocks, room) else { break };
+            let (user, omitted) = self.write(task, outcomes, blocks, &shares);
+            let tokens = measure::count(&self.system) + head.tokens + measure::count(&user);
             if tokens <= self.budget {
                 return Ok((user, tokens, omitted));
             }
@@ -111,6 +124,10 @@ impl Draft {
             room = room.saturating_sub(tokens - self.budget);
         }
         Err(tokens_min)
+    }
+
+    fn last_head(&self) -> Head {
+        self.heads.last().cloned().unwrap_or_default()
     }
 
     fn shorten_tags(&mut self) -> bool {
@@ -121,22 +138,28 @@ impl Draft {
         shortened
     }
 
-    fn fixed_tokens(&self, task: &str, outcomes: &str) -> u32 {
-        let (user, _) = self.write(task, outcomes, &[]);
+    fn fixed_tokens(&self, head: &Head, task: &str, outcomes: &str) -> u32 {
+        let (user, _) = self.write(task, outcomes, &[], &[]);
         let has_points = self.blocks.iter().any(|block| block.slot == Slot::Points);
         let points = if has_points { measure::count(POINTS_OPEN) + measure::count(POINTS_CLOSE) } else { 0 };
-        measure::count(&self.system) + measure::count(&user) + points
+        measure::count(&self.system) + head.tokens + measure::count(&user) + points
     }
 
     fn task(&self) -> Result<String, RenderError> {
         templates::render(self.version, self.values.clone().into())
     }
 
-    /// Writes the user message; without shares every block is empty.
-    fn write(&self, task: &str, outcomes: &str, shares: &[Option<u32>]) -> (String, Vec<String>) {
+    /// Writes the last user message.
+    fn write(
+        &self,
+        task: &str,
+        outcomes: &str,
+        blocks: &[Block],
+        shares: &[Option<u32>],
+    ) -> (String, Vec<String>) {
         let mut texts = [const { String::new() }; Slot::COUNT];
         let mut omitted = Vec::new();
-        for (block, share) in self.blocks.iter().zip(shares) {
+        for (block, share) in blocks.iter().zip(shares) {
             omitted.extend(block.write(*share, &mut texts[block.slot as usize]));
         }
         let mut user = String::new();
@@ -149,13 +172,19 @@ impl Draft {
                 (_, text) => user.push_str(text),
             }
         }
-        user.push('\n');
+        if !user.is_empty() {
+            user.push('\n');
+        }
         user.push_str(task);
         (user, omitted)
     }
 }
 
 impl Fitted {
+    fn new(system: Arc<str>, head: &Head, (user, tokens, omitted): Written) -> Self {
+        Self { system, head: Arc::clone(&head.text), user, tokens, omitted }
+    }
+
     /// Makes the prompt.
     pub(super) fn into_prompt(
         self,
@@ -165,12 +194,15 @@ impl Fitted {
         public: PublicPart,
     ) -> Prompt {
         let message = |speaker, text| Message { speaker, text };
+        let mut messages = Vec::with_capacity(3);
+        messages.push(message(Speaker::System, self.system));
+        if !self.head.is_empty() {
+            messages.push(message(Speaker::User, self.head));
+        }
+        messages.push(message(Speaker::User, Arc::from(self.user)));
         Prompt {
             version,
-            messages: vec![
-                message(Speaker::System, self.system),
-                message(Speaker::User, Arc::from(self.user)),
-            ],
+            messages,
             shape: Some(shape),
             output_tokens_max,
             tokens: self.tokens,

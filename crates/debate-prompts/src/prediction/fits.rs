@@ -1,5 +1,7 @@
 //! Whether a request can be debated at all within the token budgets, before anything is recorded (P15).
 
+use std::sync::Arc;
+
 use debate_core::formats::prediction::config::{
     Brief, Config, DataSummary, OutcomeText, Phase, SimulationSummary,
 };
@@ -39,8 +41,8 @@ pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
     }
     check(arguments)?;
     let score = score_view(config, brief, &subject);
-    check(vec![score::draft(&score, &score::stem(brief)?, brief, TEXT)])?;
-    let stem = synthesise::stem(&subject, brief)?;
+    check(vec![score::draft(&score, &score::stem(&score, brief)?, brief, TEXT)])?;
+    let stem = synthesise::stem(&subject, brief, Arc::clone(&material.heads))?;
     let synthesis =
         SynthesisView { subject, roles: config.roles.clone(), rounds: config.rounds, points: Vec::new() };
     check(vec![synthesise::draft(&synthesis, &stem)])

@@ -9,6 +9,7 @@ use minijinja::{Value, context};
 
 use super::blocks::{Block, Share, Slot};
 use super::draft::{Draft, Values};
+use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes;
 use super::replies::{self, ScoresReply};
@@ -33,14 +34,15 @@ pub(super) fn render(view: &ScoreView) -> Result<Prompt, RenderError> {
     let redacted = || RenderError::Redacted { version: templates::SCORE };
     let brief = view.subject.brief.shown().ok_or_else(redacted)?;
     let argument = view.argument.as_deref().ok_or_else(redacted)?;
-    let stem = stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), stem)?;
+    let stem =
+        stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?;
     let fitted = draft(view, &stem, brief, argument).fit()?;
     let shape = replies::scores_shape(&criteria(view));
     Ok(fitted.into_prompt(templates::SCORE, shape, SCORE_OUTPUT_TOKENS, PublicPart::Nothing))
 }
 
-/// Returns what every argument is scored with.
-pub(super) fn stem(brief: &Brief) -> Result<Stem, RenderError> {
+/// Returns what every argument is scored with; the rubric stands before the argument, because all scores share it.
+pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -50,7 +52,12 @@ pub(super) fn stem(brief: &Brief) -> Result<Stem, RenderError> {
         descriptions: None,
     };
     let system = templates::render(templates::SCORE_SYSTEM, context! {})?;
-    Ok(Stem { system: system.into(), outcomes: Vec::new(), blocks: material::blocks(brief, &shares) })
+    let rubric = Value::from_safe_string(rubric::lines(brief, &view.criteria));
+    let words = templates::render(templates::RUBRIC, context! { rubric, criteria => criteria(view) })?;
+    let blocks = material::blocks(brief, &shares);
+    let head = Head::of_question(&blocks, None, &words);
+    let heads = head.into_iter().chain([Head::of_words(&words)]).collect();
+    Ok(Stem { system: system.into(), heads, outcomes: Vec::new(), blocks })
 }
 
 /// Returns the prompt before it is fitted.
@@ -62,16 +69,13 @@ pub(super) fn draft(view: &ScoreView, stem: &Stem, brief: &Brief, argument: &str
     blocks.push(Block::tagged(name, Slot::Argument, "argument", &attributes, "", argument, ARGUMENT));
     let evidence = view.evidence_cited.iter().map(|evidence| ("- ", evidence.as_str()));
     blocks.extend(Block::list(Slot::Evidence, "evidence", evidence, EVIDENCE));
-    let values = Values::from([
-        ("phase", Value::from(view.phase.as_str())),
-        ("rubric", Value::from_safe_string(rubric::lines(brief, &view.criteria))),
-        ("criteria", Value::from(criteria(view))),
-    ]);
+    let values = Values::from([("phase", Value::from(view.phase.as_str()))]);
     let supported = outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false);
     Draft {
         version: templates::SCORE,
         budget: SCORE_INPUT_TOKENS,
         system: Arc::clone(&stem.system),
+        heads: Arc::clone(&stem.heads),
         outcomes: vec![supported.into()],
         blocks,
         values,

@@ -1,5 +1,5 @@
-//! What the prompts of one kind and role share through a whole debate, made once: the system message, the outcomes
-//! and the material of the request.
+//! What the prompts of one kind and role share through a whole debate, made once: the system message, the message
+//! after it, the outcomes and the material of the request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -9,6 +9,7 @@ use debate_core::id::Role;
 use debate_core::prose::Prose;
 
 use super::blocks::Block;
+use super::head::Head;
 use crate::prompts::RenderError;
 
 /// Stems kept at most, seven a debate; beyond it the memory starts anew.
@@ -19,6 +20,8 @@ const STEMS_MAX: usize = 4_096;
 pub(super) struct Stem {
     /// The system message.
     pub(super) system: Arc<str>,
+    /// How a prompt may begin; all but the last may be given up.
+    pub(super) heads: Arc<[Head]>,
     /// The block of outcomes, the fullest form first; the last is the smallest, and the others may be given up.
     pub(super) outcomes: Vec<Arc<str>>,
     /// The material of the request.

@@ -12,6 +12,7 @@ use minijinja::Value;
 use super::argue;
 use super::blocks::{Block, Share};
 use super::draft::{Draft, Values};
+use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes::{self, Names};
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
@@ -41,15 +42,16 @@ const POINT: Share = Share::floored(2, 40);
 /// Renders the prompt of the synthesis.
 pub(super) fn render(view: &SynthesisView) -> Result<Prompt, RenderError> {
     let judge = Role::from(JUDGE);
-    let stem =
-        stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| stem(&view.subject, brief))?;
+    let stem = stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| {
+        stem(&view.subject, brief, Arc::clone(&argue::anybodys(&view.subject)?.heads))
+    })?;
     let fitted = draft(view, &stem).fit()?;
     let shape = replies::synthesis_shape(view.subject.outcomes.len());
     Ok(fitted.into_prompt(templates::SYNTHESISE, shape, SYNTHESIS_OUTPUT_TOKENS, PublicPart::Field(PUBLIC)))
 }
 
-/// Returns what the synthesis is shown beside the arguments.
-pub(super) fn stem(subject: &Subject, brief: &Brief) -> Result<Stem, RenderError> {
+/// Returns what the synthesis is shown beside the arguments; it begins as the judge's arguments do.
+pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Result<Stem, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -60,7 +62,7 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Result<Stem, RenderError
     };
     let system = argue::system(&personas::persona(&Role::from(JUDGE), brief))?;
     let outcomes = outcomes::forms(brief, &subject.outcomes);
-    Ok(Stem { system: system.into(), outcomes, blocks: material::blocks(brief, &shares) })
+    Ok(Stem { system: system.into(), heads, outcomes, blocks: material::blocks(brief, &shares) })
 }
 
 /// Returns the prompt before it is fitted.
@@ -71,6 +73,7 @@ pub(super) fn draft(view: &SynthesisView, stem: &Stem) -> Draft {
         version: templates::SYNTHESISE,
         budget: SYNTHESIS_INPUT_TOKENS,
         system: Arc::clone(&stem.system),
+        heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
         values: Values::from([("rounds", Value::from(view.rounds))]),

@@ -11,21 +11,24 @@ use crate::escape;
 use crate::prompts::RenderError;
 
 /// The prompt of an argument.
-pub(super) const ARGUE: &str = "prediction/argue@1";
+pub(super) const ARGUE: &str = "prediction/argue@2";
 /// The prompt of a score.
-pub(super) const SCORE: &str = "prediction/score@1";
+pub(super) const SCORE: &str = "prediction/score@2";
+/// What every argument is scored by.
+pub(super) const RUBRIC: &str = "prediction/rubric@1";
 /// The prompt of the synthesis.
-pub(super) const SYNTHESISE: &str = "prediction/synthesise@1";
+pub(super) const SYNTHESISE: &str = "prediction/synthesise@2";
 /// The system message of a role.
 pub(super) const SYSTEM: &str = "prediction/system@1";
 /// The system message of the scorer.
 pub(super) const SCORE_SYSTEM: &str = "prediction/score_system@1";
 
-/// The texts. The first line of a user message names the blocks it begins with; its task follows behind a blank line.
-const SOURCES: [(&str, &str); 5] = [
-    (ARGUE, include_str!("../../templates/prediction/argue@1.txt")),
-    (SCORE, include_str!("../../templates/prediction/score@1.txt")),
-    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@1.txt")),
+/// The texts. The first line of one that begins with blocks names them; the task follows behind a blank line.
+const SOURCES: [(&str, &str); 6] = [
+    (ARGUE, include_str!("../../templates/prediction/argue@2.txt")),
+    (SCORE, include_str!("../../templates/prediction/score@2.txt")),
+    (RUBRIC, include_str!("../../templates/prediction/rubric@1.txt")),
+    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@2.txt")),
     (SYSTEM, include_str!("../../templates/prediction/system@1.txt")),
     (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
 ];
@@ -78,7 +81,7 @@ pub(super) fn slots(version: &'static str) -> &'static [Slot] {
     templates.and_then(|templates| templates.slots.get(version)).map_or(&[], Vec::as_slice)
 }
 
-/// Renders a system message, or the task of a user message.
+/// Renders a text, or the task of one that begins with blocks.
 ///
 /// # Errors
 /// The template is broken or a value is missing: a defect of this program.
@@ -115,7 +118,8 @@ mod tests {
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
             (ARGUE, "1e60e74cde872ab1"),
-            (SCORE, "c30899901d22a25d"),
+            (SCORE, "e073d262e4c63cbd"),
+            (RUBRIC, "f61b4499028909f4"),
             (SYNTHESISE, "fe26fbf03f01c6a1"),
             (SYSTEM, "07a816dc422f9a82"),
             (SCORE_SYSTEM, "7ff3b1162819f06f"),

@@ -195,7 +195,7 @@ fn omissions(sections: &[Section<'_>], full: &[u32], texts: &[Cow<'_, str>]) -> 
 }
 
 /// Returns the end of the last whole sentence before `end`, when that keeps at least half; else of
-/// the last whole word; else `end`.
+/// the last whole word, when that does; else `end`.
 fn boundary(text: &str, end: usize) -> usize {
     let prefix = &text[..end];
     let mut sentence = 0;
@@ -218,7 +218,7 @@ fn boundary(text: &str, end: usize) -> usize {
         return prefix.trim_end().len();
     }
     match prefix.trim_end().rfind(char::is_whitespace) {
-        Some(blank) if !prefix[..blank].trim_end().is_empty() => prefix[..blank].trim_end().len(),
+        Some(blank) if blank * 2 >= end => prefix[..blank].trim_end().len(),
         Some(_) | None => prefix.trim_end().len(),
     }
 }
@@ -258,6 +258,14 @@ mod tests {
         assert_eq!(omission.section, "other");
         assert_eq!(omission.kept_tokens + omission.dropped_tokens, count(&other));
         assert!(omission.dropped_tokens >= 40);
+    }
+
+    #[test]
+    fn p15_a_cut_does_not_give_up_most_of_its_tokens_for_the_sake_of_a_whole_word() {
+        let link = format!("See https://example.org/{}", "a-b_c/".repeat(40));
+        let cut = cut(&link, 20);
+        assert!(cut.starts_with("See https://example.org/a-b_c") && cut.ends_with('…'), "{cut}");
+        assert!((18..=20).contains(&count(&cut)), "{cut}");
     }
 
     #[test]

@@ -24,6 +24,8 @@ impl Block {
 pub(crate) struct Parsed {
     pub(crate) system: String,
     pub(crate) blocks: Vec<Block>,
+    /// The fixed words of the head, if it has any.
+    pub(crate) head: String,
     pub(crate) task: String,
 }
 
@@ -53,17 +55,25 @@ impl Parsed {
 
 /// Reads a prompt; whatever the grammar does not know is a failure.
 pub(crate) fn parse(prompt: &Prompt) -> Parsed {
-    let speakers: Vec<Speaker> = prompt.messages.iter().map(|message| message.speaker).collect();
-    assert_eq!(speakers, [Speaker::System, Speaker::User]);
-    let user = &*prompt.messages[1].text;
-    let (material, task) = user.split_once("\n\n").unwrap();
-    assert!(!task.contains("\n\n"), "{task}");
-    let mut lines = material.lines();
-    Parsed {
-        system: prompt.messages[0].text.to_string(),
-        blocks: std::iter::from_fn(|| block(&mut lines)).collect(),
-        task: task.to_owned(),
+    let [system, said @ ..] = &prompt.messages[..] else { panic!("{prompt:?}") };
+    assert_eq!(system.speaker, Speaker::System);
+    assert!((1..=2).contains(&said.len()), "{said:?}");
+    let (head, task) = (String::new(), String::new());
+    let mut parsed = Parsed { system: system.text.to_string(), blocks: Vec::new(), head, task };
+    for message in said {
+        assert_eq!(message.speaker, Speaker::User);
+        let text = &*message.text;
+        let (material, words) = match text.split_once("\n\n") {
+            Some((material, words)) => (material, words),
+            None if text.starts_with('<') => (text, ""),
+            None => ("", text),
+        };
+        assert!(!words.contains("\n\n"), "{words}");
+        let mut lines = material.lines();
+        parsed.blocks.extend(std::iter::from_fn(|| block(&mut lines)));
+        parsed.head = std::mem::replace(&mut parsed.task, words.to_owned());
     }
+    parsed
 }
 
 fn block<'t>(lines: &mut impl Iterator<Item = &'t str>) -> Option<Block> {

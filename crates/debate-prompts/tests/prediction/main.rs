@@ -8,4 +8,5 @@ mod limits;
 mod questions;
 mod replies;
 mod rules;
+mod shared;
 mod untrusted;

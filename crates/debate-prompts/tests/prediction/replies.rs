@@ -286,14 +286,14 @@ fn k15_what_was_redacted_is_said_or_refused() {
     let Visible::Argue(mut view) = argue() else { panic!() };
     view.points[0].argument = None;
     let prompt = PredictionPrompts.render(&Visible::Argue(view.clone()), &want(), &[]).unwrap();
-    assert!(prompt.messages[1].text.contains(">[redacted]</point>"));
+    assert!(prompt.messages.last().unwrap().text.contains(">[redacted]</point>"));
     view.subject.brief = Prose::default();
     let error = PredictionPrompts.render(&Visible::Argue(view), &want(), &[]).unwrap_err();
-    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@1" });
+    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@2" });
     let Visible::Score(mut view) = score() else { panic!() };
     view.argument = None;
     let error = PredictionPrompts.render(&Visible::Score(view), &want(), &[]).unwrap_err();
-    assert_eq!(error, RenderError::Redacted { version: "prediction/score@1" });
+    assert_eq!(error, RenderError::Redacted { version: "prediction/score@2" });
 }
 
 #[test]

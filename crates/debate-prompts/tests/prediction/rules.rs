@@ -113,9 +113,9 @@ fn p5_the_scorer_is_given_the_rubric_and_asked_for_every_criterion() {
         canned(visible, 1)
     });
     let (parsed, prompt) = seen.unwrap();
-    assert!(parsed.task.contains("\nnovelty: Repeats commonly known points / Adds some new perspective"));
-    assert!(parsed.task.contains("\nclarity: 0.0-0.5 Hard to follow / 0.5-1.0 Plain\n"));
-    assert!(parsed.task.contains("scores: {\"novelty\": number, \"clarity\": number}"));
+    assert!(parsed.head.contains("\nnovelty: Repeats commonly known points / Adds some new perspective"));
+    assert!(parsed.head.contains("\nclarity: 0.0-0.5 Hard to follow / 0.5-1.0 Plain\n"));
+    assert!(parsed.head.contains("scores: {\"novelty\": number, \"clarity\": number}"));
     assert_eq!(
         prompt.shape.unwrap().schema["properties"]["scores"]["required"],
         json!(["novelty", "clarity"])

@@ -4,16 +4,17 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::super::joined::{self, Joined};
+use crate::ChatRequest;
 use crate::http::{Outgoing, Parameter};
-use crate::{ChatRequest, Message};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
     let Outgoing { model, request, schema, dialect } = *outgoing;
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
     let mut input = Vec::new();
-    for message in &request.messages {
-        add_items(&mut input, message);
+    for turn in joined::turns(&request.messages) {
+        add_items(&mut input, turn);
     }
     serde_json::to_vec(&Body {
         model,
@@ -28,14 +29,15 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     })
 }
 
-fn add_items<'a>(input: &mut Vec<Item<'a>>, message: &'a Message) {
+fn add_items<'a>(input: &mut Vec<Item<'a>>, turn: Joined<'a>) {
+    let message = turn.first();
     if let Some(call_id) = message.answers.as_deref() {
         let output = &message.content;
         input.push(Item::Output { kind: "function_call_output", call_id, output });
         return;
     }
-    if !message.content.is_empty() || message.tool_calls.is_empty() {
-        input.push(Item::Message { role: message.role.as_str(), content: &message.content });
+    if !turn.is_empty() || message.tool_calls.is_empty() {
+        input.push(Item::Message { role: message.role.as_str(), content: turn });
     }
     for call in &message.tool_calls {
         let (call_id, name, arguments) = (&*call.id, &*call.name, &*call.arguments);
@@ -76,7 +78,7 @@ struct Body<'a> {
 enum Item<'a> {
     Message {
         role: &'static str,
-        content: &'a str,
+        content: Joined<'a>,
     },
     Call {
         #[serde(rename = "type")]

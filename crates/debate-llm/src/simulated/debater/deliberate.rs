@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::answered;
 use super::room;
-use super::sheet::said_by;
+use super::sheet::last_said;
 use crate::simulated::Draw;
 use crate::{ChatRequest, Role};
 
@@ -103,7 +103,7 @@ struct Remark<'a> {
 
 /// Returns what a participant or the orchestrator says.
 pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> String {
-    let text = said_by(request, Role::User);
+    let text = last_said(request, Role::User);
     let topic = topic(text);
     let marker = [CONSENSUS, REVISED, REBUTTAL].into_iter().find(|marker| text.contains(marker));
     let remarks = marker.map_or_else(Vec::new, |marker| history(text, marker));
@@ -117,7 +117,7 @@ pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> String {
 
 /// Returns the name of the one who is to speak.
 pub(super) fn speaker(request: &ChatRequest) -> Option<&str> {
-    let (_, named) = said_by(request, Role::System).split_once("You are ")?;
+    let (_, named) = last_said(request, Role::System).split_once("You are ")?;
     let (name, _) = named.split_once([',', '\n'])?;
     (!name.is_empty()).then_some(name)
 }

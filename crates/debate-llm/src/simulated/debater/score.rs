@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::numbers::Numbers;
 use super::room;
-use super::sheet::{attribute, blocks, lines, said_by, unescaped};
+use super::sheet::{attribute, blocks, lines, said, unescaped};
 use crate::simulated::Draw;
 use crate::{ChatRequest, ReplySchema, Role};
 
@@ -55,9 +55,8 @@ struct Features {
 
 /// Returns the text of a reply of at most `tokens_max` tokens.
 pub(super) fn reply(request: &ChatRequest, tokens_max: usize, draw: &mut Draw) -> String {
-    let text = said_by(request, Role::User);
-    let features = Features::of(text);
-    let criteria = criteria(request, text);
+    let features = Features::of(request);
+    let criteria = criteria(request);
     let mut scores = Vec::with_capacity(criteria.len());
     for name in criteria {
         let score = if features.is_empty { draw.between(0.04, 0.15) } else { features.score(name, draw) };
@@ -72,22 +71,23 @@ pub(super) fn reply(request: &ChatRequest, tokens_max: usize, draw: &mut Draw) -
 }
 
 /// Returns the criteria: of the reply's schema, else of the line that shows the reply's shape.
-fn criteria<'a>(request: &'a ChatRequest, text: &'a str) -> Vec<&'a str> {
+fn criteria(request: &ChatRequest) -> Vec<&str> {
     let schema = request.schema.as_ref().map(ReplySchema::json);
     let scores = schema.and_then(|schema| schema.pointer("/properties/scores/properties"));
     if let Some(named) = scores.and_then(Value::as_object).filter(|named| !named.is_empty()) {
         return named.keys().map(String::as_str).collect();
     }
-    let line = text.lines().rev().find_map(|line| line.strip_prefix("scores: "));
+    let mut lines = said(request, Role::User).rev().flat_map(|text| text.lines().rev());
+    let line = lines.find_map(|line| line.strip_prefix("scores: "));
     let named: Vec<&str> = line.unwrap_or_default().split('"').skip(1).step_by(2).collect();
     if named.is_empty() { CRITERIA.to_vec() } else { named }
 }
 
 impl Features {
-    fn of(text: &str) -> Self {
+    fn of(request: &ChatRequest) -> Self {
         let (mut tag, mut argument, mut evidence) = ("", "", 0);
         let mut material = Vec::new();
-        for (found, body) in blocks(text) {
+        for (found, body) in said(request, Role::User).flat_map(blocks) {
             match found {
                 "evidence" => evidence = lines(body).filter(|line| !line.is_empty()).count(),
                 "findings" | "data" => material.push(body),

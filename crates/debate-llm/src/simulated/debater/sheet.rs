@@ -107,10 +107,10 @@ impl Default for Task<'_> {
 impl<'a> Sheet<'a> {
     /// Reads a prompt.
     pub(super) fn read(request: &'a ChatRequest) -> Self {
-        let system = said_by(request, Role::System);
-        let text = said_by(request, Role::User);
-        let mut sheet = Self { system, task: task(text, system), ..Self::default() };
-        for (tag, body) in blocks(text) {
+        let system = last_said(request, Role::System);
+        let task = task(last_said(request, Role::User), system);
+        let mut sheet = Self { system, task, ..Self::default() };
+        for (tag, body) in said(request, Role::User).flat_map(blocks) {
             match tag {
                 "question" => sheet.question = unescaped(body),
                 "outcomes" => sheet.outcomes = outcomes(body),
@@ -168,10 +168,15 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Returns the last message of a speaker, empty when there is none.
-pub(super) fn said_by(request: &ChatRequest, speaker: Role) -> &str {
-    let said = request.messages.iter().rev().find(|message| message.role == speaker);
-    said.map_or("", |message| &message.content)
+/// Returns the messages of a speaker, in order.
+pub(super) fn said(request: &ChatRequest, speaker: Role) -> impl DoubleEndedIterator<Item = &str> {
+    let of_speaker = request.messages.iter().filter(move |message| message.role == speaker);
+    of_speaker.map(|message| &*message.content)
+}
+
+/// Returns the last message of a speaker, in which its task stands; empty when there is none.
+pub(super) fn last_said(request: &ChatRequest, speaker: Role) -> &str {
+    said(request, speaker).next_back().unwrap_or_default()
 }
 
 /// Returns the role that a prompt gives its reader: of the role line, else of the persona.
@@ -218,11 +223,17 @@ fn ending(text: &str) -> &str {
 }
 
 fn role_line(text: &str) -> Option<(&str, &str)> {
-    let text = ending(text);
-    let at = text.rfind("\nRole: ")?;
-    let line = text[at + 1..].strip_prefix("Role: ")?;
+    let line = role_line_on(ending(text))?.strip_prefix("Role: ")?;
     let line = line.split('\n').next().unwrap_or(line);
     Some(line.rsplit_once(". Phase: ").unwrap_or((line.trim_end_matches('.'), "")))
+}
+
+/// Returns a text from its last line on that begins like the role line.
+fn role_line_on(text: &str) -> Option<&str> {
+    match text.rfind("\nRole: ") {
+        Some(at) => Some(&text[at + 1..]),
+        None => text.starts_with("Role: ").then_some(text),
+    }
 }
 
 fn task<'a>(text: &'a str, system: &'a str) -> Task<'a> {
@@ -231,8 +242,7 @@ fn task<'a>(text: &'a str, system: &'a str) -> Task<'a> {
     let (phase, rounds) = rest.split_once(", round ").unwrap_or((rest, ""));
     task.phase = phase;
     task.round = leading_number(rounds).unwrap_or(1);
-    let after = ending(text);
-    let after = &after[after.rfind("\nRole: ").unwrap_or(0)..];
+    let after = role_line_on(ending(text)).unwrap_or_default();
     let line = |name: &str| after.lines().find_map(|line| line.strip_prefix(name));
     let words = line("argument: ").and_then(|line| line.split_once("at most "));
     task.words_max = words.and_then(|(_, number)| leading_number(number)).map_or(150, |words| words as usize);
@@ -376,6 +386,17 @@ precedents: []
         assert_eq!(sheet.points[0].shown, [(0, 0.45), (1, 0.55)]);
         assert_eq!((sheet.points[0].strength, &*sheet.points[0].text), (0.61, "Boards > rumours."));
         assert!(sheet.points[1].strength < 0.4 && sheet.points[1].shown.is_empty());
+    }
+
+    #[test]
+    fn a_prompt_in_several_messages_is_read_as_if_it_were_one() {
+        let whole = request(PROMPT);
+        for end in ["</outcomes>\n", "</points>\n\n"] {
+            let (head, rest) = PROMPT.split_at(PROMPT.find(end).unwrap() + end.len());
+            let mut split = request(head);
+            split.messages.push(Message::user(rest));
+            assert_eq!(format!("{:?}", Sheet::read(&split)), format!("{:?}", Sheet::read(&whole)), "{end}");
+        }
     }
 
     #[test]

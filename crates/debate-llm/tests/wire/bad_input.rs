@@ -1,0 +1,265 @@
+//! Everything that can be wrong with a key, an address, a model or what answers: one table, the same for every
+//! protocol, with the kind, the number of requests, and the one line that a person reads.
+
+use std::time::Duration;
+
+use debate_llm::http::WireLimits;
+use debate_llm::{ChatRequest, ConfigError, HttpConfig, HttpModel, Provider, ReplySchema};
+use serde_json::json;
+
+use crate::fault_server::{FaultServer, Response};
+use crate::speech::{Trouble, delta, ok, part, told_safely, trouble};
+use crate::{KEY, ask, config, outcome, request};
+
+const SHORT: Duration = Duration::from_millis(40);
+
+/// What a server does to a call, and what comes of it.
+struct Row {
+    name: &'static str,
+    /// What it answers, one response after another, the last one for ever.
+    responses: Vec<Response>,
+    /// The limit that is shortened, so that the test is quick.
+    shorten: fn(&mut WireLimits, &mut ChatRequest),
+    kind: &'static str,
+    /// Requests sent: more than one where the wire is tried again.
+    requests: usize,
+    /// What a person reads after the kind.
+    line: String,
+}
+
+impl Row {
+    fn new(
+        name: &'static str,
+        responses: Vec<Response>,
+        kind: &'static str,
+        line: impl Into<String>,
+    ) -> Self {
+        Self { name, responses, shorten: |_, _| {}, kind, requests: 1, line: line.into() }
+    }
+
+    fn retried(self) -> Self {
+        Self { requests: 4, ..self }
+    }
+
+    fn within(self, shorten: fn(&mut WireLimits, &mut ChatRequest)) -> Self {
+        Self { shorten, ..self }
+    }
+}
+
+fn four(response: impl Fn() -> Response) -> Vec<Response> {
+    (0..4).map(|_| response()).collect()
+}
+
+fn answers_of_providers(provider: Provider) -> Vec<Row> {
+    let (key, address) = (provider.key_variable(), provider.base_url_variable());
+    let one = |what| vec![trouble(provider, what), ok(provider)];
+    let told = |what| told_safely(provider, what);
+    let status = match provider {
+        Provider::Gemini => 400,
+        Provider::Anthropic | Provider::OpenAi | Provider::OpenAiResponses => 401,
+    };
+    vec![
+        Row::new(
+            "a wrong key",
+            one(Trouble::WrongKey),
+            "unauthorised",
+            format!("the provider refused the key (HTTP {status}); check {key}, and {address} if it is set"),
+        ),
+        Row::new(
+            "an unknown model",
+            one(Trouble::UnknownModel),
+            "unknown_model",
+            format!("{}; check the model's name, and {address} if it is set", told(Trouble::UnknownModel)),
+        ),
+        Row::new(
+            "an exhausted quota",
+            one(Trouble::NoCredit),
+            "quota_exhausted",
+            format!("{}; top up the account of {key}, or use another key", told(Trouble::NoCredit)),
+        ),
+        Row::new(
+            "a request that is refused",
+            one(Trouble::BadRequest),
+            "bad_request",
+            format!("{}; another model, or a newer server, may take this request", told(Trouble::BadRequest)),
+        ),
+    ]
+}
+
+fn answers_of_others(provider: Provider) -> Vec<Row> {
+    let address = provider.base_url_variable();
+    let other = format!("something else than {provider} may be answering: check {address} and any proxy");
+    let network = format!("check the network, its proxy, and {address} if it is set");
+    let one = |response| vec![response, ok(provider)];
+    vec![
+        Row::new(
+            "a web page of a proxy",
+            one(Response::html(200)),
+            "malformed_response",
+            format!("the response is markup, not JSON; {other}"),
+        ),
+        Row::new(
+            "a web page that asks to sign in",
+            one(Response::html(403)),
+            "unauthorised",
+            format!(
+                "HTTP 403 with a web page instead of an answer; check {}, and {address} if it is set",
+                provider.key_variable()
+            ),
+        ),
+        Row::new(
+            "a web page where the address is wrong",
+            one(Response::html(404)),
+            "unknown_model",
+            format!("HTTP 404 with text/html; check the model's name, and {address} if it is set"),
+        ),
+        Row::new(
+            "a web page of a gateway that fails",
+            four(|| Response::html(502)),
+            "server_error",
+            "HTTP 502 with text/html; try again later, or use another model",
+        )
+        .retried(),
+        Row::new(
+            "an empty body",
+            one(Response::events("")),
+            "malformed_response",
+            format!("the response is empty; {other}"),
+        ),
+        Row::new(
+            "an empty body that is said to be JSON",
+            one(Response::of_type(200, "application/json", "")),
+            "malformed_response",
+            format!("the response is empty; {other}"),
+        ),
+        Row::new(
+            "plain text",
+            one(Response::of_type(200, "text/plain", "It works!")),
+            "malformed_response",
+            format!("the response holds no events; {other}"),
+        ),
+        Row::new(
+            "JSON of another shape",
+            one(Response::json(200, &json!([1, 2]))),
+            "malformed_response",
+            format!("the JSON has not the shape of the protocol; {other}"),
+        ),
+        Row::new(
+            "a proxy that drops",
+            four(Response::reset),
+            "connection_failed",
+            format!("the connection was dropped; {network}"),
+        )
+        .retried(),
+    ]
+}
+
+fn answers_without_end(provider: Provider) -> Vec<Row> {
+    let half = || Response::events(&part(provider, &["hé"]));
+    let flood = || Response::events(&delta(provider, "more and more"));
+    let again = "try again, or use another model";
+    let idle = |limits: &mut WireLimits, _: &mut ChatRequest| limits.idle_timeout = SHORT;
+    let first_byte = |limits: &mut WireLimits, _: &mut ChatRequest| limits.first_byte_timeout = SHORT;
+    let total = |limits: &mut WireLimits, request: &mut ChatRequest| {
+        limits.reply_bytes_max = usize::MAX;
+        request.timeout = SHORT;
+    };
+    vec![
+        Row::new(
+            "a server that never answers",
+            vec![Response::stall()],
+            "timeout_first_byte",
+            format!("no answer began within 40ms; {again}"),
+        )
+        .within(first_byte),
+        Row::new(
+            "a stream that stalls",
+            vec![half().then_stall()],
+            "timeout_idle",
+            format!("nothing for 40ms in the middle of an answer; {again}"),
+        )
+        .within(idle),
+        Row::new(
+            "a stream that floods",
+            vec![flood().without_end()],
+            "response_too_large",
+            format!("the response is longer than 65536 bytes; {again}"),
+        ),
+        Row::new(
+            "a stream that never ends",
+            vec![half().trickling()],
+            "timeout_total",
+            format!("no whole answer within 40ms; {again}"),
+        )
+        .within(total),
+        Row::new(
+            "a stream that is cut",
+            vec![half().cut_off(), ok(provider)],
+            "truncated",
+            "the connection broke within the answer; try again; if it stays, something on the way cuts long answers",
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_do() {
+    for provider in Provider::ALL {
+        let rows =
+            [answers_of_providers(provider), answers_of_others(provider), answers_without_end(provider)];
+        for row in rows.into_iter().flatten() {
+            check(provider, row).await;
+        }
+    }
+}
+
+async fn check(provider: Provider, row: Row) {
+    let server = FaultServer::start(row.responses).await;
+    let (mut config, mut request) = (config(provider, &server.base_url()), request());
+    (row.shorten)(&mut config.limits, &mut request);
+    let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request).await;
+    let error = reply.unwrap_err();
+    let name = format!("{provider}: {}", row.name);
+    assert_eq!(error.to_string(), format!("{}: {}", row.kind, row.line), "{name}");
+    assert_eq!((error.kind.label(), server.requests().len()), (row.kind, row.requests), "{name}");
+    assert_eq!(error.wire_retries as usize, row.requests - 1, "{name}");
+    assert!(!format!("{error:?} {error}").contains(KEY), "{name}: {error:?}");
+    assert!(!error.to_string().contains('\n'), "{name}");
+}
+
+#[tokio::test]
+async fn a_schema_that_is_refused_is_given_up_once_and_the_answer_is_had_without_it() {
+    for provider in Provider::ALL {
+        let refused = || trouble(provider, Trouble::RefusedSchema);
+        let server = FaultServer::start(vec![refused(), ok(provider), ok(provider), refused()]).await;
+        let model = HttpModel::new(config(provider, &server.base_url())).unwrap();
+        let request = ChatRequest { schema: Some(ReplySchema::new("answer", json!({}))), ..request() };
+        for sent in [2, 3] {
+            let (reply, _) = ask(&model, &request).await;
+            assert_eq!(outcome(&reply), Ok("héllo"), "{provider}");
+            assert_eq!(reply.unwrap().wire_retries, 0, "{provider}: it is no fault of the wire");
+            assert_eq!(server.requests().len(), sent, "{provider}: it is refused once");
+        }
+        let bodies = server.requests().into_iter().map(|seen| seen.json().to_string());
+        let has_schema =
+            bodies.map(|body| body.contains("json_schema") || body.contains("responseJsonSchema"));
+        assert_eq!(has_schema.collect::<Vec<_>>(), [true, false, false], "{provider}");
+        // What refuses a schema that was not sent cannot be helped.
+        let error = ask(&model, &request).await.0.unwrap_err();
+        let told = told_safely(provider, Trouble::RefusedSchema);
+        let line = format!("bad_request: {told}; another model, or a newer server, may take this request");
+        assert_eq!(error.to_string(), line, "{provider}");
+    }
+}
+
+#[test]
+fn a_base_url_without_a_scheme_is_told_before_anything_is_sent() {
+    for provider in Provider::ALL {
+        for base_url in ["localhost:8080/v1", "api.example.org", "//host/v1", "ftp://host", ""] {
+            let error = HttpModel::new(HttpConfig::new(provider, base_url, "m")).unwrap_err();
+            assert!(matches!(error, ConfigError::BaseUrl { .. }), "{provider}: {error:?}");
+            let line =
+                format!("base URL {base_url:?} cannot be used: it must begin with http:// or https://");
+            assert_eq!(error.to_string(), line, "{provider}");
+        }
+    }
+}
