@@ -5,6 +5,7 @@
 mod late;
 mod latencies;
 mod rehearsal;
+mod slate;
 mod stage;
 mod summary;
 

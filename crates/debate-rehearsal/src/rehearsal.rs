@@ -1,7 +1,8 @@
 //! Many debates of one request, held in virtual time.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use debate_core::format::Format;
@@ -14,17 +15,21 @@ use debate_core::record::RecordError;
 use debate_engine::{Hedge, Hedging, LoadError, StartError, Surroundings, WatchError};
 use debate_llm::simulated::Draw;
 use debate_llm::{ChatModel, Models};
-use debate_store::MemoryStore;
 
 use crate::late::Late;
 use crate::latencies::Latencies;
+use crate::slate::Slate;
 use crate::stage::{self, Held};
+use crate::summary::Summary;
 
 /// Debates that one process holds side by side.
 const SIDE_BY_SIDE: usize = 100;
 
 /// Each debate is heard to its end, however long it takes, so that walls can be compared.
 const DEADLINE_MS: u64 = 3_600_000;
+
+/// The smallest step of tokio's clock.
+const TICK: Duration = Duration::from_millis(1);
 
 /// How debates are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +117,38 @@ pub enum RehearsalError {
 }
 
 impl Rehearsal {
+    /// Holds all debates in every way that the request can be run, ways side by side, and sums them up; `ended` is told
+    /// of each debate.
+    ///
+    /// Blocks its thread; must not be called on a thread that drives a runtime.
+    ///
+    /// # Errors
+    /// As [`Rehearsal::hold`].
+    pub fn compare(&self, ended: &(dyn Fn() + Sync)) -> Result<Vec<(Way, Summary)>, RehearsalError> {
+        let ways = Way::all(&self.request);
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Vec<(usize, Summary)>, RehearsalError> {
+            let mut done = Vec::new();
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(way) = ways.get(at) else { return Ok(done) };
+                let held = self.hold(*way, ended)?;
+                done.push((at, Summary::of(&held, self.calls_expected(), self.deadline())));
+            }
+        };
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(ways.len());
+        let mut done = thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let mut done = Vec::new();
+            for worker in workers {
+                done.extend(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok::<_, RehearsalError>(done)
+        })?;
+        done.sort_by_key(|(at, _)| *at);
+        Ok(ways.iter().copied().zip(done.into_iter().map(|(_, summary)| summary)).collect())
+    }
+
     /// Holds all debates in one way and returns them in the order of their opening; `ended` is told of each.
     ///
     /// Blocks its thread; must not be called on a thread that drives a runtime.
@@ -126,8 +163,8 @@ impl Rehearsal {
 
     async fn hold_all(&self, way: Way, ended: &dyn Fn()) -> Result<Vec<Held>, RehearsalError> {
         let hedging = Hedging { after: way.hedge, share_max: self.hedge_share_max, ..Hedging::default() };
-        let store = Arc::new(MemoryStore::new());
-        let engine = stage::engine(store, self.models(), hedging).surroundings(virtual_clock()).build();
+        let slate = Arc::new(Slate::default());
+        let engine = stage::engine(slate.clone(), self.models(), hedging).surroundings(virtual_clock()).build();
         let request = self.request_in(way);
         let mut all = Vec::with_capacity(self.debates);
         while all.len() < self.debates {
@@ -139,6 +176,11 @@ impl Rehearsal {
                 all.push(stage::held(&engine, debate).await?);
                 ended();
             }
+            // Whoever drove a debate may not have let go of it yet.
+            while engine.held_count() > 0 {
+                tokio::time::sleep(TICK).await;
+            }
+            slate.wipe();
         }
         Ok(all)
     }
