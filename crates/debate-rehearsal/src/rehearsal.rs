@@ -164,7 +164,8 @@ impl Rehearsal {
     async fn hold_all(&self, way: Way, ended: &dyn Fn()) -> Result<Vec<Held>, RehearsalError> {
         let hedging = Hedging { after: way.hedge, share_max: self.hedge_share_max, ..Hedging::default() };
         let slate = Arc::new(Slate::default());
-        let engine = stage::engine(slate.clone(), self.models(), hedging).surroundings(virtual_clock()).build();
+        let engine =
+            stage::engine(slate.clone(), self.models(), hedging).surroundings(virtual_clock()).build();
         let request = self.request_in(way);
         let mut all = Vec::with_capacity(self.debates);
         while all.len() < self.debates {

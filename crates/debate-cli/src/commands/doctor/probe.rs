@@ -167,8 +167,7 @@ impl Measured {
 }
 
 fn failed(name: &str, provider: Provider, error: &ModelError) -> Check {
-    let status = error.status.map_or_else(String::new, |status| format!(" (HTTP {status})"));
-    Check::new(name, Verdict::Fail, format!("{error}{status}")).remedy(remedy(provider, &error.kind))
+    Check::new(name, Verdict::Fail, error.to_string()).remedy(remedy(provider, &error.kind))
 }
 
 /// Returns what a person can do about a failure.
