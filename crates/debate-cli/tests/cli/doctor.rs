@@ -106,7 +106,12 @@ fn each_fault_of_a_provider_is_a_clear_line_with_what_to_do() {
             "add credit",
         ),
         (html, 3, "malformed_response", "for a proxy in between"),
-        (Answer { body: String::new(), ..Answer::words(&[]) }, 3, "", "FAIL"),
+        (
+            Answer { body: String::new(), ..Answer::words(&[]) },
+            3,
+            "the response is empty",
+            "check OPENAI_BASE_URL",
+        ),
     ] {
         let program = Program::new();
         let shown = format!("{answer:?}");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::{AcceptedRequest, accept};
+use debate_core::formats::prediction::config::Schedule;
 use debate_core::id::DebateId;
 use debate_rehearsal::{Latencies, Recorded, Rehearsal, Summary, Way};
 use debate_store::ListFilter;
@@ -272,7 +273,7 @@ impl Found {
         let rehearsal = &self.rehearsal;
         let rows = self.rows.iter().map(|(way, summary)| {
             json!({
-                "schedule": way.schedule.map(|schedule| schedule.as_str()),
+                "schedule": way.schedule.map(Schedule::as_str),
                 "hedge": way.hedge_name(),
                 "p50_s": seconds(summary.p50),
                 "p95_s": seconds(summary.p95),
