@@ -174,12 +174,18 @@ mod tests {
 
     use super::*;
 
+    /// Returns the commands and those within them.
+    fn all(command: &clap::Command) -> Vec<&clap::Command> {
+        let subs = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+        subs.flat_map(|sub| std::iter::once(sub).chain(all(sub))).collect()
+    }
+
     #[test]
     fn the_command_line_is_consistent_and_every_command_shows_examples() {
         let mut command = Args::command();
         command.build();
         command.clone().debug_assert();
-        for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+        for sub in all(&command) {
             let after = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(after.contains("Examples:\n  "), "{} shows no examples", sub.get_name());
             assert!(sub.get_about().is_some(), "{} does not say what it does", sub.get_name());
@@ -189,8 +195,8 @@ mod tests {
     #[test]
     fn every_option_of_every_command_is_read_from_the_environment_too() {
         let command = Args::command();
-        let all =
-            command.get_subcommands().flat_map(clap::Command::get_arguments).chain(command.get_arguments());
+        let subs = all(&command);
+        let all = subs.into_iter().flat_map(clap::Command::get_arguments).chain(command.get_arguments());
         let options = all.filter(|arg| arg.get_long().is_some() && arg.get_env().is_none());
         assert_eq!(options.map(|arg| arg.get_id().as_str()).collect::<Vec<_>>(), Vec::<&str>::new());
     }

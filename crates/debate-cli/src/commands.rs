@@ -1,7 +1,9 @@
 //! The commands, one file each; a file's doc comment on its arguments is the command's help.
 
+mod bench;
 mod cancel;
 mod completions;
+mod doctor;
 mod golden;
 mod list;
 mod log;
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     Verify(verify::Verify),
     Cancel(cancel::Cancel),
     Golden(golden::Golden),
+    Doctor(doctor::Doctor),
+    Bench(bench::Bench),
     Completions(completions::Completions),
 }
 
@@ -49,6 +53,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Verify(verify) => verify.run(options).await,
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Golden(golden) => golden.run(),
+        Command::Doctor(doctor) => doctor.run(options).await,
+        Command::Bench(bench) => bench.run(options).await,
         Command::Completions(completions) => completions.run(),
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use debate_llm::simulated::debater;
 use debate_llm::{
-    ChatModel, Gate, Governed, HttpConfig, HttpModel, Models, Provider, ProviderLimits, ScriptedAnswer,
-    ScriptedModel, SimulatedConfig,
+    ChatModel, ConfigError, Gate, Governed, HttpConfig, HttpModel, Models, Provider, ProviderLimits,
+    ScriptedAnswer, ScriptedModel, SimulatedConfig,
 };
 
 use crate::args::Options;
@@ -43,6 +43,21 @@ impl FromStr for ModelChoice {
             }
             name => Ok(Self::Real(provider, name.to_owned())),
         }
+    }
+}
+
+impl ModelChoice {
+    /// Returns the name under which the model is recorded.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Simulated(config) => config.to_string(),
+            Self::Real(provider, name) => format!("{provider}:{name}"),
+        }
+    }
+
+    /// Returns whether a program makes up its replies.
+    pub(crate) fn is_simulated(&self) -> bool {
+        matches!(self, Self::Simulated(_))
     }
 }
 
@@ -115,17 +130,24 @@ impl Opening<'_> {
             let model = Arc::new(sibling.with_model(name)?);
             return Ok(Arc::new(Governed::new(model, Arc::clone(gate))));
         }
-        let config = HttpConfig::from_env(provider, name, |variable| match variable {
-            "OPENAI_BASE_URL" => self.options.openai_base_url.clone(),
-            _ => std::env::var(variable).ok(),
-        })?;
-        let model = Arc::new(HttpModel::new(config)?);
+        let model = Arc::new(HttpModel::new(config(self.options, provider, name)?)?);
         let chosen = self.options.provider_limits.iter().find(|choice| choice.provider == provider);
         let limits = chosen.map(|choice| choice.limits).unwrap_or_default();
         let gate = Arc::new(Gate::new(provider, limits));
         self.providers.insert(provider, (Arc::clone(&model), Arc::clone(&gate)));
         Ok(Arc::new(Governed::new(model, gate)))
     }
+}
+
+/// Returns where a model is and with which key it is asked.
+///
+/// # Errors
+/// There is neither a key nor another address than the provider's own.
+pub(crate) fn config(options: &Options, provider: Provider, name: &str) -> Result<HttpConfig, ConfigError> {
+    HttpConfig::from_env(provider, name, |variable| match variable {
+        "OPENAI_BASE_URL" => options.openai_base_url.clone(),
+        _ => std::env::var(variable).ok(),
+    })
 }
 
 /// Makes a model for those who read debates: nobody asks it anything.

@@ -313,6 +313,8 @@ pub struct ChatReply {
     pub model: String,
     /// The provider's id of the request.
     pub request_id: Option<String>,
+    /// The version of HTTP that was spoken, such as `HTTP/2.0`; none where there was no HTTP.
+    pub http_version: Option<String>,
     /// The time from the call to the last byte, wire retries included, the wait for a turn not.
     pub latency: Duration,
     /// The time from the call to the first byte of the answer's body, wire retries included.
@@ -334,6 +336,7 @@ impl ChatReply {
             finish: FinishReason::Stop,
             model: model.into(),
             request_id: None,
+            http_version: None,
             latency: Duration::ZERO,
             first_byte: None,
             waited: Duration::ZERO,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 12] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
@@ -26,12 +26,22 @@ const ROOMS: [(&str, &[&str]); 11] = [
             "debate-engine",
             "debate-proto",
             "debate-grpc",
+            "debate-rehearsal",
         ],
     ),
+    ("debate-rehearsal", &["debate-core", "debate-prompts", "debate-store", "debate-llm", "debate-engine"]),
     ("debate-sim", &["debate-core", "debate-prompts", "debate-store", "debate-llm", "debate-engine"]),
     (
         "debate-benches",
-        &["debate-core", "debate-prompts", "debate-store", "debate-llm", "debate-engine", "debate-grpc"],
+        &[
+            "debate-core",
+            "debate-prompts",
+            "debate-store",
+            "debate-llm",
+            "debate-engine",
+            "debate-grpc",
+            "debate-rehearsal",
+        ],
     ),
     ("xtask", &[]),
 ];

@@ -1,8 +1,7 @@
 //! `debate run`: holds one debate and shows its result.
 
-use std::fs::File;
-use std::io::{self, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,25 +11,23 @@ use clap::builder::FalseyValueParser;
 use debate_core::call::Tokens;
 use debate_core::codec::Author;
 use debate_core::format::Format;
-use debate_core::formats::accept::{Accepted, AcceptedRequest, accept_bytes};
+use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::id::{DebateId, Seq};
 use debate_core::prose::Texts;
-use debate_core::request::Violations;
-use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::stop::{Completeness, StopRule};
 use debate_engine::{Control, Engine, Settings, Start, StartError, Started};
 use debate_prompts::tokens;
 
 use super::print;
-use crate::admission::admit;
 use crate::args::Options;
-use crate::exit::{End, Failure};
+use crate::exit::End;
 use crate::follow::{Followed, Teller, follow};
 use crate::house::House;
 use crate::lines::{Silence, Steps};
 use crate::live::Live;
 use crate::paper::{Ink, Paper};
 use crate::plain::one_line;
+use crate::request_file::RequestFile;
 use crate::shown;
 use crate::store::StoreChoice;
 
@@ -82,7 +79,7 @@ impl Run {
         let settings = Settings { hedging: options.hedging(), ..Settings::default() };
         let house = House::open(options, settings).await?;
         let started = match start(&house.engine, request).await {
-            Err(StartError::Invalid(violations)) => return Err(self.refused(&violations)),
+            Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
         };
         let interrupted = watch_interrupts(house.engine.clone(), started.debate);
@@ -101,47 +98,11 @@ impl Run {
     }
 
     fn request(&self, seed: Option<u64>) -> anyhow::Result<AcceptedRequest> {
-        let name = self.name();
-        let refused = |violations: Violations| self.refused(&violations);
-        let mut request = accept_bytes(&self.bytes(&name)?).map_err(refused)?;
-        for left_out in admit(&mut request, self.skills_dir.as_deref()).map_err(refused)? {
-            writeln!(io::stderr(), "warning: {}", one_line(&left_out))?;
-        }
+        let mut request = RequestFile(&self.file).read(self.skills_dir.as_deref())?;
         if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, seed) {
             accepted.config.seed = seed;
         }
         Ok(request)
-    }
-
-    fn name(&self) -> String {
-        if self.is_stdin() { "stdin".to_owned() } else { self.file.display().to_string() }
-    }
-
-    fn refused(&self, violations: &Violations) -> anyhow::Error {
-        let lines = violations.0.iter().map(|found| format!("\n  {}", one_line(&found.to_string())));
-        Failure::bad_input(format!("{} cannot be debated:{}", self.name(), lines.collect::<String>()))
-    }
-
-    fn is_stdin(&self) -> bool {
-        self.file == Path::new("-")
-    }
-
-    fn bytes(&self, name: &str) -> anyhow::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        // One byte more than is allowed, so that too long a request is refused as such and not cut.
-        let most = REQUEST_BYTES_MAX as u64 + 1;
-        let read = if self.is_stdin() {
-            io::stdin().lock().take(most).read_to_end(&mut bytes)
-        } else {
-            File::open(&self.file).and_then(|file| file.take(most).read_to_end(&mut bytes))
-        };
-        read.map_err(|error| Failure::bad_input(format!("cannot read {name}: {error}")))?;
-        if bytes.len() > REQUEST_BYTES_MAX {
-            let text =
-                format!("{name} cannot be debated:\n  request: has more than {REQUEST_BYTES_MAX} bytes");
-            return Err(Failure::bad_input(text));
-        }
-        Ok(bytes)
     }
 
     fn teller(&self, options: &Options) -> Box<dyn Teller> {

@@ -23,6 +23,8 @@ fn help_lists_commands_examples_and_exit_codes() {
         "verify",
         "cancel",
         "golden",
+        "doctor",
+        "bench",
         "completions",
     ] {
         assert!(help.stdout.contains(&format!("\n  {command} ")), "{command}: {}", help.stdout);

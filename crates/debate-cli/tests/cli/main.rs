@@ -3,9 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bad_input;
+mod benching;
+mod doctor;
 mod help;
 mod models;
 mod program;
+mod provider;
 mod reading;
 mod running;
 mod server;

@@ -1,11 +1,10 @@
 //! Real models from the command line: a wrong address, a wrong key, limits, further models.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::program::{Program, Ran, example};
+use crate::provider::{Answer, Provider};
 
 const BODY: &str = r#"{"error":{"message":"Incorrect API key provided: wrong.","type":"invalid_request_error","code":"invalid_api_key"}}"#;
 
@@ -25,12 +24,7 @@ fn run_with(program: &Program, provider: &str, options: &[&str], variables: &[(&
     let model = format!("{provider}:some-model");
     let mut command = program.command(["run", file.to_str().unwrap(), "--model", &model]);
     command.args(options);
-    let output = command.envs(variables.iter().copied()).output().unwrap();
-    Ran {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
+    Ran::of(command.envs(variables.iter().copied()).output().unwrap())
 }
 
 /// Refuses every request in the same way.
@@ -38,36 +32,24 @@ fn server(status: &'static str) -> String {
     server_after(status, |_| {})
 }
 
-/// Refuses every request in the same way, after `seen` was shown its beginning.
-fn server_after(status: &'static str, seen: impl Fn(&[u8]) + Clone + Send + 'static) -> String {
+/// Refuses every request in the same way, after `seen` was shown it.
+fn server_after(status: &'static str, seen: impl Fn(&str) + Clone + Send + 'static) -> String {
     server_that_says(status, "application/json", BODY, seen)
 }
 
-/// Says the same to every request, after `seen` was shown its beginning.
+/// Says the same to every request, after `seen` was shown it.
 fn server_that_says(
     status: &'static str,
     content_type: &'static str,
     body: &'static str,
-    seen: impl Fn(&[u8]) + Clone + Send + 'static,
+    seen: impl Fn(&str) + Clone + Send + 'static,
 ) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(mut stream) = stream else { return };
-            let seen = seen.clone();
-            std::thread::spawn(move || {
-                let mut request = [0; 64 * 1024];
-                let read = stream.read(&mut request).unwrap_or_default();
-                seen(&request[..read]);
-                let head = format!("content-type: {content_type}\r\nconnection: close");
-                let length = body.len();
-                let _ =
-                    write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}");
-            });
-        }
-    });
-    format!("http://{address}/v1")
+    let answer = Answer { status, content_type, body: body.to_owned() };
+    Provider::start(move |request| {
+        seen(request);
+        answer.clone()
+    })
+    .base_url
 }
 
 #[test]
@@ -170,7 +152,7 @@ fn a_connection_is_opened_before_the_first_call_and_limits_hold_no_call_up_for_e
     // No call is answered before a request for headers alone has come.
     let base = server_after("401 Unauthorized", move |request| {
         let (is_warm, changed) = &*shared;
-        if request.starts_with(b"HEAD / ") {
+        if request.starts_with("HEAD / ") {
             *is_warm.lock().unwrap() = true;
             changed.notify_all();
         }

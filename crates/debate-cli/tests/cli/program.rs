@@ -60,7 +60,7 @@ impl Program {
 
     /// Runs the program to its end.
     pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
-        ran(self.command(args).output().unwrap())
+        Ran::of(self.command(args).output().unwrap())
     }
 
     /// Runs the program to its end, with bytes on its stdin.
@@ -69,7 +69,7 @@ impl Program {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(stdin).unwrap();
-        ran(child.wait_with_output().unwrap())
+        Ran::of(child.wait_with_output().unwrap())
     }
 
     /// Holds the debate of an example and returns its id.
@@ -80,15 +80,16 @@ impl Program {
     }
 }
 
-fn ran(output: Output) -> Ran {
-    Ran {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
 impl Ran {
+    /// Takes what a run left behind.
+    pub(crate) fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Returns stdout, which is one JSON value and nothing else.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))

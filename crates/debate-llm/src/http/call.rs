@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::Response;
+use reqwest::{Response, Version};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::HttpModel;
@@ -34,13 +34,14 @@ pub(super) struct Call<'a> {
     deadline: Instant,
     pub(super) first_byte: Option<Duration>,
     pub(super) request_id: Option<String>,
+    pub(super) http_version: Option<Version>,
     pub(super) wire_retries: u32,
 }
 
 impl<'a> Call<'a> {
     /// Begins a call.
     pub(super) fn new(model: &'a HttpModel, started: Instant, deadline: Instant) -> Self {
-        Self { model, started, deadline, first_byte: None, request_id: None, wire_retries: 0 }
+        Self { model, started, deadline, first_byte: None, request_id: None, http_version: None, wire_retries: 0 }
     }
 
     /// Sends until there is an answer, an error that stays, or no time (K5).
@@ -117,6 +118,7 @@ impl<'a> Call<'a> {
             .map_err(|error| connection_error(&error.without_url()))?;
         let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
         self.request_id = REQUEST_ID_HEADERS.iter().find_map(|name| header(name));
+        self.http_version = Some(response.version());
         let status = response.status();
         if !status.is_success() {
             let body = self.error_body(&mut response).await;

@@ -1,0 +1,36 @@
+//! `debate bench`: what settings would bring, before anybody pays.
+
+mod latency;
+mod wishes;
+
+use clap::Subcommand;
+
+use crate::args::Options;
+use crate::exit::End;
+
+/// Find out what settings would bring, before you pay
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate bench latency
+  debate bench latency examples/ice.json --median 3s --sigma 0.7")]
+pub(crate) struct Bench {
+    /// What of.
+    #[command(subcommand)]
+    of: Of,
+}
+
+/// What can be found out.
+#[derive(Debug, Subcommand)]
+enum Of {
+    Latency(latency::Latency),
+}
+
+impl Bench {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        match &self.of {
+            Of::Latency(latency) => latency.run(options).await,
+        }
+    }
+}

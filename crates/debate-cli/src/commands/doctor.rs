@@ -1,0 +1,143 @@
+//! `debate doctor`: whether store and model can be used, and how fast the model really is.
+
+mod models;
+mod probe;
+mod stores;
+
+use std::io::{self, Write as _};
+
+use clap::builder::FalseyValueParser;
+use serde::Serialize;
+use serde_json::json;
+
+use self::probe::Measured;
+use super::print;
+use crate::args::Options;
+use crate::exit::End;
+use crate::plain::one_line;
+
+/// Check the store and the model, and measure how fast the model really is
+///
+/// A real model is asked three small questions, which cost at most a few thousand tokens; what they will cost is said
+/// before. A simulated model is not measured.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate doctor
+  OPENAI_API_KEY=… debate doctor --model openai:gpt-5-mini
+  OPENAI_BASE_URL=http://localhost:11434/v1 debate doctor --model openai:llama3.2 --json | jq .estimate")]
+pub(crate) struct Doctor {
+    /// Print what was found as one JSON object
+    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    json: bool,
+}
+
+/// How a check ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    /// All is well.
+    Ok,
+    /// It works, and there is something to know.
+    Warn,
+    /// It does not work.
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Check {
+    name: String,
+    verdict: Verdict,
+    text: String,
+    /// What a person can do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Check {
+    fn new(name: &str, verdict: Verdict, text: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), verdict, text: text.into(), remedy: None }
+    }
+
+    fn remedy(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
+    fn line(&self) -> String {
+        let verdict = match self.verdict {
+            Verdict::Ok => "ok  ",
+            Verdict::Warn => "warn",
+            Verdict::Fail => "FAIL",
+        };
+        let remedy = self.remedy.as_ref().map_or_else(String::new, |remedy| format!("; {remedy}"));
+        format!("{verdict}  {:<7} {}", self.name, one_line(&format!("{}{remedy}", self.text)))
+    }
+}
+
+/// What was found so far; lines are printed as they come, unless all is to be one object.
+struct Report {
+    json: bool,
+    checks: Vec<Check>,
+}
+
+impl Report {
+    fn add(&mut self, check: Check) -> io::Result<()> {
+        if !self.json {
+            let mut stdout = io::stdout().lock();
+            writeln!(stdout, "{}", check.line())?;
+            stdout.flush()?;
+        }
+        self.checks.push(check);
+        Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
+        self.checks.iter().any(|check| check.verdict == Verdict::Fail)
+    }
+}
+
+impl Doctor {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let mut report = Report { json: self.json, checks: Vec::new() };
+        for check in stores::check(options).await {
+            report.add(check)?;
+        }
+        let (checks, model) = models::check(options);
+        for check in checks {
+            report.add(check)?;
+        }
+        let mut measured = Vec::new();
+        if let Some(model) = model {
+            let (name, tokens) = (model.model.name(), probe::TOKENS_MAX);
+            writeln!(io::stderr(), "asking {name} three small questions, at most {tokens} tokens in all")?;
+            for nth in 0..probe::COUNT {
+                let (check, found) = probe::ask(&model, nth).await;
+                report.add(check)?;
+                match found {
+                    Ok(found) => measured.push(found),
+                    Err(error) if error.should_ask_again() => {}
+                    // What is wrong now stays wrong.
+                    Err(_) => break,
+                }
+            }
+        }
+        let estimate = probe::estimate(&measured);
+        if let Some(estimate) = &estimate {
+            report.add(estimate.check())?;
+        }
+        if self.json {
+            let found = json!({
+                "ok": !report.has_failed(),
+                "model": options.model.name(),
+                "simulated": options.model.is_simulated(),
+                "checks": report.checks,
+                "calls": measured.iter().map(Measured::json).collect::<Vec<_>>(),
+                "estimate": estimate,
+            });
+            print(&format!("{found}\n"))?;
+        }
+        Ok(if report.has_failed() { End::Unavailable } else { End::Done })
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether the store can be used.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{Check, Verdict};
+use crate::args::Options;
+use crate::exit;
+use crate::store::{self, StoreChoice};
+
+/// What is written to find out whether a folder can be written: as much as one page of the store.
+const PROBE: [u8; 4096] = [0; 4096];
+
+const FOLDER: &str = "folder";
+const STORE: &str = "store";
+
+/// Checks the store: it opens, can be written, has the current schema.
+pub(super) async fn check(options: &Options) -> Vec<Check> {
+    let path = match &options.store {
+        StoreChoice::Memory => {
+            let text = "debates are kept in memory and end with their process";
+            return vec![Check::new(STORE, Verdict::Warn, text).remedy("--store sqlite://PATH keeps them")];
+        }
+        StoreChoice::Sqlite(path) => path,
+    };
+    let shown = path.display();
+    if !path.exists() {
+        let text = format!("there is no store at {shown} yet; the first debate creates it");
+        return vec![folder(path), Check::new(STORE, Verdict::Ok, text)];
+    }
+    let opened = match store::open(&options.store, options.durability.into()).await {
+        Ok(store) => store.close().await,
+        Err(error) => Err(error),
+    };
+    let checked = match opened {
+        // Opening takes the lock of writers and brings the schema up to date.
+        Ok(()) => {
+            let text = format!("{shown} opens, can be written and has the schema of this program");
+            Check::new(STORE, Verdict::Ok, text)
+        }
+        Err(error) => Check::new(STORE, Verdict::Fail, exit::one_line(&error)),
+    };
+    vec![folder(path), checked]
+}
+
+/// Checks that the folder of the store can be written: the journal lies beside the file.
+fn folder(path: &Path) -> Check {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        Some(_) | None => PathBuf::from("."),
+    };
+    let shown = folder.display();
+    match write(&folder.join(format!(".debate-doctor-{}", std::process::id()))) {
+        Ok(time) => {
+            let text = format!(
+                "{shown} can be written; 4 KiB are on the disk after {:.1} ms",
+                time.as_secs_f64() * 1e3
+            );
+            Check::new(FOLDER, Verdict::Ok, text)
+        }
+        Err(error) => {
+            let text = format!("{shown} cannot be written: {error}");
+            Check::new(FOLDER, Verdict::Fail, text)
+                .remedy("create it, make it writable, or choose another place with --store sqlite://PATH")
+        }
+    }
+}
+
+fn write(path: &Path) -> io::Result<Duration> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let began = Instant::now();
+    let written = file.write_all(&PROBE).and_then(|()| file.sync_all());
+    let time = began.elapsed();
+    drop(file);
+    fs::remove_file(path)?;
+    written.map(|()| time)
+}

@@ -1,0 +1,119 @@
+//! `debate bench latency`: walls under drawn and recorded latencies.
+
+use serde_json::{Value, json};
+
+use crate::program::{Program, example};
+
+/// Rehearses and returns what `--json` shows.
+fn bench(program: &Program, args: &[&str]) -> Value {
+    let ran = program.run(["bench", "latency", "--json"].iter().chain(args));
+    assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+    assert!(ran.stderr.starts_with("rehearsing "), "{args:?}: {}", ran.stderr);
+    ran.json()
+}
+
+fn ways(found: &Value) -> Vec<(Option<&str>, &str)> {
+    let rows = found["rows"].as_array().unwrap();
+    rows.iter().map(|row| (row["schedule"].as_str(), row["hedge"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn every_schedule_and_hedge_has_a_row_and_calls_of_a_second_take_eight_or_six() {
+    let program = Program::new();
+    let found = bench(&program, &["--median", "1s", "--sigma", "0", "--debates", "1"]);
+    let pipelined = |hedge| (Some("pipelined"), hedge);
+    let all = [
+        (Some("strict"), "off"),
+        pipelined("off"),
+        pipelined("p95"),
+        pipelined("adaptive"),
+        pipelined("p75"),
+    ];
+    assert_eq!(ways(&found), all);
+    for (row, chain) in found["rows"].as_array().unwrap().iter().zip([8.0, 6.0, 6.0, 6.0, 6.0]) {
+        for quantile in ["p50_s", "p95_s", "p99_s"] {
+            let wall = row[quantile].as_f64().unwrap();
+            assert!((wall - chain).abs() < 0.05, "{row}");
+        }
+        assert!((row["p99_ratio"].as_f64().unwrap() - chain / 8.0).abs() < 0.01, "{row}");
+        let shares =
+            ["extra_calls_share", "over_deadline_share", "full_share"].map(|share| row[share].as_f64());
+        assert_eq!(shares, [Some(0.0), Some(0.0), Some(1.0)], "{row}");
+    }
+    assert_eq!((&found["calls"], &found["simulated"]), (&json!(31), &json!(true)));
+    assert_eq!(found["latency"], json!({"kind": "log_normal", "median_s": 1.0, "sigma": 0.0}));
+    assert!(!program.path("debates.sqlite").exists(), "a rehearsal stores nothing");
+}
+
+#[test]
+fn the_same_seed_prints_the_same_table_and_says_that_all_is_made_up() {
+    let program = Program::new();
+    let run = |seed: &str| program.run(["bench", "latency", "--debates", "2", "--seed", seed]);
+    let first = run("7");
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert!(first.stdout.starts_with("SIMULATED: latencies are drawn and answers are made up"), "{first:?}");
+    assert!(first.stdout.contains("× strict p99") && first.stdout.contains("median 5.0 s, sigma 0.5"));
+    assert_eq!(first.stdout, run("7").stdout);
+    assert_ne!(first.stdout, run("8").stdout);
+}
+
+#[test]
+fn a_request_brings_its_own_rounds_and_deadline_and_a_deliberation_has_one_schedule() {
+    let program = Program::new();
+    let mut request: Value = serde_json::from_slice(&std::fs::read(example("taper.json")).unwrap()).unwrap();
+    request["config"]["rounds"] = json!(1);
+    request["options"] = json!({"limits": {"deadline_ms": 2500}});
+    let path = program.write("request.json", request.to_string());
+    let steady = ["--median", "1s", "--sigma", "0", "--debates", "1"];
+    let found = bench(&program, &[&[path.to_str().unwrap()], &steady[..]].concat());
+    assert_eq!((&found["calls"], &found["deadline_s"]), (&json!(11), &json!(2.5)));
+    assert_eq!(found["rows"][1]["over_deadline_share"], json!(1.0));
+    let file = example("deliberation.json");
+    let found = bench(&program, &[&[file.to_str().unwrap()], &steady[..]].concat());
+    assert_eq!(ways(&found), [(None, "off"), (None, "p95"), (None, "adaptive"), (None, "p75")]);
+}
+
+#[test]
+fn latencies_of_recorded_debates_are_drawn_from_by_model_and_purpose() {
+    let program = Program::new();
+    let file = example("ice.json");
+    let ran = program.run(["run", file.to_str().unwrap(), "--json", "--model", "simulated:latency=20ms"]);
+    let slow = ran.json()["debate_id"].as_str().unwrap().to_owned();
+    let timeless = program.debate("ice.json");
+    for args in [["--from", slow.as_str()].as_slice(), &["--all"]] {
+        let found = bench(&program, &[args, &["--debates", "1"]].concat());
+        let latency = &found["latency"];
+        assert_eq!((&latency["kind"], &latency["answers"]), (&json!("recorded"), &json!(31)), "{args:?}");
+        assert_eq!(latency["models"], json!(["simulated:seed=0,latency=20ms"]), "{args:?}");
+        let wall = found["rows"][0]["p50_s"].as_f64().unwrap();
+        assert!(wall >= 8.0 * 0.020, "{args:?}: {wall}");
+    }
+    let refused = |args: &[&str], code: i32, says: &str| {
+        let ran = program.run(["bench", "latency"].iter().chain(args));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(says), "{args:?}: {}", ran.stderr);
+    };
+    refused(&["--from", &format!("{slow},{timeless}")], 2, &format!("debate {timeless} has no latencies"));
+    refused(&["--from", "00000000-0000-4000-8000-000000000000"], 3, "00000000-0000-4000-8000-000000000000");
+    refused(&["--all", "--store", "sqlite://gone.db"], 5, "there is no store at gone.db");
+}
+
+#[test]
+fn all_bad_options_are_named_at_once() {
+    let program = Program::new();
+    let args =
+        ["bench", "latency", "--median", "5", "--sigma", "-1", "--debates", "0", "--from", "x", "--all"];
+    let ran = program.run(args);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    let named = ran.stderr.lines().skip(1).filter_map(|line| Some(line.trim().split_once(": ")?.0));
+    let mut named: Vec<&str> = named.collect();
+    named.dedup();
+    named.sort_unstable();
+    named.dedup();
+    assert_eq!(named, ["--debates", "--from", "--median", "--sigma"], "{}", ran.stderr);
+    let path = program.write("request.json", r#"{"format": "quarrel"}"#);
+    let ran = program.run(["bench", "latency", path.to_str().unwrap()]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("format: \"quarrel\" is not a format"), "{}", ran.stderr);
+    assert!(!program.path("debates.sqlite").exists());
+}

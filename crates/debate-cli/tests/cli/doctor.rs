@@ -1,0 +1,196 @@
+//! `debate doctor`: stores, configurations and providers, sound and broken.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{Program, Ran};
+use crate::provider::{Answer, Provider};
+
+const KEY: &str = "sk-very-secret";
+
+/// Runs the doctor on an OpenAI-compatible server.
+fn examine(program: &Program, base_url: &str, args: &[&str]) -> Ran {
+    let mut command = program.command(["doctor", "--model", "openai:some-model"]);
+    command.args(args).envs([("OPENAI_BASE_URL", base_url), ("OPENAI_API_KEY", KEY)]);
+    let ran = Ran::of(command.output().unwrap());
+    assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{ran:?}");
+    ran
+}
+
+/// Answers as a good model does.
+fn good(request: &str) -> Answer {
+    if request.contains("json_schema") {
+        return Answer::words(&[r#"{"port": "Kiel","#, r#" "sea": "Baltic"}"#]);
+    }
+    Answer::words(&["rea", "dy"])
+}
+
+/// Returns the lines that begin with a verdict.
+fn lines<'a>(ran: &'a Ran, verdict: &str) -> Vec<&'a str> {
+    ran.stdout.lines().filter(|line| line.starts_with(verdict)).collect()
+}
+
+#[test]
+fn three_small_calls_measure_a_sound_provider_and_what_a_debate_would_take() {
+    let program = Program::new();
+    let provider = Provider::start(good);
+    let ran = examine(&program, &provider.base_url, &[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(lines(&ran, "ok").len(), 7, "{}", ran.stdout);
+    let said = "asking openai:some-model three small questions, at most 3300 tokens in all\n";
+    assert_eq!(ran.stderr, said);
+    for text in [
+        "ok    model   openai:some-model at http://127.0.0.1:",
+        "a key is set",
+        "first words after ",
+        "21 tokens read, 8 written, HTTP/1.1, request req-7",
+        "JSON as asked for",
+        "pipelined (6 calls in a row)",
+    ] {
+        assert!(ran.stdout.contains(text), "{text}: {}", ran.stdout);
+    }
+    let asked = provider.asked();
+    assert_eq!(asked.len(), 3);
+    assert!(asked.iter().all(|body| body["stream"] == true && body["model"] == "some-model"), "{asked:?}");
+    let shapes: Vec<bool> = asked.iter().map(|body| !body["response_format"].is_null()).collect();
+    assert_eq!(shapes, [false, false, true]);
+}
+
+#[test]
+fn what_the_doctor_finds_is_one_json_object() {
+    let program = Program::new();
+    let provider = Provider::start(good);
+    let found = examine(&program, &provider.base_url, &["--json"]).json();
+    assert_eq!((&found["ok"], &found["simulated"]), (&json!(true), &json!(false)));
+    let calls = found["calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 3);
+    for call in calls {
+        assert_eq!(call["usage"], json!({"input": 21, "output": 8, "cached": null, "reasoning": null}));
+        assert_eq!(
+            (call["request_id"].as_str(), call["http_version"].as_str()),
+            (Some("req-7"), Some("HTTP/1.1"))
+        );
+        assert_eq!((call["model"].as_str(), call["wire_retries"].as_u64()), (Some("some-model-2"), Some(0)));
+        assert!(call["first_words_ms"].as_u64() <= call["latency_ms"].as_u64(), "{call}");
+    }
+    let shaped: Vec<&Value> = calls.iter().map(|call| &call["is_shaped"]).collect();
+    assert_eq!(shaped, [&Value::Null, &Value::Null, &json!(true)]);
+    let seconds = |field: &str| found["estimate"][field].as_f64().unwrap();
+    assert!((seconds("six_calls_s") - 6.0 * seconds("call_s")).abs() < 1e-9);
+    assert!((seconds("eight_calls_s") - 8.0 * seconds("call_s")).abs() < 1e-9);
+}
+
+#[test]
+fn each_fault_of_a_provider_is_a_clear_line_with_what_to_do() {
+    let error = |code: &str, message: &str| json!({"error": {"code": code, "message": message}});
+    let html =
+        Answer { status: "200 OK", content_type: "text/html", body: "<html>sign in</html>".to_owned() };
+    for (answer, calls, says, remedy) in [
+        (
+            Answer::json("401 Unauthorized", &error("invalid_api_key", &format!("wrong key {KEY}"))),
+            1,
+            "unauthorised: the provider refused the key (HTTP 401);",
+            "set OPENAI_API_KEY",
+        ),
+        (
+            Answer::json("404 Not Found", &error("model_not_found", "no model some-model")),
+            1,
+            "unknown_model: ",
+            "check the model's name",
+        ),
+        (
+            Answer::json("429 Too Many Requests", &error("insufficient_quota", "no credit")),
+            1,
+            "quota_exhausted: ",
+            "add credit",
+        ),
+        (html, 3, "malformed_response", "for a proxy in between"),
+        (
+            Answer { body: String::new(), ..Answer::words(&[]) },
+            3,
+            "the response is empty",
+            "check OPENAI_BASE_URL",
+        ),
+    ] {
+        let program = Program::new();
+        let shown = format!("{answer:?}");
+        let provider = Provider::start(move |_| answer.clone());
+        let ran = examine(&program, &provider.base_url, &[]);
+        assert_eq!(ran.code, Some(5), "{shown}: {ran:?}");
+        let failed = lines(&ran, "FAIL");
+        assert_eq!((failed.len(), provider.asked().len()), (calls, calls), "{shown}: {}", ran.stdout);
+        assert!(
+            failed.iter().all(|line| line.contains(says) && line.contains(remedy)),
+            "{shown}: {failed:?}"
+        );
+        assert!(!ran.stdout.contains("pipelined"), "nothing is reckoned from nothing: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn an_answer_without_the_shape_asked_for_is_a_warning() {
+    let program = Program::new();
+    let provider = Provider::start(|_| Answer::words(&["Kiel lies", " at the Baltic"]));
+    let ran = examine(&program, &provider.base_url, &[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let warned = lines(&ran, "warn");
+    assert!(
+        matches!(&warned[..], [line] if line.starts_with("warn  call 3") && line.contains("not the shape"))
+    );
+}
+
+#[test]
+fn a_simulated_model_is_said_to_be_one_and_is_not_measured() {
+    let program = Program::new();
+    let ran = program.run(["doctor"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(lines(&ran, "warn")[0].contains("simulated:0 is SIMULATED"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("call 1"), "{}", ran.stdout);
+    let found = program.run(["doctor", "--json"]).json();
+    assert_eq!(
+        (&found["simulated"], &found["ok"], &found["calls"]),
+        (&json!(true), &json!(true), &json!([]))
+    );
+    assert_eq!(fs::read_dir(program.path(".")).unwrap().count(), 0, "the doctor leaves nothing behind");
+}
+
+#[test]
+fn a_store_that_is_there_is_opened_and_a_broken_one_fails_without_keeping_the_rest_from_being_checked() {
+    let program = Program::new();
+    program.debate("deliberation.json");
+    let sound = program.run(["doctor"]);
+    assert!(sound.stdout.contains("ok    store   debates.sqlite opens, can be written"), "{sound:?}");
+    program.write("text.txt", "this is no database, whatever its name says, and it is long enough to be one");
+    for (store, says) in [
+        ("sqlite://text.txt", "FAIL  store   text.txt is not a SQLite database"),
+        ("sqlite://gone/a.db", "FAIL  folder  gone cannot be written"),
+    ] {
+        let ran = program.run(["doctor", "--store", store]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(5), ""), "{store}: {ran:?}");
+        assert!(ran.stdout.contains(says), "{store}: {}", ran.stdout);
+        assert!(ran.stdout.contains("SIMULATED"), "{store}: {}", ran.stdout);
+    }
+    let memory = program.run(["doctor", "--store", "memory"]);
+    assert!(memory.stdout.starts_with("warn  store   "), "{memory:?}");
+}
+
+#[test]
+fn models_that_cannot_be_asked_fail_all_at_once_and_nobody_is_asked() {
+    let program = Program::new();
+    let args = ["doctor", "--model", "openai:a", "--offer", "anthropic:b,gemini:c"];
+    let command = |variables: &[(&str, &str)]| {
+        let mut command = program.command(args);
+        Ran::of(command.envs(variables.iter().copied()).output().unwrap())
+    };
+    let ran = command(&[("OPENAI_BASE_URL", "localhost:1/v1"), ("GEMINI_API_KEY", "a\nb")]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(5), ""), "{ran:?}");
+    let failed = lines(&ran, "FAIL");
+    assert_eq!(failed.len(), 3, "{}", ran.stdout);
+    for (line, says) in
+        failed.iter().zip(["must begin with http://", "ANTHROPIC_API_KEY is not set", "GEMINI_API_KEY holds"])
+    {
+        assert!(line.contains(says), "{line}");
+    }
+    assert!(!ran.stdout.contains("call 1"), "{}", ran.stdout);
+}
