@@ -32,6 +32,12 @@ impl<T> Prose<T> {
     pub fn shown(&self) -> Option<&T> {
         self.0.as_deref()
     }
+
+    /// Returns whether another value holds this very prose.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.0.as_ref().is_some_and(|prose| Arc::strong_count(prose) > 1)
+    }
 }
 
 /// Whether a result shows prose or withholds it.

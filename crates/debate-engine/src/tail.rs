@@ -8,7 +8,7 @@ use debate_core::envelope::Envelope;
 use tokio::sync::broadcast;
 
 /// Appends kept for a follower that is behind; who is further behind reads them from the store.
-const APPENDS_KEPT: usize = 64;
+const APPENDS_KEPT: usize = 16;
 
 /// What a follower is told.
 #[derive(Debug, Clone)]

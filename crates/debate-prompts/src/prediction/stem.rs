@@ -12,8 +12,8 @@ use super::blocks::Block;
 use super::head::Head;
 use crate::prompts::RenderError;
 
-/// Stems kept at most, seven a debate; beyond it the memory starts anew.
-const STEMS_MAX: usize = 4_096;
+/// Debates remembered before those that have ended are forgotten.
+const DEBATES_MIN: usize = 64;
 
 /// The part of a prompt that stays the same from round to round.
 #[derive(Debug, Clone)]
@@ -28,13 +28,39 @@ pub(super) struct Stem {
     pub(super) blocks: Vec<Block>,
 }
 
-/// A brief by its address, a template, a role.
-type Key = (usize, &'static str, Role);
+/// The stems of one debate, with its brief, which is kept so that no other can take its address.
+struct Stems {
+    brief: Prose<Brief>,
+    /// By template and role; a debate has few.
+    each: Vec<(&'static str, Role, Arc<Stem>)>,
+}
 
-/// Stems with the brief that they were made of, which is kept so that no other can take its address.
-type Stems = HashMap<Key, (Prose<Brief>, Arc<Stem>)>;
+/// The stems of debates by the address of their brief.
+#[derive(Default)]
+struct Memory {
+    debates: HashMap<usize, Stems>,
+    /// How many there are when those that have ended are forgotten next.
+    sweep_at: usize,
+}
 
-static STEMS: LazyLock<Mutex<Stems>> = LazyLock::new(Mutex::default);
+static MEMORY: LazyLock<Mutex<Memory>> = LazyLock::new(Mutex::default);
+
+impl Memory {
+    fn find(&self, address: usize, version: &str, role: &Role) -> Option<Arc<Stem>> {
+        let stems = self.debates.get(&address)?;
+        let found = stems.each.iter().find(|(kind, whose, _)| *kind == version && whose == role);
+        found.map(|(_, _, stem)| Arc::clone(stem))
+    }
+
+    fn keep(&mut self, address: usize, brief: &Prose<Brief>, stem: (&'static str, Role, Arc<Stem>)) {
+        if self.debates.len() >= self.sweep_at {
+            self.debates.retain(|_, stems| stems.brief.is_shared());
+            self.sweep_at = (2 * self.debates.len()).max(DEBATES_MIN);
+        }
+        let new = || Stems { brief: brief.clone(), each: Vec::new() };
+        self.debates.entry(address).or_insert_with(new).each.push(stem);
+    }
+}
 
 /// Returns the stem of a kind of prompt for a role, as it was made the first time.
 ///
@@ -47,16 +73,46 @@ pub(super) fn shared(
     make: impl FnOnce(&Brief) -> Result<Stem, RenderError>,
 ) -> Result<Arc<Stem>, RenderError> {
     let shown = brief.shown().ok_or(RenderError::Redacted { version })?;
-    let key = (std::ptr::from_ref(shown) as usize, version, role.clone());
-    let stems = || STEMS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, stem)) = stems().get(&key) {
-        return Ok(Arc::clone(stem));
+    let address = std::ptr::from_ref(shown) as usize;
+    let memory = || MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(stem) = memory().find(address, version, role) {
+        return Ok(stem);
     }
     let stem = Arc::new(make(shown)?);
-    let mut stems = stems();
-    if stems.len() >= STEMS_MAX {
-        stems.clear();
-    }
-    stems.insert(key, (brief.clone(), Arc::clone(&stem)));
+    memory().keep(address, brief, (version, role.clone(), Arc::clone(&stem)));
     Ok(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn brief() -> Prose<Brief> {
+        Prose::new(Brief {
+            question: String::new(),
+            task: String::new(),
+            outcomes: Vec::new(),
+            key_variables: Vec::new(),
+            simulation_summary: Default::default(),
+            data_summary: Default::default(),
+            personas: Vec::new(),
+            rubrics: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn the_stems_of_debates_that_have_ended_are_forgotten() {
+        let mut memory = Memory::default();
+        let stem = || {
+            Arc::new(Stem { system: "".into(), heads: [].into(), outcomes: Vec::new(), blocks: Vec::new() })
+        };
+        let running = brief();
+        memory.keep(0, &running, ("argue", Role::from("judge"), stem()));
+        for ended in 1..=10 * DEBATES_MIN {
+            memory.keep(ended, &brief(), ("argue", Role::from("judge"), stem()));
+            assert!(memory.debates.len() <= DEBATES_MIN + 1);
+        }
+        assert!(memory.find(0, "argue", &Role::from("judge")).is_some());
+        assert!(memory.find(0, "score", &Role::from("judge")).is_none());
+    }
 }

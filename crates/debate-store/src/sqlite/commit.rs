@@ -24,7 +24,7 @@ const ROWS_PER_INSERT: usize = 16;
 /// Heads remembered; when there are more, all are forgotten.
 const HEADS_MAX: usize = 8_192;
 
-const INSERT: &str = "INSERT INTO events (stream_kind, stream_id, seq, kind, version, at, tenant, actor, trace, \
+const INSERT: &str = "INSERT OR ROLLBACK INTO events (stream_kind, stream_id, seq, kind, version, at, tenant, actor, trace, \
      hash, prose_digest, salt, body, prose) VALUES ";
 const VALUES: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 

@@ -14,8 +14,16 @@ use crate::sqlite::{Durability, SqliteOptions, read};
 const APPLICATION_ID: i32 = 1_145_197_637;
 
 /// The schema that this program knows, oldest step first. A step, once released, is never edited.
-const MIGRATIONS: [(i64, &str, &str); 1] =
-    [(1, "log", include_str!("../../../../migrations/sqlite/0001_log.sql"))];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (1, "log", include_str!("../../../../migrations/sqlite/0001_log.sql")),
+    (2, "lean insert", include_str!("../../../../migrations/sqlite/0002_lean_insert.sql")),
+];
+
+/// Pages of the journal after which it is moved into the file, 16 MiB: a page that is written often is moved once.
+const CHECKPOINT_PAGES: &str = "4000";
+
+/// Memory of the writer for pages, in KiB: the ends of the indices stay in it.
+const WRITER_CACHE_KIB: &str = "-4000";
 
 /// How long to sleep between tries where SQLite itself cannot wait.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
@@ -136,8 +144,13 @@ async fn open_path(
         Durability::Relaxed => SqliteSynchronous::Normal,
     };
     // What redaction frees is overwritten, not merely unlinked.
-    let to_write =
-        shared.clone().create_if_missing(true).synchronous(synchronous).pragma("secure_delete", "ON");
+    let to_write = shared
+        .clone()
+        .create_if_missing(true)
+        .synchronous(synchronous)
+        .pragma("secure_delete", "ON")
+        .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+        .pragma("cache_size", WRITER_CACHE_KIB);
     let mut writer = to_write.connect().await?;
     ensure_ours(&mut writer).await?;
     switch_to_wal(&mut writer, options.busy_timeout).await?;
