@@ -74,7 +74,7 @@ fn asking() -> Vec<KernelEvent> {
                 tokens: 599,
                 omitted: vec!["data: left out".to_owned()],
             },
-            reserved: Tokens { input: 600, output: 500 },
+            reserved: Reserved { input: 600, output: 500, cost_micros: Some(1_150) },
         }
         .into(),
         TurnAnswered {
@@ -125,6 +125,7 @@ fn course() -> Vec<KernelEvent> {
         PhaseClosed { phase: "opening".to_owned(), round: 1 }.into(),
         StopRuleFired {
             rule: StopRule::Convergence,
+            budget: Some(Budget::CostMicros),
             statistic: 0.1 + 0.2,
             threshold: 1e-9,
             shadow: true,
