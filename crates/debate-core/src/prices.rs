@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::call::{Reserved, Tokens, Usage};
+use crate::call::{Tokens, Usage};
 use crate::request::{self, Complaints, Field, Violations};
 
 /// Millionths in a whole.
@@ -80,13 +80,6 @@ impl Prices {
     pub fn get(&self, model: &str) -> Option<Price> {
         self.0.get(model).copied()
     }
-
-    /// Returns what is set aside for a request to a model that can use so many tokens.
-    #[must_use]
-    pub fn reserved(&self, model: &str, tokens: Tokens) -> Reserved {
-        let cost_micros = self.get(model).map(|price| price.most(tokens));
-        Reserved { cost_micros, ..Reserved::from(tokens) }
-    }
 }
 
 impl FromIterator<(String, Price)> for Prices {
@@ -151,9 +144,8 @@ mod tests {
     fn k8_a_model_that_is_not_listed_has_no_price_and_none_is_not_nothing() {
         let prices = read(r#"{"local:1": {"input": 0, "output": 0.0}}"#);
         let tokens = Tokens { input: 9, output: 9 };
-        assert_eq!(prices.reserved("local:1", tokens).cost_micros, Some(0));
-        assert_eq!(prices.reserved("local:2", tokens), Reserved::from(tokens));
-        assert_eq!(prices.reserved("local:2", tokens).cost_micros, None);
+        assert_eq!(prices.get("local:1").map(|price| price.most(tokens)), Some(0));
+        assert_eq!(prices.get("local:2"), None);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod house;
 mod journal;
 mod keeping;
 mod live;
+mod pricing;
 mod schemas;
 mod served;
 pub mod start;
@@ -19,6 +20,8 @@ mod surroundings;
 mod turn;
 pub mod verify;
 pub mod watch;
+
+pub use debate_core::prices::{Price, Prices};
 
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};

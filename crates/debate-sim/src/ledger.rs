@@ -107,7 +107,7 @@ fn cause_of(envelope: &Envelope) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use debate_core::call::{Cause, Tokens};
+    use debate_core::call::{Cause, Reserved};
     use debate_core::codec::{self, Author, Head};
     use debate_core::event::{AttemptRef, CallAnswered, Event, PromptRef, ReplyFacts};
     use debate_core::id::Timestamp;
@@ -125,7 +125,7 @@ mod tests {
         let AttemptRef { call, revision, attempt, turn } = attempt(number);
         let digest = Digest::of_text("a question");
         let prompt = PromptRef { version: String::new(), digest, tokens: 1, omitted: Vec::new() };
-        let (model, sees, reserved) = (String::new(), Vec::new(), Tokens::default());
+        let (model, sees, reserved) = (String::new(), Vec::new(), Reserved::NOTHING);
         CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved }.into()
     }
 

@@ -125,7 +125,8 @@ impl<F: Format> Stage<F> {
                 tokens: prompt.tokens,
                 omitted: Vec::new(),
             },
-            reserved: Tokens { input: u64::from(prompt.tokens), output: u64::from(prompt.output_tokens_max) }.into(),
+            reserved: Tokens { input: u64::from(prompt.tokens), output: u64::from(prompt.output_tokens_max) }
+                .into(),
         }));
         let Some(Event::Kernel(KernelEvent::CallStarted(started))) = begun.first() else { return };
         let attempt =

@@ -52,8 +52,6 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
     let participants = participants(&fields.required("participants"), &asked_skills);
     let orchestrator = orchestrator(&fields.field("orchestrator"), &asked_skills);
     asked_skills.check_names(participants.iter().chain(&orchestrator));
-    let options = fields.field("options").object(&["limits", "models"]);
-    let models = models(&options.field("models"), participants.iter().chain(&orchestrator));
     let rounds = either(&fields, "max_rounds", "maxRounds").whole(ROUNDS);
     let mut config = Config {
         mode: mode.unwrap_or_default(),
@@ -67,10 +65,12 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
         concurrency: choice(&fields.field("concurrency"), &Concurrency::ALL, Concurrency::as_str)
             .unwrap_or_default(),
         skills_missing: Vec::new(),
-        models,
+        models: ModelPlan::default(),
     };
     let mut brief = Brief { topic, skills: Vec::new() };
     skills::admit(&mut config, &mut brief, Vec::new());
+    let options = fields.field("options").object(&["limits", "models"]);
+    config.models = models(&options.field("models"), config.participants.iter().chain(&config.orchestrator));
     let limits = limits(&fields.field("timeout"), &options.field("limits"), &config);
     complaints.finish((config, brief, limits))
 }
