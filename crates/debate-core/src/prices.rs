@@ -164,12 +164,12 @@ mod tests {
         assert_eq!(
             found,
             [
-                "request: a price needs the name of its model, such as openai:gpt-5-mini",
-                "output: must be a number",
                 "a.speed: is none of input, cached_input, output",
                 "a.input: must be from 0 to 100000",
                 "a: lacks the price of its output",
                 "b: must be an object",
+                "request: a price needs the name of its model, such as openai:gpt-5-mini",
+                "output: must be a number",
                 "c.cached_input: must be a number",
                 "c.output: must be from 0 to 100000",
             ]

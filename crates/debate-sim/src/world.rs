@@ -44,6 +44,8 @@ pub struct Told {
     pub kinds: BTreeMap<String, u64>,
     /// Calls started for each cause.
     pub causes: BTreeMap<String, u64>,
+    /// Debates stopped for each budget.
+    pub budgets: BTreeMap<String, u64>,
     /// The digest of all logs together.
     pub digest: Digest,
     /// Events in all.
@@ -245,9 +247,10 @@ impl<S: Subject> World<'_, S> {
         }
         let kinds = ledger.kinds().clone();
         let events = kinds.values().sum();
-        let causes = ledger.causes().clone();
+        let (causes, budgets) = (ledger.causes().clone(), ledger.budgets().clone());
         let digest = Digest::of_parts(heads.iter().map(|head| head.0.as_slice()));
-        Ok(Told { outcomes, kinds, causes, digest, events, lives: self.lives, asked: ledger.efforts().0 })
+        let (lives, asked) = (self.lives, ledger.efforts().0);
+        Ok(Told { outcomes, kinds, causes, budgets, digest, events, lives, asked })
     }
 }
 

@@ -90,9 +90,7 @@ fn k8_a_model_without_a_price_is_not_asked_where_money_is_limited() {
     check::<Prediction>(
         "given    started roles=optimist,pessimist cost_max=1000
          when     begin argue/1/optimist
-         logged   attempt_failed
-         when     begin argue/1/pessimist
-         logged   attempt_failed stop_rule_fired phase_closed concluded
+         logged   attempt_failed stop_rule_fired round_summarised phase_closed concluded
          cost     unknown
          concluded failed void",
     );
