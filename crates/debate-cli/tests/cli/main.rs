@@ -5,6 +5,7 @@
 mod bad_input;
 mod help;
 mod models;
+mod prices;
 mod program;
 mod reading;
 mod running;
