@@ -112,7 +112,7 @@ fn begin(state: &Debate<Prediction>, draft: &mut Draft<Prediction>) {
     for work in state.wanted_work() {
         let begin = BeginCall {
             work,
-            hedge: false,
+            hedge: None,
             model: "scripted".to_owned(),
             prompt: PromptRef {
                 version: "bench@1".to_owned(),
@@ -120,7 +120,7 @@ fn begin(state: &Debate<Prediction>, draft: &mut Draft<Prediction>) {
                 tokens: 500,
                 omitted: Vec::new(),
             },
-            reserved: Tokens { input: 500, output: 500 },
+            reserved: Tokens { input: 500, output: 500 }.into(),
         };
         draft.decide(Command::BeginCall(begin)).expect("wanted work begins");
     }

@@ -1,5 +1,7 @@
 //! The command line: what holds for every command, and the list of commands.
 
+use std::path::PathBuf;
+
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use clap::{Parser, ValueEnum};
 use debate_engine::{Hedge, Hedging};
@@ -73,6 +75,12 @@ pub(crate) struct Options {
         value_delimiter = ';'
     )]
     pub(crate) provider_limits: Vec<LimitsChoice>,
+
+    /// File of what models cost: a JSON object that gives, by the name under which a model is recorded, US dollars for a
+    /// million tokens, as in {"openai:gpt-5-mini": {"input": 0.25, "cached_input": 0.025, "output": 2}}. Without it no
+    /// cost is known, and no request may limit its cost
+    #[arg(long, global = true, env = "DEBATE_PRICES", value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
 
     /// Address of an OpenAI-compatible server, such as http://localhost:11434/v1
     #[arg(

@@ -1,12 +1,13 @@
 //! Putting store, model and formats together into an engine.
 
-use debate_engine::{Engine, Settings};
+use debate_engine::{Engine, Prices, Settings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 
 use crate::args::Options;
 use crate::model;
+use crate::prices;
 use crate::store::{self, Store};
 
 /// An engine with the store that it works on.
@@ -24,22 +25,24 @@ impl House {
     /// Opens a house in which debates are held: the store is created where there is none.
     pub(crate) async fn open(options: &Options, settings: Settings) -> anyhow::Result<Self> {
         let models = model::open(options)?;
+        let prices = prices::read(options.prices.as_deref())?;
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        Ok(Self::of(store, models, settings))
+        Ok(Self::of(store, models, prices, settings))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
-        Ok(Self::of(store, model::nobody().into(), Settings::default()))
+        Ok(Self::of(store, model::nobody().into(), Prices::default(), Settings::default()))
     }
 
-    fn of(store: Store, models: Models, settings: Settings) -> Self {
+    fn of(store: Store, models: Models, prices: Prices, settings: Settings) -> Self {
         let is_simulated = models.default_model().is_simulated();
         let engine = Engine::builder(store.events().clone(), models)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
+            .prices(prices)
             .settings(settings)
             .build();
         Self { engine, store, is_simulated }

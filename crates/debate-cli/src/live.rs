@@ -18,6 +18,7 @@ use crate::logging;
 use crate::page::thousands;
 use crate::paper::{Ink, Paper};
 use crate::plain::one_line;
+use crate::prices::dollars;
 use crate::told::{Told, Weight};
 
 /// How often the clock moves while nothing happens.
@@ -117,7 +118,8 @@ impl Live {
             debate.phase().map_or_else(String::new, |(phase, round)| format!("round {round}: {phase}, "));
         let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
         let simulated = if debate.is_simulated() { "SIMULATED, " } else { "" };
-        self.total.set_message(format!("{simulated}{phase}{input} tokens in, {output} out"));
+        let cost = spend.cost.map(|cost| format!(", {}", dollars(cost.cost_micros))).unwrap_or_default();
+        self.total.set_message(format!("{simulated}{phase}{input} tokens in, {output} out{cost}"));
     }
 }
 

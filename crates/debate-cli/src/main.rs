@@ -16,6 +16,7 @@ mod model;
 mod page;
 mod paper;
 mod plain;
+mod prices;
 mod remote;
 mod request_file;
 mod shown;

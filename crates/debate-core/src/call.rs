@@ -172,6 +172,36 @@ impl Tokens {
     }
 }
 
+/// What is set aside for a request before it is sent: the most that it can use (rule K8).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserved {
+    /// Tokens read by the model.
+    pub input: u64,
+    /// Tokens written by the model.
+    pub output: u64,
+    /// Money in millionths of a US dollar; none where the model has no price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
+}
+
+impl Reserved {
+    /// What a request can use that is never sent.
+    pub const NOTHING: Self = Self { input: 0, output: 0, cost_micros: Some(0) };
+
+    /// Returns the tokens alone.
+    #[must_use]
+    pub const fn tokens(self) -> Tokens {
+        Tokens { input: self.input, output: self.output }
+    }
+}
+
+impl From<Tokens> for Reserved {
+    /// Reserves tokens of a model that has no price.
+    fn from(Tokens { input, output }: Tokens) -> Self {
+        Self { input, output, cost_micros: None }
+    }
+}
+
 /// What a provider reported for one request. Unknown stays unknown, never 0 (rule K3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {

@@ -1,6 +1,6 @@
 //! The state of one call: attempts, turns and tools at its current revision (rule K2).
 
-use crate::call::{CallKey, Cause, Sight, Tokens};
+use crate::call::{CallKey, Cause, Reserved, Sight};
 use crate::event::{AnswerRejected, AttemptFailed, AttemptRef, CallStarted, TurnAnswered, TurnProse};
 use crate::prose::Prose;
 
@@ -12,7 +12,7 @@ pub struct OpenAttempt {
     /// The turn it works on.
     pub turn: u32,
     /// What was set aside for it.
-    pub reserved: Tokens,
+    pub reserved: Reserved,
 }
 
 /// A tool use inside a call.
@@ -137,7 +137,7 @@ impl CallState {
     }
 
     /// Records a start; returns what was reserved for attempts that are now known to be lost.
-    pub(crate) fn start(&mut self, started: &CallStarted) -> Result<Vec<Tokens>, String> {
+    pub(crate) fn start(&mut self, started: &CallStarted) -> Result<Vec<Reserved>, String> {
         if started.revision < self.revision {
             return Err(format!("revision {} is past; {} is asked for", started.revision, self.revision));
         }
@@ -169,7 +169,7 @@ impl CallState {
     }
 
     /// Ends an open attempt and returns what was reserved for it.
-    pub(crate) fn close(&mut self, attempt: &AttemptRef) -> Result<Tokens, String> {
+    pub(crate) fn close(&mut self, attempt: &AttemptRef) -> Result<Reserved, String> {
         if attempt.revision != self.revision {
             return Err(format!("revision {} is not open; {} is", attempt.revision, self.revision));
         }

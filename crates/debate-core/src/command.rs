@@ -1,6 +1,6 @@
 //! What a debate can be told to do. Commands are imperative; what becomes of one is decided in [`crate::decide`].
 
-use crate::call::{Tokens, Work};
+use crate::call::{Reserved, Work};
 use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, ToolUse};
 use crate::format::Format;
 use crate::id::OutcomeId;
@@ -88,14 +88,14 @@ pub enum Command<F: Format> {
 pub struct BeginCall {
     /// The turn, as [`crate::debate::Debate::wanted_work`] gave it.
     pub work: Work,
-    /// Whether this races an attempt that is still open.
-    pub hedge: bool,
+    /// Set where this races an attempt that is still open: what must then be left for each question not asked yet.
+    pub hedge: Option<Reserved>,
     /// The model, as `provider:name`.
     pub model: String,
     /// The prompt.
     pub prompt: PromptRef,
     /// The most it can use.
-    pub reserved: Tokens,
+    pub reserved: Reserved,
 }
 
 /// A command was refused; nothing changes.

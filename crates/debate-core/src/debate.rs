@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::call::{CallKey, Sight, Tokens, Usage, Want};
+use crate::call::{CallKey, Reserved, Sight, Want};
 use crate::calls::CallState;
 use crate::event::{AttemptRef, CallStarted, Concluded, Event, KernelEvent, Opened, Recorded, StopRuleFired};
 use crate::format::Format;
 use crate::id::{DebateId, OutcomeId, Seq, Timestamp};
 use crate::limits::Limits;
 use crate::prose::Prose;
+use crate::spend::Spend;
 use crate::stop::StopRule;
 
 /// Models whose names begin so give no forecast, only something to try the engine with.
@@ -44,19 +45,6 @@ impl Lifecycle {
     }
 }
 
-/// What a debate has used so far (rule K8).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spend {
-    /// Requests sent to models.
-    pub calls: u64,
-    /// Tokens that providers reported.
-    pub known: Tokens,
-    /// Tokens that may have been used: the reservation where a provider reported nothing.
-    pub bound: Tokens,
-    /// Whether every request's usage is known.
-    pub complete: bool,
-}
-
 /// One debate of format `F`, folded up to [`Debate::head`].
 ///
 /// Cheap to clone: what is large is shared until it changes.
@@ -77,6 +65,7 @@ pub struct Debate<F: Format> {
     pub(crate) phases: Vec<(String, u32)>,
     pub(crate) spend: Spend,
     pub(crate) models: BTreeSet<String>,
+    pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
     pub(crate) resolution: Option<OutcomeId>,
     pub(crate) redacted: bool,
@@ -127,8 +116,9 @@ impl<F: Format> Debate<F> {
             calls: BTreeMap::new(),
             revised: false,
             phases: Vec::new(),
-            spend: Spend { complete: true, ..Spend::default() },
+            spend: Spend::NONE,
             models: BTreeSet::new(),
+            unpriced_models: BTreeSet::new(),
             conclusion: None,
             resolution: None,
             redacted: false,
@@ -178,7 +168,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::CallStarted(started) => self.apply_started(started)?,
             KernelEvent::TurnAnswered(turn) => {
                 let open = self.close_attempt(&turn.attempt)?;
-                self.settle_usage(&turn.reply.usage, open, true);
+                self.spend.settle(Some(&turn.reply), open);
                 self.call_mut(&turn.attempt.call)?.turns.push(crate::calls::TurnState::new(turn));
             }
             KernelEvent::ToolStarted(started) => {
@@ -191,14 +181,16 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;
-                self.settle_usage(&answered.reply.usage, open, true);
+                self.spend.settle(Some(&answered.reply), open);
                 let revision = answered.attempt.revision;
                 self.call_mut(&answered.attempt.call)?.answered = Some(revision);
             }
             KernelEvent::AttemptFailed(failed) => {
-                let charged = failed.failure.may_be_charged();
                 match self.close_attempt(&failed.attempt) {
-                    Ok(open) => self.settle_usage(&failed.reply.usage, open, charged),
+                    Ok(open) if failed.failure.may_be_charged() => {
+                        self.spend.settle(Some(&failed.reply), open);
+                    }
+                    Ok(_) => {}
                     Err(_) if failed.failure.is_never_sent() => {}
                     Err(why) => return Err(why),
                 }
@@ -206,7 +198,7 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::AttemptAbandoned(abandoned) => {
                 let open = self.close_attempt(&abandoned.attempt)?;
-                self.settle_usage(&Usage::default(), open, true);
+                self.spend.settle(None, open);
             }
             KernelEvent::AnswerRejected(rejected) => {
                 self.revised = true;
@@ -280,11 +272,12 @@ impl<F: Format> Debate<F> {
     fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
         let call = Arc::make_mut(self.calls.entry(started.call.clone()).or_default());
         let lost = call.start(started)?;
-        for attempt in lost {
-            self.settle_usage(&Usage::default(), attempt, true);
-        }
+        lost.into_iter().for_each(|reserved| self.spend.settle(None, reserved));
         self.spend.calls += 1;
         self.models.insert(started.model.clone());
+        if started.reserved.cost_micros.is_none() {
+            self.unpriced_models.insert(started.model.clone());
+        }
         Ok(())
     }
 
@@ -293,19 +286,8 @@ impl<F: Format> Debate<F> {
     }
 
     /// Takes an open attempt off its call and returns what was reserved for it.
-    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<Tokens, String> {
+    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<Reserved, String> {
         self.call_mut(&attempt.call)?.close(attempt)
-    }
-
-    fn settle_usage(&mut self, usage: &Usage, reserved: Tokens, charged: bool) {
-        if !charged {
-            return;
-        }
-        self.spend.known.input += usage.input.unwrap_or(0);
-        self.spend.known.output += usage.output.unwrap_or(0);
-        self.spend.bound.input += usage.input.unwrap_or(reserved.input);
-        self.spend.bound.output += usage.output.unwrap_or(reserved.output);
-        self.spend.complete &= usage.input.is_some() && usage.output.is_some();
     }
 }
 
@@ -414,6 +396,17 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn models(&self) -> &BTreeSet<String> {
         &self.models
+    }
+
+    /// Returns the models asked so far that have no price, in name order (rule K8).
+    #[must_use]
+    pub fn unpriced_models(&self) -> &BTreeSet<String> {
+        &self.unpriced_models
+    }
+
+    /// Returns the models without a price for a result that says what the others cost; none where none has one.
+    pub(crate) fn unpriced_beside_cost(&self) -> Vec<String> {
+        self.spend.cost.map_or_else(Vec::new, |_| self.unpriced_models.iter().cloned().collect())
     }
 
     /// Returns whether any reply came from a simulated model.

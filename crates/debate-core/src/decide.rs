@@ -214,7 +214,7 @@ impl<F: Format> Draft<F> {
         let fresh = CallState::default();
         let call = self.debate.call(&want.call);
         let state = call.filter(|call| call.revision == want.revision).unwrap_or(&fresh);
-        let cause = cause_of(state, *turn, begin.hedge);
+        let cause = cause_of(state, *turn, begin.hedge.is_some());
         let attempt = AttemptRef {
             call: want.call.clone(),
             revision: want.revision,
@@ -222,20 +222,20 @@ impl<F: Format> Draft<F> {
             turn: *turn,
         };
         let exhausted = call.is_some_and(|call| call.starts >= self.debate.limits.starts_max);
-        let over_budget = self.debate.over_budget(&begin, F::is_closing(&want.call));
-        if cause == Cause::Hedge && (exhausted || over_budget.is_some()) {
+        let unaffordable = self.debate.unaffordable(&begin, F::is_closing(&want.call));
+        if cause == Cause::Hedge && (exhausted || unaffordable.is_some()) {
             return Err(DecideError::NotWanted(begin.work));
         }
         if exhausted {
             let message = format!("it was begun {} times", self.debate.limits.starts_max);
             return self.fail_unsent(attempt, FailureKind::StartsExhausted, message).map(|()| false);
         }
-        if let Some((statistic, threshold)) = over_budget {
-            if F::is_closing(&want.call) {
-                let message = format!("{statistic} exceeds the budget of {threshold}");
-                return self.fail_unsent(attempt, FailureKind::BudgetExhausted, message).map(|()| false);
+        if let Some(why) = unaffordable {
+            return match why.fired().filter(|_| !F::is_closing(&want.call)) {
+                Some(fired) => self.push(fired),
+                None => self.fail_unsent(attempt, FailureKind::BudgetExhausted, why.to_string()),
             }
-            return self.stop(StopRule::Budget, statistic, threshold, true).map(|()| false);
+            .map(|()| false);
         }
         let sees = F::sees(&self.debate, want);
         let AttemptRef { call, revision, attempt, turn } = attempt;
@@ -353,7 +353,7 @@ impl<F: Format> Draft<F> {
         threshold: f64,
         closing: bool,
     ) -> Result<(), DecideError> {
-        self.push(StopRuleFired { rule, statistic, threshold, shadow: false, closing })
+        self.push(StopRuleFired { rule, budget: None, statistic, threshold, shadow: false, closing })
     }
 
     fn pause(&mut self) -> Result<(), DecideError> {
@@ -472,6 +472,7 @@ impl<F: Format> Draft<F> {
             rule: self.debate.stop_rule().unwrap_or(StopRule::Concluded),
             completeness: F::completeness(&self.debate),
             outcome_digest: GENESIS,
+            spend: Some(self.debate.spend),
         };
         let mut after = self.debate.clone();
         after

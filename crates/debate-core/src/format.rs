@@ -76,8 +76,11 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns every model that the rules name, with the path at which a request names it.
     fn models_named(config: &Self::Config) -> Vec<(String, String)>;
 
-    /// Returns the calls of a debate in which nothing goes wrong.
+    /// Returns the number of calls of a debate in which nothing goes wrong.
     fn calls_expected(config: &Self::Config) -> u64;
+
+    /// Returns the questions of a debate in which nothing goes wrong.
+    fn calls(config: &Self::Config) -> Vec<CallKey>;
 
     /// Returns whether the debate stands still until a wanted call is answered; other calls may take their time.
     fn is_critical(debate: &Debate<Self>, call: &CallKey) -> bool;

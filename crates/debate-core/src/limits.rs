@@ -30,6 +30,16 @@ pub struct Limits {
     pub closing_tokens: Tokens,
     /// Wall time kept back for the closing synthesis, in milliseconds.
     pub closing_ms: u64,
+    /// Money for all requests, in millionths of a US dollar; unlimited unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros_max: Option<u64>,
+    /// Money kept back for the closing synthesis, in millionths of a US dollar; 0 where money is not limited.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub closing_cost_micros: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Limits {
@@ -48,6 +58,8 @@ impl Limits {
             starts_max: STARTS_MAX_DEFAULT,
             closing_tokens,
             closing_ms: (deadline_ms / 5).min(CLOSING_MS_MAX),
+            cost_micros_max: None,
+            closing_cost_micros: 0,
         }
     }
 }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::Role;
 
+/// The option of a request that names models.
+const OPTION: &str = "options.models";
+
 /// Models of one debate by the names under which they are recorded, such as `openai:gpt-5-mini`.
 ///
 /// Every list begins with the model that is asked; the others stand in for it, in order. An empty list leaves the
@@ -37,6 +40,12 @@ impl ModelPlan {
         let own = speaker.and_then(|role| self.roles.get(role)).filter(|models| !models.is_empty());
         let purpose = || self.purposes.get(kind).filter(|models| !models.is_empty());
         own.or_else(purpose).unwrap_or(&self.default)
+    }
+
+    /// Returns every model that is named, with the path at which a request names it.
+    #[must_use]
+    pub fn named_in_options(&self) -> Vec<(String, String)> {
+        self.named().map(|(path, model)| (format!("{OPTION}.{path}"), model.to_owned())).collect()
     }
 
     /// Returns every model that is named, with the path below this plan at which it is.

@@ -3,7 +3,8 @@
 
 pub(crate) mod fields;
 mod json;
-pub(crate) mod limits;
+pub mod limits;
+pub(crate) mod models;
 pub mod sizes;
 
 use std::fmt;

@@ -44,6 +44,33 @@ impl StopRule {
     }
 }
 
+/// What of a debate's spend is limited (rule K8), named as its limit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Budget {
+    /// Requests to models.
+    Calls,
+    /// Tokens read by models.
+    InputTokens,
+    /// Tokens written by models.
+    OutputTokens,
+    /// Money, in millionths of a US dollar.
+    CostMicros,
+}
+
+impl Budget {
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Calls => "calls",
+            Self::InputTokens => "input_tokens",
+            Self::OutputTokens => "output_tokens",
+            Self::CostMicros => "cost_micros",
+        }
+    }
+}
+
 /// How whole an outcome is. A degraded result never looks like a full one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{CallKey, Tokens, Want, Work};
+use debate_core::call::{CallKey, Reserved, Want, Work};
 use debate_core::codec::Author;
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
@@ -280,15 +280,15 @@ impl<P: Prompts> Driver<P> {
         match self.question(debate, want) {
             Ok(question) => {
                 self.house.races.count_first();
-                (Command::BeginCall(question.begin(&work, false)), Takeoff::Turn(work, Arc::new(question)))
+                (Command::BeginCall(question.begin(&work, None)), Takeoff::Turn(work, Arc::new(question)))
             }
             Err(why) => {
                 let begin = BeginCall {
                     work: work.clone(),
-                    hedge: false,
+                    hedge: None,
                     model: String::new(),
                     prompt: PromptRef::default(),
-                    reserved: Tokens::default(),
+                    reserved: Reserved::NOTHING,
                 };
                 (Command::BeginCall(begin), Takeoff::Unaskable(work, why))
             }
@@ -302,10 +302,8 @@ impl<P: Prompts> Driver<P> {
         let visible = P::Format::visible(debate, want);
         let turns = call.map_or(&[][..], |call| &call.turns);
         let prompt = self.prompts.render(&visible, want, turns).map_err(|error| error.to_string())?;
-        let timeout = self.house.settings.call_timeout;
         let failures = call.map_or(0, |call| call.failures);
-        let schemas = &self.house.schemas;
-        Ok(Question::new(want.clone(), visible, prompt, model, schemas, failures, timeout))
+        Ok(Question::new(want.clone(), visible, prompt, model, &self.house, failures))
     }
 
     /// Returns the model that a call is put to after so many others could not be had, and whether yet another stands in.

@@ -11,8 +11,8 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::Opened;
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
+use debate_core::prices::Prices;
 use debate_core::prose::Prose;
-use debate_core::request::{Violation, Violations};
 use debate_llm::Models;
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ListFilter, Listed, ReadError, RequestKey};
@@ -27,6 +27,7 @@ use crate::hedging::Races;
 use crate::house::{House, Settings, Tools};
 use crate::journal::{Journal, LoadError, PAGE};
 use crate::keeping::{Held, keep};
+use crate::pricing;
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::start::{Start, StartError, Started};
@@ -56,6 +57,7 @@ impl std::fmt::Debug for Engine {
 pub struct EngineBuilder {
     store: Arc<dyn EventStore>,
     models: Models,
+    prices: Prices,
     tools: Tools,
     settings: Settings,
     surroundings: Surroundings,
@@ -81,6 +83,13 @@ impl EngineBuilder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Sets what models cost; without it no cost is known, and no request may limit its money (rule K8).
+    #[must_use]
+    pub fn prices(mut self, prices: Prices) -> Self {
+        self.prices = prices;
         self
     }
 
@@ -111,6 +120,7 @@ impl EngineBuilder {
         let house = House {
             store: self.store,
             models: self.models,
+            prices: self.prices,
             tools: self.tools,
             settings: self.settings,
             surroundings: self.surroundings,
@@ -138,6 +148,7 @@ impl Engine {
         EngineBuilder {
             store,
             models: models.into(),
+            prices: Prices::default(),
             tools: no_tools,
             settings: Settings::default(),
             surroundings: Surroundings::real(),
@@ -158,23 +169,11 @@ impl Engine {
         self.house.models.default_model().name()
     }
 
-    /// Checks that every model that a request names is offered here.
-    fn check_models<F: Format>(&self, config: &F::Config) -> Result<(), StartError> {
-        let models = &self.house.models;
-        let offered = || models.names().collect::<Vec<_>>().join(", ");
-        let named = F::models_named(config).into_iter();
-        let unknown = named.filter(|(_, model)| models.get(model).is_none()).map(|(field, model)| {
-            let reason = format!("{model:?} is not offered here; {} is", offered());
-            Violation { field, reason }
-        });
-        let violations: Vec<Violation> = unknown.collect();
-        if violations.is_empty() { Ok(()) } else { Err(StartError::Invalid(Violations(violations))) }
-    }
-
     /// Opens a debate and drives it in the background.
     ///
     /// # Errors
-    /// The request id was used for another request, there is no room, or the store failed. Nothing is recorded.
+    /// The request id was used for another request, the request names what is not to be had here, there is no room, or
+    /// the store failed. Nothing is recorded.
     pub async fn start<F: Format>(&self, start: Start<F>) -> Result<Started, StartError> {
         if !self.formats.contains_key(F::NAME) {
             return Err(StartError::Format(F::NAME));
@@ -182,7 +181,7 @@ impl Engine {
         if self.house.shutdown.is_cancelled() {
             return Err(StartError::ShutDown);
         }
-        self.check_models::<F>(&start.config)?;
+        let limits = pricing::admit::<F>(&self.house, &start.config, start.limits)?;
         let held = self.held().len();
         if held >= self.house.settings.debates_held_max {
             return Err(StartError::Busy { held });
@@ -192,7 +191,7 @@ impl Engine {
             format: F::NAME.to_owned(),
             debate,
             request_digest: start.request_digest,
-            limits: start.limits,
+            limits,
             config: start.config,
             prose: Prose::new(start.brief),
         };

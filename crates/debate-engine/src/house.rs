@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use debate_core::prices::Prices;
 use debate_llm::Models;
 use debate_store::EventStore;
 use futures::future::BoxFuture;
@@ -50,6 +51,7 @@ impl Default for Settings {
 pub(crate) struct House {
     pub(crate) store: Arc<dyn EventStore>,
     pub(crate) models: Models,
+    pub(crate) prices: Prices,
     pub(crate) tools: Tools,
     pub(crate) settings: Settings,
     pub(crate) surroundings: Surroundings,

@@ -12,6 +12,7 @@ mod house;
 mod journal;
 mod keeping;
 mod live;
+mod pricing;
 mod schemas;
 mod served;
 pub mod start;
@@ -20,6 +21,8 @@ mod tail;
 mod turn;
 pub mod verify;
 pub mod watch;
+
+pub use debate_core::prices::{Price, Prices};
 
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};

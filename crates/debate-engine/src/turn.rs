@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{Tokens, Usage, Want, Work};
+use debate_core::call::{Reserved, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command};
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse};
 use debate_core::format::Format;
 use debate_core::id::Digest;
+use debate_core::prices::Price;
 use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind};
 use debate_prompts::prompts::{Prompt, Prompts, Reading, Speaker};
 
+use crate::house::House;
 use crate::live::Live;
-use crate::schemas::Schemas;
 
 /// The longest wait that a provider can ask for before its failure counts.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
@@ -26,6 +27,8 @@ pub(crate) struct Question<F: Format> {
     pub(crate) model: Arc<dyn ChatModel>,
     /// Whether another model stands in if this one cannot be had.
     pub(crate) has_stand_in: bool,
+    /// What the model costs, if that is known.
+    pub(crate) price: Option<Price>,
     pub(crate) request: ChatRequest,
 }
 
@@ -36,9 +39,8 @@ impl<F: Format> Question<F> {
         visible: F::Visible,
         prompt: Prompt,
         (model, has_stand_in): (Arc<dyn ChatModel>, bool),
-        schemas: &Schemas,
+        house: &House,
         failures: u32,
-        timeout: Duration,
     ) -> Self {
         let messages = prompt.messages.iter().map(|message| match message.speaker {
             Speaker::System => Message::system(Arc::clone(&message.text)),
@@ -46,25 +48,26 @@ impl<F: Format> Question<F> {
             Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
         });
         let request = ChatRequest {
-            schema: prompt.shape.as_ref().map(|shape| schemas.of(shape)),
+            schema: prompt.shape.as_ref().map(|shape| house.schemas.of(shape)),
             attempt: failures,
             input_tokens: Some(prompt.tokens),
             web_search: prompt.web_search,
-            ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, timeout)
+            ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_timeout)
         };
-        Self { want, visible, prompt, model, has_stand_in, request }
+        let price = house.prices.get(model.name());
+        Self { want, visible, prompt, model, has_stand_in, price, request }
     }
 
     /// Returns the same question for a second request that races the first.
     pub(crate) fn raced(&self) -> Self {
         let request = ChatRequest { race: self.request.race + 1, ..self.request.clone() };
         let (want, visible, prompt) = (self.want.clone(), self.visible.clone(), self.prompt.clone());
-        let (model, has_stand_in) = (Arc::clone(&self.model), self.has_stand_in);
-        Self { want, visible, prompt, model, has_stand_in, request }
+        let (model, has_stand_in, price) = (Arc::clone(&self.model), self.has_stand_in, self.price);
+        Self { want, visible, prompt, model, has_stand_in, price, request }
     }
 
-    /// Returns what the log says when it is sent.
-    pub(crate) fn begin(&self, work: &Work, hedge: bool) -> BeginCall {
+    /// Returns what the log says when it is sent; a second request says what must be left for others.
+    pub(crate) fn begin(&self, work: &Work, hedge: Option<Reserved>) -> BeginCall {
         BeginCall {
             work: work.clone(),
             hedge,
@@ -85,8 +88,10 @@ impl<F: Format> Question<F> {
     }
 
     /// Returns the most that the request can use.
-    pub(crate) fn reserved(&self) -> Tokens {
-        Tokens { input: u64::from(self.prompt.tokens), output: u64::from(self.prompt.output_tokens_max) }
+    pub(crate) fn reserved(&self) -> Reserved {
+        let (input, output) = (self.prompt.tokens.into(), self.prompt.output_tokens_max.into());
+        let cost_micros = self.price.map(|price| price.most(Tokens { input, output }));
+        Reserved { input, output, cost_micros }
     }
 }
 
@@ -109,7 +114,7 @@ pub(crate) async fn ask<P: Prompts>(
             if let Some(wait) = wait {
                 tokio::time::sleep(wait.min(RETRY_AFTER_MAX)).await;
             }
-            failed(attempt, &error)
+            failed(attempt, &error, question.price)
         }
     }
 }
@@ -120,7 +125,7 @@ fn read<P: Prompts>(
     attempt: AttemptRef,
     reply: ChatReply,
 ) -> Command<P::Format> {
-    let mut facts = facts_of(&reply);
+    let mut facts = facts_of(&reply, question.price);
     let fail = |failure, reply_facts, message: String, text| Command::FailCall {
         attempt: attempt.clone(),
         failure,
@@ -152,9 +157,11 @@ fn read<P: Prompts>(
     }
 }
 
-fn facts_of(reply: &ChatReply) -> ReplyFacts {
+fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
+    let usage = usage_of(reply.usage);
     ReplyFacts {
-        usage: usage_of(reply.usage),
+        usage,
+        cost_micros: price.and_then(|price| price.of(&usage)),
         latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
         wire_retries: reply.wire_retries,
         request_id: reply.request_id.clone(),
@@ -167,12 +174,14 @@ fn usage_of(usage: debate_llm::Usage) -> Usage {
     Usage { input: usage.input, output: usage.output, cached: usage.cached }
 }
 
-fn failed<F: Format>(attempt: AttemptRef, error: &ModelError) -> Command<F> {
+fn failed<F: Format>(attempt: AttemptRef, error: &ModelError, price: Option<Price>) -> Command<F> {
+    let usage = usage_of(*error.usage);
     Command::FailCall {
         attempt,
         failure: failure_of(&error.kind),
         reply: ReplyFacts {
-            usage: usage_of(*error.usage),
+            usage,
+            cost_micros: price.and_then(|price| price.of(&usage)),
             wire_retries: error.wire_retries,
             request_id: error.request_id.as_deref().map(str::to_owned),
             ..ReplyFacts::default()

@@ -96,6 +96,9 @@ impl<F: Format> Check<F> {
                     if debate.outcome_digest() != concluded.outcome_digest {
                         return Err(fault("the outcome does not follow from the log".to_owned()));
                     }
+                    if concluded.spend.is_some_and(|spend| spend != debate.spend()) {
+                        return Err(fault("the spend does not follow from the log".to_owned()));
+                    }
                     self.found.outcomes += 1;
                 }
             }

@@ -119,7 +119,19 @@ fn options(options: v1::DebateOptions) -> Value {
         .some("extremising_factor", options.extremising_factor.map(number))
         .some("trimmed_share", options.trimmed_share.map(number))
         .some("judge_passes", options.judge_passes)
+        .some("models", options.models.map(models))
+        .some("schedule", options.schedule)
         .some("limits", options.limits.map(limits))
+        .json()
+}
+
+fn models(models: v1::ModelsOption) -> Value {
+    Object::default()
+        .list("default", models.default, Value::from)
+        .list("argue", models.argue, Value::from)
+        .list("score", models.score, Value::from)
+        .list("synthesise", models.synthesise, Value::from)
+        .map("roles", models.roles, list_value)
         .json()
 }
 
@@ -131,12 +143,16 @@ fn limits(limits: v1::LimitsOption) -> Value {
         .some("output_tokens_max", limits.output_tokens_max)
         .some("attempts_max", limits.attempts_max)
         .some("starts_max", limits.starts_max)
+        .some("cost_micros_max", limits.cost_micros_max)
         .json()
 }
 
 fn deliberation(request: v1::DeliberationRequest) -> Value {
     let options = |options: v1::DeliberationOptions| {
-        Object::default().some("limits", options.limits.map(limits)).json()
+        Object::default()
+            .some("models", options.models.map(deliberation_models))
+            .some("limits", options.limits.map(limits))
+            .json()
     };
     Object::default()
         .some("format", Some(Deliberation::NAME))
@@ -151,6 +167,17 @@ fn deliberation(request: v1::DeliberationRequest) -> Value {
         .some("concurrency", request.concurrency)
         .some("skills", request.skills.map(skills))
         .some("options", request.options.map(options))
+        .json()
+}
+
+fn deliberation_models(models: v1::DeliberationModelsOption) -> Value {
+    Object::default()
+        .list("default", models.default, Value::from)
+        .list("initial", models.initial, Value::from)
+        .list("rebuttal", models.rebuttal, Value::from)
+        .list("revised", models.revised, Value::from)
+        .list("consensus", models.consensus, Value::from)
+        .map("roles", models.roles, list_value)
         .json()
 }
 
@@ -203,8 +230,12 @@ fn value(value: prost_types::Value) -> Value {
         Some(Kind::StructValue(fields)) => {
             Value::Object(fields.fields.into_iter().map(|(name, field)| (name, self::value(field))).collect())
         }
-        Some(Kind::ListValue(list)) => Value::Array(list.values.into_iter().map(self::value).collect()),
+        Some(Kind::ListValue(list)) => list_value(list),
     }
+}
+
+fn list_value(list: prost_types::ListValue) -> Value {
+    Value::Array(list.values.into_iter().map(value).collect())
 }
 
 /// Returns a double as JSON; what JSON cannot hold as a text, which the core refuses.

@@ -4,7 +4,7 @@
 mod deliberation;
 mod prediction;
 
-use debate_core::debate::{Lifecycle, Spend};
+use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::{Concluded, KernelEvent};
 use debate_core::format::Format as _;
@@ -14,6 +14,7 @@ use debate_core::formats::prediction::Prediction;
 use debate_core::id::Timestamp;
 use debate_core::prose::Texts;
 use debate_core::record::Record as _;
+use debate_core::spend::{Cost, Spend};
 use debate_core::{call::Tokens, event::AttemptRef};
 use debate_engine::{Chunk, Verification};
 use debate_proto::v1;
@@ -47,6 +48,7 @@ pub fn debate(debate: &AnyDebate) -> v1::Debate {
         outcome_digest: conclusion.map(|(found, _)| found.outcome_digest.to_string()).unwrap_or_default(),
         conclusion_revision: conclusion.map_or(0, |(found, _)| found.revision),
         redacted: debate.is_redacted(),
+        unpriced_models: debate.unpriced_models().iter().cloned().collect(),
     }
 }
 
@@ -73,6 +75,7 @@ pub fn listed(listed: &Listed) -> Result<v1::Debate, AnyReplayError> {
         completed_at: concluded.as_ref().map(|(_, at)| timestamp(*at)),
         stop_reason: concluded.as_ref().map(|(found, _)| found.rule.as_str().to_owned()).unwrap_or_default(),
         completeness: concluded.as_ref().map(|(found, _)| completeness(&found.completeness)),
+        spend: concluded.as_ref().and_then(|(found, _)| found.spend).map(spend),
         outcome_digest: concluded
             .as_ref()
             .map(|(found, _)| found.outcome_digest.to_string())
@@ -197,6 +200,16 @@ fn spend(spend: Spend) -> v1::Spend {
         known: Some(tokens(spend.known)),
         bound: Some(tokens(spend.bound)),
         complete: spend.complete,
+        cost: spend.cost.map(cost),
+        unpriced_calls: spend.unpriced_calls,
+    }
+}
+
+fn cost(cost: Cost) -> v1::Cost {
+    v1::Cost {
+        cost_micros: cost.cost_micros,
+        cost_micros_bound: cost.cost_micros_bound,
+        complete: cost.complete,
     }
 }
 

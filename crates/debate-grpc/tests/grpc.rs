@@ -287,6 +287,33 @@ async fn errors_have_codes_that_clients_can_act_on() {
 }
 
 #[tokio::test]
+async fn k8_money_is_shown_and_limited_over_both_interfaces() {
+    let house = House::open().await;
+    let mut client = debates(&house).await;
+    let limited = |cost_micros_max: u64| {
+        let limits = v1::LimitsOption { cost_micros_max: Some(cost_micros_max), ..Default::default() };
+        let options = v1::DebateOptions { limits: Some(limits), ..Default::default() };
+        let request = v1::DebateRequest { options: Some(options), ..prediction() };
+        v1::StartDebateRequest { format: Some(Format::Prediction(request)), ..Default::default() }
+    };
+    let refused = client.start_debate(limited(1)).await.unwrap_err();
+    let details = refused.get_error_details();
+    let violation = &details.bad_request().unwrap().field_violations[0];
+    assert_eq!(violation.field, "options.limits.cost_micros_max");
+    let json = debate_grpc::from_proto::request_json(limited(1_000_000)).unwrap();
+    let answered = house.post(&[], json.as_bytes()).await;
+    assert_eq!(answered.status, 200);
+    let get = v1::GetDebateRequest { debate_id: answered.debate_id(), include_result: true };
+    let found = client.get_debate(get).await.unwrap().into_inner();
+    let debate = found.debate.unwrap();
+    let cost = debate.spend.unwrap().cost.unwrap();
+    assert!(cost.complete && cost.cost_micros > 0 && cost.cost_micros == cost.cost_micros_bound);
+    assert_eq!(debate.unpriced_models, Vec::<String>::new());
+    let Some(v1::get_debate_response::Result::Prediction(result)) = found.result else { panic!("a result") };
+    assert_eq!(result.extra.unwrap().cost, Some(cost));
+}
+
+#[tokio::test]
 async fn debates_are_listed_by_page_format_and_state() {
     let house = House::quiet().await;
     let mut client = debates(&house).await;
@@ -313,6 +340,7 @@ async fn debates_are_listed_by_page_format_and_state() {
     let request = v1::ListDebatesRequest { states, format: "prediction".to_owned(), ..Default::default() };
     let concluded = client.list_debates(request).await.unwrap().into_inner().debates;
     assert_eq!(concluded.iter().map(|debate| &debate.id).collect::<Vec<_>>(), [&ids[2]]);
+    assert!(concluded[0].spend.is_some(), "what was spent is in the list, too");
     let request = v1::ListDebatesRequest { format: "deliberation".to_owned(), ..Default::default() };
     assert_eq!(client.list_debates(request).await.unwrap().into_inner().debates, []);
 }

@@ -15,6 +15,7 @@ use debate_store::{EventStore, MemoryStore};
 use futures::FutureExt;
 use serde_json::Value;
 
+use crate::ledger::Account;
 use crate::stage::Stage;
 use crate::subject::Subject;
 use crate::world::Watched;
@@ -37,7 +38,11 @@ pub fn debate<S: Subject>(
     if log != seen {
         findings.push("a subscriber saw other events than are in the log (K10)".to_owned());
     }
-    let outcome = folds::<S>(&log).unwrap_or_else(|finding| {
+    let folded = match stage.ledger().account(debate.into()) {
+        Some(account) => folds::<S>(&log, account),
+        None => Err("the books know nothing of it".to_owned()),
+    };
+    let outcome = folded.unwrap_or_else(|finding| {
         findings.push(finding);
         Value::Null
     });
@@ -46,7 +51,7 @@ pub fn debate<S: Subject>(
 }
 
 /// Folds the log event by event, twice; every prefix must fold, and plan what it can (rules K1, K2, K4).
-fn folds<S: Subject>(log: &[Envelope]) -> Result<Value, String> {
+fn folds<S: Subject>(log: &[Envelope], account: &Account) -> Result<Value, String> {
     let events = log.iter().map(codec::decode::<S::Format>).collect::<Result<Vec<_>, _>>();
     let events: Vec<Recorded<S::Format>> = events.map_err(|error| error.to_string())?;
     let first = events.first().ok_or("the log is empty")?;
@@ -59,6 +64,7 @@ fn folds<S: Subject>(log: &[Envelope]) -> Result<Value, String> {
         return Err(format!("the debate is {}", debate.lifecycle().as_str()));
     }
     check_spend(&debate)?;
+    check_books(&debate, account)?;
     let again = Debate::replay(&events).map_err(|error| error.to_string())?;
     if again.outcome_digest() != debate.outcome_digest() {
         return Err("the same log folds into two outcomes (K4)".to_owned());
@@ -92,8 +98,29 @@ fn check_spend<F: Format>(debate: &Debate<F>) -> Result<(), String> {
     if bound.input > max.input || bound.output > max.output {
         return Err(format!("{bound:?} may have been used, {max:?} are allowed (K8)"));
     }
+    let (cost, cost_max) = (spend.cost_micros_bound(), limits.cost_micros_max.unwrap_or(u64::MAX));
+    if cost > cost_max {
+        return Err(format!("{cost} millionths may have been spent, {cost_max} are allowed (K8)"));
+    }
+    if spend.unpriced_calls > 0 || spend.cost.is_some_and(|cost| cost.cost_micros > cost.cost_micros_bound) {
+        return Err(format!("{:?} cannot be, with a price for every call (K8)", spend.cost));
+    }
     if spend.known.input > bound.input || spend.known.output > bound.output {
         return Err(format!("{:?} were used, at most {bound:?} can have been (K8)", spend.known));
+    }
+    Ok(())
+}
+
+/// Checks that the fold and the books agree on what was spent, by then and in the last conclusion (rule K8).
+fn check_books<F: Format>(debate: &Debate<F>, account: &Account) -> Result<(), String> {
+    let spend = debate.spend();
+    let counted = account.cost_micros();
+    if spend.cost.map_or((0, 0), |cost| (cost.cost_micros, cost.cost_micros_bound)) != counted {
+        return Err(format!("the fold has spent {:?}, the books {counted:?} (K8)", spend.cost));
+    }
+    let concluded = debate.conclusion().and_then(|(concluded, _)| concluded.spend);
+    if concluded != Some(spend) {
+        return Err(format!("{concluded:?} was concluded, {spend:?} was spent (K8)"));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ mod account;
 use std::collections::BTreeMap;
 
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::CallStarted;
+use debate_core::event::{CallStarted, StopRuleFired};
 use debate_core::id::Digest;
 use debate_core::record::Body;
 
@@ -20,6 +20,7 @@ pub struct Ledger {
     findings: Vec<String>,
     kinds: BTreeMap<String, u64>,
     causes: BTreeMap<String, u64>,
+    budgets: BTreeMap<String, u64>,
     asked: u64,
     ran: u64,
 }
@@ -29,8 +30,11 @@ impl Ledger {
     pub fn stored<'a>(&mut self, writer: Writer, envelopes: impl IntoIterator<Item = &'a Envelope>) {
         for envelope in envelopes {
             *self.kinds.entry(envelope.kind.clone()).or_default() += 1;
-            if let Some(cause) = cause_of(envelope) {
+            if let Some(cause) = text_of(envelope, CallStarted::KIND, "cause") {
                 *self.causes.entry(cause).or_default() += 1;
+            }
+            if let Some(budget) = text_of(envelope, StopRuleFired::KIND, "budget") {
+                *self.budgets.entry(budget).or_default() += 1;
             }
             let account = self.accounts.entry(envelope.stream).or_default();
             if let Err(finding) = account.enter(writer, envelope) {
@@ -90,6 +94,12 @@ impl Ledger {
         &self.causes
     }
 
+    /// Returns how many debates were stopped for each budget.
+    #[must_use]
+    pub fn budgets(&self) -> &BTreeMap<String, u64> {
+        &self.budgets
+    }
+
     /// Returns how many questions were asked and how many tools were run.
     #[must_use]
     pub fn efforts(&self) -> (u64, u64) {
@@ -97,17 +107,18 @@ impl Ledger {
     }
 }
 
-fn cause_of(envelope: &Envelope) -> Option<String> {
-    if envelope.kind != CallStarted::KIND {
+/// Returns a member of an event's body, where the event is of a kind.
+fn text_of(envelope: &Envelope, kind: &str, member: &str) -> Option<String> {
+    if envelope.kind != kind {
         return None;
     }
     let body: serde_json::Value = serde_json::from_str(&envelope.body).ok()?;
-    body["cause"].as_str().map(str::to_owned)
+    body[member].as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
-    use debate_core::call::{Cause, Tokens};
+    use debate_core::call::{Cause, Reserved};
     use debate_core::codec::{self, Author, Head};
     use debate_core::event::{AttemptRef, CallAnswered, Event, PromptRef, ReplyFacts};
     use debate_core::id::Timestamp;
@@ -125,7 +136,7 @@ mod tests {
         let AttemptRef { call, revision, attempt, turn } = attempt(number);
         let digest = Digest::of_text("a question");
         let prompt = PromptRef { version: String::new(), digest, tokens: 1, omitted: Vec::new() };
-        let (model, sees, reserved) = (String::new(), Vec::new(), Tokens::default());
+        let (model, sees, reserved) = (String::new(), Vec::new(), Reserved::NOTHING);
         CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved }.into()
     }
 

@@ -68,6 +68,9 @@ fn show(report: &Report) {
     for (cause, count) in &report.causes {
         println!("{count:>9}  starts: {cause}");
     }
+    for (budget, count) in &report.budgets {
+        println!("{count:>9}  used up: {budget}");
+    }
     let Report { runs, compared, events, lives, asked, .. } = report;
     println!("{runs} runs, {compared} compared, {events} events, {lives} lives, {asked} questions");
 }

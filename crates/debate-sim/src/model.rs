@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use debate_core::id::Digest;
+use debate_core::prices::Price;
 use debate_llm::simulated::{Draw, Mind};
 use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, SimulatedConfig,
@@ -13,6 +14,9 @@ use debate_llm::{
 };
 
 use crate::stage::{Stage, Writer};
+
+/// What a world's model costs.
+pub const PRICE: Price = Price { input: 100_000, cached_input: 50_000, output: 1_000_000 };
 
 /// How a world's model behaves.
 #[derive(Debug, Clone, PartialEq)]

@@ -119,6 +119,15 @@ impl Format for Probe {
         config.seats.len() as u64 * u64::from(config.rounds) * 2 + 1
     }
 
+    fn calls(config: &Config) -> Vec<CallKey> {
+        let rounds = (1..=config.rounds).flat_map(|round| {
+            let said =
+                config.seats.iter().flat_map(move |role| [call::say(round, role), call::weigh(round, role)]);
+            said.chain([Call::Tally { round }.key(), Call::Note { round }.key()])
+        });
+        rounds.chain([Call::Close { round: config.rounds }.key()]).collect()
+    }
+
     fn is_critical(_debate: &Debate<Self>, _call: &CallKey) -> bool {
         true
     }

@@ -19,6 +19,8 @@ pub struct Report {
     pub kinds: BTreeMap<String, u64>,
     /// Calls started for each cause.
     pub causes: BTreeMap<String, u64>,
+    /// Debates stopped for each budget.
+    pub budgets: BTreeMap<String, u64>,
     /// The digest of all logs of the last run.
     pub digest: Digest,
     /// Runs.
@@ -169,17 +171,22 @@ pub fn run_all(seeds: impl IntoIterator<Item = u64>) -> Report {
 
 impl Report {
     fn of(told: Told, is_compared: bool) -> Self {
-        let Told { kinds, causes, digest, events, lives, asked, .. } = told;
-        Self { kinds, causes, digest, runs: 1, compared: u64::from(is_compared), events, lives, asked }
+        let Told { kinds, causes, budgets, digest, events, lives, asked, .. } = told;
+        let compared = u64::from(is_compared);
+        Self { kinds, causes, budgets, digest, runs: 1, compared, events, lives, asked }
     }
 
     /// Adds what another run came to.
     pub fn add(&mut self, other: &Self) {
-        for (kind, count) in &other.kinds {
-            *self.kinds.entry(kind.clone()).or_default() += count;
-        }
-        for (cause, count) in &other.causes {
-            *self.causes.entry(cause.clone()).or_default() += count;
+        let counts = [
+            (&mut self.kinds, &other.kinds),
+            (&mut self.causes, &other.causes),
+            (&mut self.budgets, &other.budgets),
+        ];
+        for (mine, others) in counts {
+            for (name, count) in others {
+                *mine.entry(name.clone()).or_default() += count;
+            }
         }
         self.digest = other.digest;
         self.runs += other.runs;

@@ -67,6 +67,8 @@ pub struct Tightness {
     pub output_max: Option<u64>,
     /// Starts of one call; plenty when absent.
     pub starts_max: Option<u32>,
+    /// Money beyond what is kept for closing, in millionths; unlimited when absent.
+    pub cost_micros: Option<u64>,
 }
 
 /// What goes wrong around the engines.
@@ -184,6 +186,7 @@ fn tightness(draw: &mut Draw) -> Tightness {
         tightness.deadline_ms = draw.chance(0.4).then(|| 500 + ms(draw, 10_000));
         tightness.calls_max = draw.chance(0.3).then(|| 1 + ms(draw, 40));
         tightness.output_max = draw.chance(0.3).then(|| 200 + ms(draw, 4_000));
+        tightness.cost_micros = draw.chance(0.3).then(|| 100 + ms(draw, 4_000));
         tightness.starts_max = draw.chance(0.4).then(|| 1 + u32::try_from(draw.below(5)).unwrap_or(0));
     }
     tightness

@@ -64,6 +64,8 @@ fn plenty(closing_tokens: Tokens) -> Limits {
         starts_max: 500,
         closing_tokens,
         closing_ms: 200,
+        cost_micros_max: None,
+        closing_cost_micros: 0,
     }
 }
 

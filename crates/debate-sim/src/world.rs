@@ -8,7 +8,8 @@ use debate_core::envelope::Envelope;
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest};
 use debate_core::limits::Limits;
-use debate_engine::{Engine, Settings, Tools};
+use debate_engine::{Engine, Prices, Settings, Tools};
+use debate_llm::ChatModel as _;
 use debate_llm::simulated::Draw;
 use serde_json::Value;
 use tokio::runtime::Builder;
@@ -18,7 +19,7 @@ use crate::check;
 use crate::clock::Clock;
 use crate::conduct::{self, Conductor};
 use crate::ledger::{Account, Ledger};
-use crate::model::FaultyModel;
+use crate::model::{FaultyModel, PRICE};
 use crate::probe::mind;
 use crate::scenario::{Ending, Scenario, Tightness};
 use crate::stage::Stage;
@@ -43,6 +44,8 @@ pub struct Told {
     pub kinds: BTreeMap<String, u64>,
     /// Calls started for each cause.
     pub causes: BTreeMap<String, u64>,
+    /// Debates stopped for each budget.
+    pub budgets: BTreeMap<String, u64>,
     /// The digest of all logs together.
     pub digest: Digest,
     /// Events in all.
@@ -123,6 +126,8 @@ fn tighten(limits: &mut Limits, tightness: Tightness) {
     limits.deadline_ms = tightness.deadline_ms.unwrap_or(limits.deadline_ms);
     limits.calls_max = tightness.calls_max.unwrap_or(limits.calls_max);
     limits.tokens_max.output = tightness.output_max.unwrap_or(limits.tokens_max.output);
+    let closing = PRICE.most(limits.closing_tokens);
+    limits.cost_micros_max = tightness.cost_micros.map(|beyond| closing + beyond);
     limits.starts_max = tightness.starts_max.unwrap_or(limits.starts_max);
 }
 
@@ -186,6 +191,7 @@ impl<S: Subject> World<'_, S> {
         let store = FaultyStore::new(Arc::clone(&self.stage), Arc::clone(&self.fates), writer);
         let plan = self.scenario.model.clone();
         let model = FaultyModel::new(plan, S::mind(), Arc::clone(&self.stage), writer);
+        let prices = Prices::from_iter([(model.name().to_owned(), PRICE)]);
         let stage = Arc::clone(&self.stage);
         let tools: Tools = Arc::new(move |name, arguments| {
             let stage = Arc::clone(&stage);
@@ -201,6 +207,7 @@ impl<S: Subject> World<'_, S> {
         Engine::builder(Arc::new(store), Arc::new(model))
             .format(S::prompts())
             .settings(settings)
+            .prices(prices)
             .surroundings(self.stage.surroundings(self.scenario.seed, writer))
             .tools(tools)
             .actor(format!("engine {number}"))
@@ -240,9 +247,10 @@ impl<S: Subject> World<'_, S> {
         }
         let kinds = ledger.kinds().clone();
         let events = kinds.values().sum();
-        let causes = ledger.causes().clone();
+        let (causes, budgets) = (ledger.causes().clone(), ledger.budgets().clone());
         let digest = Digest::of_parts(heads.iter().map(|head| head.0.as_slice()));
-        Ok(Told { outcomes, kinds, causes, digest, events, lives: self.lives, asked: ledger.efforts().0 })
+        let (lives, asked) = (self.lives, ledger.efforts().0);
+        Ok(Told { outcomes, kinds, causes, budgets, digest, events, lives, asked })
     }
 }
 

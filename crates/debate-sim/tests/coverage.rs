@@ -54,6 +54,13 @@ fn k2_calls_start_for_every_cause() {
 }
 
 #[test]
+fn k8_every_budget_is_used_up_in_some_world() {
+    let report = report(1..=400);
+    let budgets: BTreeSet<&str> = report.budgets.keys().map(String::as_str).collect();
+    assert_eq!(budgets, ["calls", "cost_micros", "output_tokens"].into());
+}
+
+#[test]
 fn a_seed_repeats_its_run_to_the_byte() {
     for seed in 1..=60 {
         let [first, again] = [0, 1].map(|_| report(seed..=seed).digest);

@@ -3,7 +3,10 @@
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
 use debate_core::debate::Lifecycle;
+use debate_core::event::Concluded;
 use debate_core::formats::any::{AnyDebate, FORMATS};
+use debate_core::record::Body as _;
+use debate_core::spend::Cost;
 use debate_engine::{LIFECYCLE_KINDS, format_of};
 use debate_store::{ListFilter, Listed};
 use serde::Serialize;
@@ -15,6 +18,7 @@ use crate::house::House;
 use crate::page::{Column, Page};
 use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::prices::dollars;
 
 /// List debates, the newest first
 #[derive(Debug, clap::Args)]
@@ -88,6 +92,9 @@ struct Entry {
     completeness: String,
     opened_at: String,
     events: u64,
+    /// Absent unless it has concluded and some of its cost is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Cost>,
     title: String,
 }
 
@@ -96,10 +103,9 @@ impl Entry {
         let last = listed.last_of_kinds.as_ref();
         let title =
             AnyDebate::replay(std::slice::from_ref(&listed.first)).ok().and_then(|debate| debate.title());
-        let completeness = last.filter(|last| last.kind == "concluded").and_then(|concluded| {
-            let body: serde_json::Value = serde_json::from_str(&concluded.body).ok()?;
-            Some(body.get("completeness")?.get("state")?.as_str()?.to_owned())
-        });
+        let concluded = last.filter(|last| last.kind == Concluded::KIND);
+        let concluded: Option<Concluded> = concluded.and_then(|last| serde_json::from_str(&last.body).ok());
+        let completeness = concluded.as_ref().map(|found| found.completeness.as_str().to_owned());
         Self {
             debate_id: listed.first.stream.id.to_string(),
             format: format_of(&listed.first).unwrap_or_else(|| "unknown".to_owned()),
@@ -107,6 +113,7 @@ impl Entry {
             completeness: completeness.unwrap_or_default(),
             opened_at: listed.first.at.to_string(),
             events: listed.head.0,
+            cost: concluded.and_then(|found| found.spend).and_then(|spend| spend.cost),
             title: title.unwrap_or_else(|| debate_core::prose::REDACTED.to_owned()),
         }
     }
@@ -140,6 +147,12 @@ impl List {
     }
 }
 
+/// Returns the known part of a cost, marked where there is more to it.
+fn sum(cost: Cost) -> String {
+    let more = if cost.complete { "" } else { "+" };
+    format!("{}{more}", dollars(cost.cost_micros))
+}
+
 fn table(entries: &[Entry], paper: Paper) -> String {
     let mut page = Page::new(paper);
     if entries.is_empty() {
@@ -152,6 +165,7 @@ fn table(entries: &[Entry], paper: Paper) -> String {
         ("format", Column::Left),
         ("status", Column::Left),
         ("events", Column::Right),
+        ("cost", Column::Right),
         ("title", Column::Left),
     ];
     let row = |entry: &Entry| {
@@ -164,6 +178,7 @@ fn table(entries: &[Entry], paper: Paper) -> String {
             one_line(&entry.format),
             status,
             entry.events.to_string(),
+            entry.cost.map_or_else(|| "-".to_owned(), sum),
             one_line(&entry.title),
         ]
     };

@@ -2,14 +2,16 @@
 //! cost (rules K6, K7, K8).
 
 use debate_core::debate::Lifecycle;
+use debate_core::event::StopRuleFired;
 use debate_core::formats::any::AnyDebate;
 use debate_core::prose::REDACTED;
-use debate_core::stop::{Completeness, StopRule};
+use debate_core::stop::{Budget, Completeness, StopRule};
 
 use crate::failures::Failures;
 use crate::page::{Page, span, thousands};
 use crate::paper::Ink;
 use crate::plain::one_line;
+use crate::prices::{self, dollars};
 
 /// Says what keeps the result from being what it looks like.
 pub(super) fn warnings(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
@@ -67,8 +69,8 @@ pub(super) fn title(page: &mut Page, debate: &AnyDebate) {
 pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     page.heading("How it ended");
     let whole = debate.completeness();
-    match debate.stop_rule() {
-        Some(rule) => page.line(&format!("  {}; result: {}", reason(rule), whole.as_str())),
+    match debate.stop() {
+        Some(fired) => page.line(&format!("  {}; result: {}", reason(fired), whole.as_str())),
         None if debate.lifecycle() == Lifecycle::Concluded => {
             page.line(&format!("  all was said; result: {}", whole.as_str()));
         }
@@ -82,6 +84,7 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
     let least = if spend.complete { "" } else { " or more (some replies came without usage)" };
     page.line(&format!("  {} calls, {input} tokens in, {output} out{least}", thousands(spend.calls)));
+    page.hanging(2, "", &prices::told(spend.cost, debate.unpriced_models()));
     if let Some((_, at)) = debate.conclusion() {
         page.line(&format!("  {} on the clock", span(at.since_ms(debate.opened_at()))));
     }
@@ -94,7 +97,20 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     }
 }
 
-fn reason(rule: StopRule) -> &'static str {
+fn reason(fired: &StopRuleFired) -> String {
+    let words = words(fired.rule);
+    let Some(budget) = fired.budget else { return words.to_owned() };
+    let (needed, max) = (fired.statistic as u64, fired.threshold as u64);
+    match budget {
+        Budget::CostMicros => format!("{words}: {} would exceed {}", dollars(needed), dollars(max)),
+        Budget::Calls | Budget::InputTokens | Budget::OutputTokens => {
+            let of = budget.as_str().replace('_', " ");
+            format!("{words}: {} {of} would exceed {}", thousands(needed), thousands(max))
+        }
+    }
+}
+
+fn words(rule: StopRule) -> &'static str {
     match rule {
         StopRule::Concluded => "all was said",
         StopRule::Consensus => "stopped: they agree",

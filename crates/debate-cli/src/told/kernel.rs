@@ -8,6 +8,7 @@ use debate_core::stop::{Completeness, StopRule};
 use super::{Told, Weight, quoted};
 use crate::failures;
 use crate::page::{span, thousands};
+use crate::prices::dollars;
 
 /// Tells an event.
 pub(super) fn tell(event: &KernelEvent) -> Told {
@@ -90,6 +91,9 @@ fn replied(answered: &CallAnswered) -> String {
     let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), thousands);
     let (input, output) = (count(reply.usage.input), count(reply.usage.output));
     let mut text = format!("{call} answered in {}, {input} tokens in, {output} out", span(reply.latency_ms));
+    if let Some(cost_micros) = reply.cost_micros {
+        text.push_str(&format!(", {}", dollars(cost_micros)));
+    }
     if reply.wire_retries > 0 {
         text.push_str(&format!(", after {} tries on the wire", reply.wire_retries + 1));
     }
@@ -108,7 +112,7 @@ fn failure(failed: &AttemptFailed) -> String {
 }
 
 fn stop(fired: &StopRuleFired) -> Told {
-    let rule = fired.rule.as_str();
+    let rule = fired.name();
     let numbers = format!("{} against {}", fired.statistic, fired.threshold);
     match (fired.shadow, fired.rule) {
         (true, _) => Told::new(Weight::Detail, None, format!("{rule} would stop the debate ({numbers})")),

@@ -7,6 +7,7 @@ mod benching;
 mod doctor;
 mod help;
 mod models;
+mod prices;
 mod program;
 mod provider;
 mod reading;

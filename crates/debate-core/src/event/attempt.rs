@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::body;
-use crate::call::{CallKey, Cause, Sight, Tokens, Usage, Want};
+use crate::call::{CallKey, Cause, Reserved, Sight, Usage, Want};
 use crate::id::Digest;
 use crate::prose::Prose;
 
@@ -41,7 +41,7 @@ pub struct CallStarted {
     /// The prompt.
     pub prompt: PromptRef,
     /// What was set aside for it (rule K8).
-    pub reserved: Tokens,
+    pub reserved: Reserved,
 }
 body!(CallStarted, "call_started");
 
@@ -71,6 +71,10 @@ impl AttemptRef {
 pub struct ReplyFacts {
     /// What the provider charged for.
     pub usage: Usage,
+    /// What it charged, in millionths of a US dollar; none where the usage is not known or the model has no price
+    /// (rule K8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micros: Option<u64>,
     /// From sending to the last byte, in milliseconds.
     pub latency_ms: u64,
     /// Requests repeated on the wire before an answer began (rule K5).

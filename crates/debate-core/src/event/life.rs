@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::body;
 use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
 use crate::prose::Prose;
-use crate::stop::{Completeness, StopRule};
+use crate::spend::Spend;
+use crate::stop::{Budget, Completeness, StopRule};
 
 /// A phase or round began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +33,9 @@ body!(PhaseClosed, "phase_closed");
 pub struct StopRuleFired {
     /// Which rule.
     pub rule: StopRule,
+    /// Which budget is used up, where the rule is that one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// The number it looked at.
     pub statistic: f64,
     /// The number it compared with.
@@ -43,6 +47,15 @@ pub struct StopRuleFired {
     pub closing: bool,
 }
 body!(StopRuleFired, "stop_rule_fired");
+
+impl StopRuleFired {
+    /// Returns the rule in a few words for people, with the budget that is used up: `budget of cost_micros`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let rule = self.rule.as_str();
+        self.budget.map_or_else(|| rule.to_owned(), |budget| format!("{rule} of {}", budget.as_str()))
+    }
+}
 
 /// Nothing new starts; the deadline stands still.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,6 +93,9 @@ pub struct Concluded {
     pub completeness: Completeness,
     /// The digest of the outcome with prose withheld (rules K4, K15).
     pub outcome_digest: Digest,
+    /// What the debate has used by then (rule K8); logs did not always say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<Spend>,
 }
 body!(Concluded, "concluded");
 

@@ -7,12 +7,13 @@ use serde::Deserialize;
 use super::deliberation::Deliberation;
 use super::prediction::{self, Prediction};
 use crate::codec::{self, DecodeError};
-use crate::debate::{Debate, Lifecycle, ReplayError, Spend};
+use crate::debate::{Debate, Lifecycle, ReplayError};
 use crate::envelope::Envelope;
-use crate::event::Concluded;
+use crate::event::{Concluded, StopRuleFired};
 use crate::format::Format;
 use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
 use crate::prose::Texts;
+use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
 
 /// The names of all formats, the contract's first.
@@ -177,6 +178,18 @@ impl AnyDebate {
     #[must_use]
     pub fn models(&self) -> &BTreeSet<String> {
         each!(self, debate => debate.models())
+    }
+
+    /// Returns the models asked so far that have no price, in name order (rule K8).
+    #[must_use]
+    pub fn unpriced_models(&self) -> &BTreeSet<String> {
+        each!(self, debate => debate.unpriced_models())
+    }
+
+    /// Returns the stop rule that ended the debate, or is ending it, with its numbers (rule K7).
+    #[must_use]
+    pub fn stop(&self) -> Option<&StopRuleFired> {
+        each!(self, debate => debate.stop())
     }
 
     /// Returns whether any reply came from a simulated model.

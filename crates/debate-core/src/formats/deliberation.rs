@@ -100,16 +100,27 @@ impl Format for Deliberation {
         Call::of(call).is_some_and(|call| call.phase == Phase::Consensus)
     }
 
-    fn models<'a>(_config: &'a Config, _call: &CallKey) -> &'a [String] {
-        &[]
+    fn models<'a>(config: &'a Config, call: &CallKey) -> &'a [String] {
+        config.models.of(&call.kind, Some(&call.role))
     }
 
-    fn models_named(_config: &Config) -> Vec<(String, String)> {
-        Vec::new()
+    fn models_named(config: &Config) -> Vec<(String, String)> {
+        config.models.named_in_options()
     }
 
     fn calls_expected(config: &Config) -> u64 {
         config.calls_expected()
+    }
+
+    fn calls(config: &Config) -> Vec<CallKey> {
+        let phases = config.phases().iter().zip(1..).filter(|(phase, _)| **phase != Phase::Consensus);
+        let spoken = phases.flat_map(|(phase, number)| {
+            let participants = config.participants.iter();
+            participants.map(move |speaker| call::key(*phase, number, &speaker.name))
+        });
+        let closing = config.consensus();
+        let closing = closing.map(|(number, speaker)| call::key(Phase::Consensus, number, &speaker.name));
+        spoken.chain(closing).collect()
     }
 
     fn is_critical(_debate: &Debate<Self>, _call: &CallKey) -> bool {

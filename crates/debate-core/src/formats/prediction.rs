@@ -104,12 +104,20 @@ impl Format for Prediction {
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {
-        let named = config.models.named();
-        named.map(|(path, model)| (format!("options.models.{path}"), model.to_owned())).collect()
+        config.models.named_in_options()
     }
 
     fn calls_expected(config: &Config) -> u64 {
         config.calls_expected()
+    }
+
+    fn calls(config: &Config) -> Vec<CallKey> {
+        let rounds = 1..=config.rounds;
+        let turns = rounds.flat_map(|round| config.roles.iter().map(move |role| (round, role)));
+        let asked = turns.flat_map(|(round, role)| [call::argue(round, role), call::score(round, role)]);
+        let passes = 1..=config.judge_passes;
+        let judged = passes.map(|pass| Call::Synthesise { round: config.rounds, pass }.key());
+        asked.chain(judged).collect()
     }
 
     fn is_critical(debate: &Debate<Self>, call: &CallKey) -> bool {

@@ -63,8 +63,7 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Starts with the request itself.
     pub(crate) fn of_request(request: &'a Value, known: &[&str], complaints: &'a Complaints) -> Self {
-        let root = Field { path: String::new(), value: Some(request), complaints };
-        root.object(known)
+        Field::root(request, complaints).object(known)
     }
 
     /// Returns a field by its name.
@@ -84,6 +83,11 @@ impl<'a> Fields<'a> {
 }
 
 impl<'a> Field<'a> {
+    /// Starts with a whole document.
+    pub(crate) fn root(document: &'a Value, complaints: &'a Complaints) -> Self {
+        Self { path: String::new(), value: Some(document), complaints }
+    }
+
     /// Returns the value as it came, if there is one.
     pub(crate) fn value(&self) -> Option<&'a Value> {
         self.value

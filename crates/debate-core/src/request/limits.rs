@@ -1,9 +1,12 @@
 //! What a request may say about its limits, the same in every format: `options.limits`.
 
 use super::Field;
-use super::sizes::{ATTEMPTS, CALLS, DEADLINE_MS, STARTS, TOKENS_MAX};
+use super::sizes::{ATTEMPTS, CALLS, COST_MICROS, DEADLINE_MS, STARTS, TOKENS_MAX};
 use crate::call::Tokens;
 use crate::limits::Limits;
+
+/// The path of the limit on money, which is checked again where prices are known.
+pub const COST_MICROS_MAX: &str = "options.limits.cost_micros_max";
 
 /// The limits that a request asks for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,6 +15,7 @@ pub(crate) struct AskedLimits {
     calls_max: Option<u64>,
     input_tokens_max: Option<u64>,
     output_tokens_max: Option<u64>,
+    cost_micros_max: Option<u64>,
     attempts_max: Option<u64>,
     starts_max: Option<u64>,
 }
@@ -24,6 +28,7 @@ impl AskedLimits {
             "calls_max",
             "input_tokens_max",
             "output_tokens_max",
+            "cost_micros_max",
             "attempts_max",
             "starts_max",
         ]);
@@ -32,6 +37,7 @@ impl AskedLimits {
             calls_max: limits.field("calls_max").whole(CALLS),
             input_tokens_max: limits.field("input_tokens_max").whole(closing.input..=TOKENS_MAX),
             output_tokens_max: limits.field("output_tokens_max").whole(closing.output..=TOKENS_MAX),
+            cost_micros_max: limits.field("cost_micros_max").whole(COST_MICROS),
             attempts_max: limits.field("attempts_max").whole(ATTEMPTS),
             starts_max: limits.field("starts_max").whole(STARTS),
         }
@@ -55,6 +61,7 @@ impl AskedLimits {
             },
             attempts_max: count(self.attempts_max, defaults.attempts_max),
             starts_max: count(self.starts_max, defaults.starts_max),
+            cost_micros_max: self.cost_micros_max,
             ..defaults
         }
     }

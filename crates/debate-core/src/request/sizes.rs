@@ -62,6 +62,8 @@ pub const DEADLINE_MS: RangeInclusive<u64> = 100..=3_600_000;
 pub const CALLS: RangeInclusive<u64> = 1..=10_000;
 /// Tokens of one debate, in or out.
 pub const TOKENS_MAX: u64 = 100_000_000;
+/// Money of one debate in millionths of a US dollar: up to a million dollars.
+pub const COST_MICROS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// Failed attempts at one question.
 pub const ATTEMPTS: RangeInclusive<u64> = 1..=10;
 /// Starts of one call, whatever their cause (rule K2).

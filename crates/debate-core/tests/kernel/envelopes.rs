@@ -1,6 +1,6 @@
 //! How events are stored: every kind both ways, versions, the hash chain (rules K1, K15).
 
-use debate_core::call::{Cause, Sight, Tokens, Usage};
+use debate_core::call::{Cause, Reserved, Sight, Tokens, Usage};
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec::{Author, DecodeError, Head, decode, seal};
 use debate_core::debate::{Debate, ReplayError};
@@ -17,7 +17,8 @@ use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_core::prose::{Prose, Texts};
 use debate_core::record::{Record, RecordError};
-use debate_core::stop::{Completeness, StopRule};
+use debate_core::spend::{Cost, Spend};
+use debate_core::stop::{Budget, Completeness, StopRule};
 use uuid::Uuid;
 
 use crate::scenario::{Stage, check};
@@ -45,6 +46,7 @@ fn attempt() -> AttemptRef {
 fn facts() -> ReplyFacts {
     ReplyFacts {
         usage: Usage { input: Some(10), output: None, cached: Some(0) },
+        cost_micros: Some(12),
         latency_ms: 12,
         wire_retries: 1,
         request_id: Some("req-1".to_owned()),
@@ -74,7 +76,7 @@ fn asking() -> Vec<KernelEvent> {
                 tokens: 599,
                 omitted: vec!["data: left out".to_owned()],
             },
-            reserved: Tokens { input: 600, output: 500 },
+            reserved: Reserved { input: 600, output: 500, cost_micros: Some(1_150) },
         }
         .into(),
         TurnAnswered {
@@ -125,6 +127,7 @@ fn course() -> Vec<KernelEvent> {
         PhaseClosed { phase: "opening".to_owned(), round: 1 }.into(),
         StopRuleFired {
             rule: StopRule::Convergence,
+            budget: Some(Budget::CostMicros),
             statistic: 0.1 + 0.2,
             threshold: 1e-9,
             shadow: true,
@@ -139,6 +142,14 @@ fn course() -> Vec<KernelEvent> {
             rule: StopRule::Budget,
             completeness,
             outcome_digest: Digest::of_text("outcome"),
+            spend: Some(Spend {
+                calls: 3,
+                known: Tokens { input: 20, output: 10 },
+                bound: Tokens { input: 30, output: 15 },
+                complete: false,
+                cost: Some(Cost { cost_micros: 12, cost_micros_bound: 20, complete: false }),
+                unpriced_calls: 1,
+            }),
         }
         .into(),
         Continued { rounds: 2, deadline_at: Timestamp(100) }.into(),

@@ -6,5 +6,6 @@ mod deliberation;
 mod envelopes;
 mod golden;
 mod kernel;
+mod money;
 mod playing;
 mod scenario;

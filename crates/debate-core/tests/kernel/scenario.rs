@@ -10,7 +10,7 @@
 //! After every command the stage checks what must hold always: the decided events apply to the state they were
 //! decided on, and replaying the log, with its prose or without, gives the same debate.
 
-use debate_core::call::{CallKey, Cause, Sight, Tokens, Usage, Want, Work};
+use debate_core::call::{CallKey, Cause, Reserved, Sight, Usage, Want, Work};
 use debate_core::codec::{Author, Head, decode, seal};
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
@@ -63,6 +63,8 @@ impl<'t> Words<'t> {
         self.number("starts_max", &mut limits.starts_max);
         self.number("output_max", &mut limits.tokens_max.output);
         self.number("closing_output", &mut limits.closing_tokens.output);
+        limits.cost_micros_max = self.get("cost_max").map(|value| value.parse().unwrap());
+        self.number("closing_cost", &mut limits.closing_cost_micros);
     }
 }
 
@@ -73,6 +75,8 @@ pub(crate) struct Stage<F: Format> {
     /// The lengths that the log had between appends.
     pub(crate) appends: Vec<usize>,
     now: Timestamp,
+    /// Whether the model has a price: 1 millionth for each token written, none for those read.
+    is_priced: bool,
 }
 
 /// Plays a table and returns the stage as it is left.
@@ -103,7 +107,8 @@ impl<F: Cast> Stage<F> {
         };
         let debate = Debate::opened(&opened, START);
         let events = opened.decide(START).unwrap();
-        let mut stage = Self { debate, log: Vec::new(), appends: Vec::new(), now: START };
+        let is_priced = words.get("priced") == Some("yes");
+        let mut stage = Self { debate, log: Vec::new(), appends: Vec::new(), now: START, is_priced };
         stage.log.extend(events.into_iter().zip(1..).map(|(event, seq)| Recorded {
             seq: debate_core::id::Seq(seq),
             at: START,
@@ -148,6 +153,21 @@ impl<F: Cast> Stage<F> {
                     Completeness::Void { .. } => "void".to_owned(),
                 };
                 assert_eq!(format!("{} {words}", concluded.rule.as_str()), rest, "{line}");
+            }
+            "stopped" => {
+                let fired = self.debate.stop().unwrap_or_else(|| panic!("{line}: it goes on"));
+                let told = format!("{}, {} against {}", fired.name(), fired.statistic, fired.threshold);
+                assert_eq!(told, rest, "{line}");
+            }
+            "cost" => {
+                let told = self.debate.spend().cost.map_or_else(
+                    || "unknown".to_owned(),
+                    |cost| {
+                        let least = if cost.complete { "" } else { " or more" };
+                        format!("{}{least}, at most {}", cost.cost_micros, cost.cost_micros_bound)
+                    },
+                );
+                assert_eq!(told, rest, "{line}");
             }
             "left_ms" => {
                 let left = match self.debate.lifecycle() {
@@ -209,9 +229,10 @@ impl<F: Cast> Stage<F> {
     }
 
     pub(crate) fn begin(&mut self, want: &Want, hedge: bool) -> Result<(), DecideError> {
+        let reserved = Reserved { input: 10, output: 100, cost_micros: self.is_priced.then_some(100) };
         self.decide(Command::BeginCall(BeginCall {
             work: Work::Turn { want: want.clone(), turn: 1 },
-            hedge,
+            hedge: hedge.then_some(reserved),
             model: "simulated:1".to_owned(),
             prompt: PromptRef {
                 version: "canned@1".to_owned(),
@@ -219,7 +240,7 @@ impl<F: Cast> Stage<F> {
                 tokens: 10,
                 omitted: Vec::new(),
             },
-            reserved: Tokens { input: 10, output: 100 },
+            reserved,
         }))
     }
 
@@ -227,7 +248,7 @@ impl<F: Cast> Stage<F> {
         let answer = F::answer(&self.debate, want, words);
         self.decide(Command::FinishCall {
             attempt: self.attempt(want),
-            reply: reply(),
+            reply: ReplyFacts { cost_micros: self.is_priced.then_some(50), ..reply() },
             prose: ReplyProse { text: format!("the reply to {}", want.call), reasoning: None },
             answer,
         })

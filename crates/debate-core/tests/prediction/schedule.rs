@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use debate_core::call::{Tokens, Usage, Want, Work};
+use debate_core::call::{Reserved, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::Lifecycle;
 use debate_core::event::{AttemptRef, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts, ReplyProse};
@@ -111,10 +111,10 @@ fn begin(
     };
     let begin = BeginCall {
         work: work.clone(),
-        hedge: false,
+        hedge: None,
         model: "scripted:test".to_owned(),
         prompt,
-        reserved: Tokens::default(),
+        reserved: Reserved::default(),
     };
     let begun = debate.decide(AT, Command::BeginCall(begin)).unwrap();
     fold(debate, events, begun);

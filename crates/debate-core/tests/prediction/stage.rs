@@ -119,7 +119,7 @@ fn ask(
     let Work::Turn { want, turn } = work.clone() else { panic!("no tools here") };
     let begin = BeginCall {
         work,
-        hedge: false,
+        hedge: None,
         model: "scripted:test".to_owned(),
         prompt: PromptRef {
             version: "test@1".to_owned(),
@@ -127,7 +127,7 @@ fn ask(
             tokens: 100,
             omitted: Vec::new(),
         },
-        reserved: Tokens { input: 100, output: 100 },
+        reserved: Tokens { input: 100, output: 100 }.into(),
     };
     let line = script(debate, &want);
     all.extend(tell(debate, at, Command::BeginCall(begin)));

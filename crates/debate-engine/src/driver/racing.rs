@@ -12,6 +12,7 @@ use debate_prompts::prompts::Prompts;
 
 use super::{DriveError, Driver, Takeoff};
 use crate::hedging::{Hedge, RaceAges};
+use crate::pricing;
 use crate::turn::Question;
 
 impl<P: Prompts> Driver<P> {
@@ -52,7 +53,8 @@ impl<P: Prompts> Driver<P> {
             return Ok(draft);
         };
         let question = Arc::new(question.raced());
-        match draft.decide(Command::BeginCall(question.begin(work, true))) {
+        let spared = pricing::spared(&house, draft.debate(), question.reserved());
+        match draft.decide(Command::BeginCall(question.begin(work, Some(spared)))) {
             Ok(()) => self.raced.push(Takeoff::Turn(work.clone(), question)),
             // Its debate has no budget for a second request.
             Err(DecideError::NotWanted(_)) => {}

@@ -86,7 +86,10 @@ mod tests {
         // Of 100 latencies 1..=100 all above 60 are given up at 60: what is below stays where it was.
         let mut durations = whole(60);
         (61..=100).for_each(|_| durations.add(MS(60), true));
-        assert_eq!([0.25, 0.5, 0.6].map(|share| durations.quantile(share)), [25, 50, 60].map(|ms| Some(MS(ms))));
+        assert_eq!(
+            [0.25, 0.5, 0.6].map(|share| durations.quantile(share)),
+            [25, 50, 60].map(|ms| Some(MS(ms)))
+        );
         // Half of them are given up at once and say nothing of the others.
         let mut durations = whole(100);
         (0..100).for_each(|_| durations.add(Duration::ZERO, true));

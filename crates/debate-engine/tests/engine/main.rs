@@ -6,6 +6,7 @@ mod asking;
 mod bench_of_one;
 mod keeping;
 mod life;
+mod money;
 mod moody_store;
 mod racing;
 mod searching;

@@ -71,9 +71,12 @@ fn every_field_of_a_prediction_request_reaches_the_core() {
             "weights": {"relevance": 0.5, "novelty": 1},
             "rubrics": {"relevance": {"bands": {"0.0-1.0": "any"}}},
             "seed": u64::MAX, "pooling": "trimmed", "extremising_factor": 2.5, "trimmed_share": 0.25,
-            "judge_passes": 1,
+            "judge_passes": 2,
+            "models": {"default": ["a:1", "a:2"], "argue": ["b:1"], "score": ["c:1"], "synthesise": ["d:1"],
+                "roles": {"engineer": ["e:1", "e:2"]}},
+            "schedule": "strict",
             "limits": {"deadline_ms": 1000, "calls_max": 50, "input_tokens_max": 70000, "output_tokens_max": 80000,
-                "attempts_max": 2, "starts_max": 3},
+                "attempts_max": 2, "starts_max": 3, "cost_micros_max": 90000},
         },
     }));
 }
@@ -92,7 +95,11 @@ fn every_field_of_a_deliberation_reaches_the_core() {
         "native_web_search": true,
         "concurrency": "parallel",
         "skills": {"global": ["g"]},
-        "options": {"limits": {"calls_max": 12}},
+        "options": {
+            "limits": {"calls_max": 12, "cost_micros_max": 5},
+            "models": {"default": ["a:1"], "initial": ["b:1"], "rebuttal": ["c:1"], "revised": ["d:1"],
+                "consensus": ["e:1", "a:1"], "roles": {"a": ["f:1"], "c": ["g:1"]}},
+        },
     }));
 }
 

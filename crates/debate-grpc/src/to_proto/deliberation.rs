@@ -6,7 +6,7 @@ use debate_core::formats::deliberation::outcome::{
 };
 use debate_proto::v1;
 
-use super::{completeness, texts, tokens};
+use super::{completeness, cost, texts, tokens};
 
 /// Returns the result of a deliberation.
 #[must_use]
@@ -30,6 +30,8 @@ pub fn deliberation_result(result: DeliberationResult) -> v1::DeliberationResult
         simulated: result.simulated,
         usage_complete: result.usage_complete,
         redacted: result.redacted,
+        cost: result.cost.map(cost),
+        unpriced_models: result.unpriced_models,
     }
 }
 

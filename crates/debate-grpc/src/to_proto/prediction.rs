@@ -13,7 +13,7 @@ use debate_core::measures::pooling;
 use debate_proto::v1;
 use serde_json::Value;
 
-use super::{completeness, texts, tokens};
+use super::{completeness, cost, texts, tokens};
 
 /// Returns the result of a prediction debate.
 #[must_use]
@@ -175,6 +175,8 @@ fn extra(extra: Extra) -> v1::DebateExtra {
             total_variation: passes.total_variation,
             flipped: passes.flipped,
         }),
+        cost: extra.cost.map(cost),
+        unpriced_models: extra.unpriced_models,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use debate_engine::Engine;
+use debate_engine::{Engine, Price, Prices};
 use debate_grpc::{ServeError, ServeOptions, serve};
 use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, Debater, ModelError, SimulatedModel, debater,
@@ -25,6 +25,9 @@ use tonic::transport::Channel;
 
 /// Longer than anything here takes; reached only where something hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the model costs that most houses have.
+const PRICE: Price = Price { input: 1_000_000, cached_input: 1_000_000, output: 5_000_000 };
 
 /// A simulated model whose answers wait for permission.
 struct Gated {
@@ -79,6 +82,7 @@ impl House {
         let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model))
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
+            .prices(Prices::from_iter([("simulated:7".to_owned(), PRICE)]))
             .build();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -41,7 +41,15 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Begins a call.
     pub(super) fn new(model: &'a HttpModel, started: Instant, deadline: Instant) -> Self {
-        Self { model, started, deadline, first_byte: None, request_id: None, http_version: None, wire_retries: 0 }
+        Self {
+            model,
+            started,
+            deadline,
+            first_byte: None,
+            request_id: None,
+            http_version: None,
+            wire_retries: 0,
+        }
     }
 
     /// Sends until there is an answer, an error that stays, or no time (K5).

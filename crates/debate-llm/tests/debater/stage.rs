@@ -117,7 +117,7 @@ impl<F: Format> Stage<F> {
         let request = request(&prompt, failures);
         let begun = self.decide(Command::BeginCall(BeginCall {
             work,
-            hedge: false,
+            hedge: None,
             model: model.name().to_owned(),
             prompt: PromptRef {
                 version: prompt.version.to_owned(),
@@ -125,7 +125,8 @@ impl<F: Format> Stage<F> {
                 tokens: prompt.tokens,
                 omitted: Vec::new(),
             },
-            reserved: Tokens { input: u64::from(prompt.tokens), output: u64::from(prompt.output_tokens_max) },
+            reserved: Tokens { input: u64::from(prompt.tokens), output: u64::from(prompt.output_tokens_max) }
+                .into(),
         }));
         let Some(Event::Kernel(KernelEvent::CallStarted(started))) = begun.first() else { return };
         let attempt =

@@ -1,6 +1,6 @@
 //! Whole debates, driven through the kernel with canned answers.
 
-use debate_core::call::{Tokens, Want, Work};
+use debate_core::call::{Reserved, Want, Work};
 use debate_core::command::{BeginCall, Command};
 use debate_core::debate::Debate;
 use debate_core::event::{AttemptRef, Event, Opened, PromptRef, ReplyFacts, ReplyProse};
@@ -74,10 +74,10 @@ fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text:
         PromptRef { version: String::new(), digest: Digest::default(), tokens: 0, omitted: Vec::new() };
     let begin = BeginCall {
         work: work.clone(),
-        hedge: false,
+        hedge: None,
         model: "canned:1".to_owned(),
         prompt,
-        reserved: Tokens::default(),
+        reserved: Reserved::default(),
     };
     let events = debate.decide(NOW, Command::BeginCall(begin)).unwrap();
     apply(debate, events);

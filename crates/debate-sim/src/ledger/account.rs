@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use debate_core::call::{CallKey, Cause};
 use debate_core::envelope::Envelope;
 use debate_core::event::{
-    AttemptFailed, AttemptRef, CallStarted, KernelEvent, StopRuleFired, ToolStarted, TurnAnswered,
+    AttemptFailed, AttemptRef, CallStarted, KernelEvent, ReplyFacts, StopRuleFired, ToolStarted, TurnAnswered,
 };
 use debate_core::id::{Digest, Seq};
 use debate_core::limits::Limits;
@@ -39,6 +39,8 @@ pub struct Account {
     answered: BTreeSet<(CallKey, u32, u32)>,
     tools: Vec<Tool>,
     stopped: bool,
+    /// What settled requests cost as far as is known, and may have cost, in millionths.
+    cost_micros: (u64, u64),
     writers: Vec<Writer>,
 }
 
@@ -49,6 +51,7 @@ struct Start {
     writer: Writer,
     is_asked: bool,
     is_open: bool,
+    cost_micros: u64,
 }
 
 #[derive(Debug)]
@@ -87,6 +90,12 @@ impl Account {
         &self.writers
     }
 
+    /// Returns what was spent, in millionths: as far as is known, and at most (rule K8).
+    #[must_use]
+    pub fn cost_micros(&self) -> (u64, u64) {
+        self.cost_micros
+    }
+
     /// Enters the next event.
     pub(super) fn enter(&mut self, writer: Writer, envelope: &Envelope) -> Result<(), String> {
         if envelope.seq != self.head.next() {
@@ -115,18 +124,18 @@ impl Account {
         match event {
             KernelEvent::CallStarted(started) => self.start(writer, started),
             KernelEvent::TurnAnswered(turn) => {
-                self.answer(&turn.attempt)?;
+                self.answer(&turn.attempt, &turn.reply)?;
                 self.ask_tools(&turn);
                 Ok(())
             }
             KernelEvent::CallAnswered(answered) => {
-                self.answer(&answered.attempt)?;
+                self.answer(&answered.attempt, &answered.reply)?;
                 let settled = (answered.attempt.call, answered.attempt.revision);
                 let is_new = self.settled.insert(settled);
                 is_new.then_some(()).ok_or_else(|| "the question was settled already".to_owned())
             }
             KernelEvent::AttemptFailed(failed) => self.fail(&failed),
-            KernelEvent::AttemptAbandoned(abandoned) => self.end(&abandoned.attempt),
+            KernelEvent::AttemptAbandoned(abandoned) => self.end(&abandoned.attempt, true, None),
             KernelEvent::AnswerRejected(rejected) => {
                 let question = (rejected.call, rejected.revision);
                 let is_answered = self.settled.contains(&question);
@@ -172,7 +181,8 @@ impl Account {
     fn fail(&mut self, failed: &AttemptFailed) -> Result<(), String> {
         let question = (failed.attempt.call.clone(), failed.attempt.revision);
         if !failed.failure.is_never_sent() {
-            self.end(&failed.attempt)?;
+            let is_charged = failed.failure.may_be_charged();
+            self.end(&failed.attempt, is_charged, failed.reply.cost_micros)?;
         }
         let mut of_call = self.starts.iter().filter(|start| start.attempt.call == question.0);
         let is_raced = of_call.any(|start| start.is_open);
@@ -201,23 +211,30 @@ impl Account {
     }
 
     fn start(&mut self, writer: Writer, started: CallStarted) -> Result<(), String> {
-        let CallStarted { call, revision, attempt, turn, cause, prompt, .. } = started;
+        let CallStarted { call, revision, attempt, turn, cause, prompt, reserved, .. } = started;
         let starts = self.starts_of.entry(call.clone()).or_default();
         *starts += 1;
         let is_over = self.limits.is_some_and(|limits| *starts > limits.starts_max);
         let same_call = self.starts.iter_mut().filter(|start| start.attempt.call == call);
-        let mut was_open = false;
+        let (mut was_open, mut lost) = (false, 0);
         for start in same_call {
             was_open |= start.is_open;
-            start.is_open &= cause == Cause::Hedge;
+            if start.is_open && cause != Cause::Hedge {
+                start.is_open = false;
+                lost += start.cost_micros;
+            }
         }
+        self.cost_micros.1 += lost;
+        let unpriced = "a request left without a price (K8)";
+        let cost_micros = reserved.cost_micros.ok_or(unpriced)?;
         let is_known = self.answered.contains(&(call.clone(), revision, turn));
         let is_settled = self.settled.contains(&(call.clone(), revision));
         let attempt = AttemptRef { call, revision, attempt, turn };
         let text = format!("{attempt:?}");
         let digest = prompt.digest;
-        self.starts.push(Start { attempt, digest, writer, is_asked: false, is_open: true });
+        self.starts.push(Start { attempt, digest, writer, is_asked: false, is_open: true, cost_micros });
         self.may_start()?;
+        self.may_spend()?;
         match cause {
             _ if is_known => Err(format!("{text} has its answer in the log (K2)")),
             _ if is_settled => Err(format!("{text} is settled")),
@@ -227,16 +244,31 @@ impl Account {
         }
     }
 
-    /// Ends an attempt that must be open.
-    fn end(&mut self, attempt: &AttemptRef) -> Result<(), String> {
+    /// Checks that all that was spent and all that is under way is within the limit on money (rule K8).
+    fn may_spend(&self) -> Result<(), String> {
+        let open = self.starts.iter().filter(|start| start.is_open);
+        let needed = self.cost_micros.1 + open.map(|start| start.cost_micros).sum::<u64>();
+        let max = self.limits.and_then(|limits| limits.cost_micros_max).unwrap_or(u64::MAX);
+        let is_within = needed <= max;
+        is_within
+            .then_some(())
+            .ok_or_else(|| format!("{needed} millionths may be spent, {max} are allowed (K8)"))
+    }
+
+    /// Ends an attempt that must be open and enters what it cost, or may have cost, where it is charged for.
+    fn end(&mut self, attempt: &AttemptRef, is_charged: bool, cost: Option<u64>) -> Result<(), String> {
         let start = self.starts.iter_mut().find(|start| start.is_open && start.attempt == *attempt);
         let start = start.ok_or_else(|| format!("{attempt:?} is not open"))?;
         start.is_open = false;
+        if is_charged {
+            self.cost_micros.0 += cost.unwrap_or(0);
+            self.cost_micros.1 += cost.unwrap_or(start.cost_micros);
+        }
         Ok(())
     }
 
-    fn answer(&mut self, attempt: &AttemptRef) -> Result<(), String> {
-        self.end(attempt)?;
+    fn answer(&mut self, attempt: &AttemptRef, reply: &ReplyFacts) -> Result<(), String> {
+        self.end(attempt, true, reply.cost_micros)?;
         let answer = (attempt.call.clone(), attempt.revision, attempt.turn);
         let is_new = self.answered.insert(answer);
         is_new.then_some(()).ok_or_else(|| format!("{attempt:?} was answered twice"))

@@ -121,7 +121,14 @@ fn between_rounds(debate: &Debate<Probe>) -> Option<Step<Fact>> {
     if u32::try_from(debate.shadows().len()).is_ok_and(|fired| fired < over) {
         let (rule, statistic) = (StopRule::Convergence, f64::from(spread));
         let threshold = CONVERGED;
-        return Some(Step::Stop(StopRuleFired { rule, statistic, threshold, shadow: true, closing: true }));
+        return Some(Step::Stop(StopRuleFired {
+            rule,
+            budget: None,
+            statistic,
+            threshold,
+            shadow: true,
+            closing: true,
+        }));
     }
     if over > config.continued_after && spread <= config.consensus_spread_max {
         let threshold = f64::from(config.consensus_spread_max);
@@ -135,7 +142,7 @@ fn between_rounds(debate: &Debate<Probe>) -> Option<Step<Fact>> {
 }
 
 fn stop(rule: StopRule, statistic: f64, threshold: f64, closing: bool) -> Step<Fact> {
-    Step::Stop(StopRuleFired { rule, statistic, threshold, shadow: false, closing })
+    Step::Stop(StopRuleFired { rule, budget: None, statistic, threshold, shadow: false, closing })
 }
 
 fn rest(debate: &Debate<Probe>, round: u32) -> Step<Fact> {

@@ -62,7 +62,7 @@ impl Subject for Deliberations {
         if outcome["completeness"]["state"] == "void" {
             return json!({ "void": outcome["stop_reason"] });
         }
-        without(&mut outcome, &["debate_id", "completed_at", "metadata", "usage_complete"]);
+        without(&mut outcome, &["debate_id", "completed_at", "metadata", "usage_complete", "cost"]);
         outcome
     }
 }

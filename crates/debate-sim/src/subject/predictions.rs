@@ -68,7 +68,7 @@ impl Subject for Predictions {
         }
         without(&mut outcome, &["debate_id", "completed_at"]);
         without(&mut outcome["metadata"], &["wall_clock_time_ms", "sonnet_tokens_used", "sonnet_calls"]);
-        without(&mut outcome["extra"], &["usage_complete"]);
+        without(&mut outcome["extra"], &["usage_complete", "cost"]);
         outcome
     }
 }

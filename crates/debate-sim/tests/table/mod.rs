@@ -1,6 +1,6 @@
 //! A probe on a table: commands are decided by hand, and whatever is decided goes through the codec into the fold.
 
-use debate_core::call::{Cause, Tokens, Usage, Work};
+use debate_core::call::{Cause, Reserved, Tokens, Usage, Work};
 use debate_core::codec::{self, Author, Head};
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::Debate;
@@ -95,7 +95,8 @@ impl Table {
             tokens: 10,
             omitted: Vec::new(),
         };
-        let reserved = Tokens { input: 10, output: 10 };
+        let reserved = Reserved::from(Tokens { input: 10, output: 10 });
+        let hedge = hedge.then_some(reserved);
         let model = "table:1".to_owned();
         let begin = BeginCall { work: self.wanted(call), hedge, model, prompt, reserved };
         self.decide(Command::BeginCall(begin))?;

@@ -23,7 +23,10 @@ const MIGRATIONS: [(i64, &str, &str); 2] = [
 const CHECKPOINT_PAGES: &str = "4000";
 
 /// Memory of the writer for pages, in KiB: the ends of the indices stay in it.
-const WRITER_CACHE_KIB: &str = "-4000";
+const WRITER_CACHE_KIB: &str = "-2000";
+
+/// Memory of each reader for pages, in KiB: the system keeps the file's pages too.
+const READER_CACHE_KIB: &str = "-512";
 
 /// How long to sleep between tries where SQLite itself cannot wait.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
@@ -161,7 +164,7 @@ async fn open_path(
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
-        .connect_with(shared.read_only(true).row_buffer_size(256))
+        .connect_with(shared.read_only(true).row_buffer_size(256).pragma("cache_size", READER_CACHE_KIB))
         .await?;
     let last = read::last_position(&readers).await.map_err(|error| Failure::Read(error.into()))?;
     Ok((writer, readers, last))

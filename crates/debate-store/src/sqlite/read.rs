@@ -77,10 +77,12 @@ const STREAM: &str = concat!(
     " FROM events e ",
     "WHERE e.stream_kind = ?1 AND e.stream_id = ?2 AND e.seq > ?3 ORDER BY e.seq LIMIT CAST(?4 AS INTEGER)"
 );
-const ALL: &str =
-    concat!("SELECT ", columns!("e"), " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT CAST(?2 AS INTEGER)");
-const PLACES: &str =
-    "SELECT position, stream_kind, stream_id, seq FROM events WHERE position > ?1 ORDER BY position LIMIT CAST(?2 AS INTEGER)";
+const ALL: &str = concat!(
+    "SELECT ",
+    columns!("e"),
+    " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT CAST(?2 AS INTEGER)"
+);
+const PLACES: &str = "SELECT position, stream_kind, stream_id, seq FROM events WHERE position > ?1 ORDER BY position LIMIT CAST(?2 AS INTEGER)";
 const HEAD: &str = "SELECT position, seq, hash FROM events \
      WHERE stream_kind = ?1 AND stream_id = ?2 ORDER BY seq DESC LIMIT 1";
 const REQUEST: &str =

@@ -42,6 +42,8 @@ pub(super) fn outcome(debate: &Debate<Deliberation>, texts: Texts) -> Deliberati
         stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: debate.spend().complete,
+        cost: debate.spend().cost,
+        unpriced_models: debate.unpriced_beside_cost(),
         redacted: debate.is_redacted(),
     }
 }
@@ -85,12 +87,10 @@ fn metadata(debate: &Debate<Deliberation>) -> Metadata {
 pub(super) fn completeness(debate: &Debate<Deliberation>) -> Completeness {
     let (config, state) = (debate.config(), debate.state());
     let mut why = Vec::new();
-    let stopped = debate.stop_rule().filter(|rule| is_early(*rule));
-    if let Some(rule) = stopped {
-        why.push(format!("stopped by {}", rule.as_str()));
-    }
+    let stop = debate.stop().filter(|fired| is_early(fired.rule));
+    why.extend(stop.map(|fired| format!("stopped by {}", fired.name())));
     let spoke = state.speakers(config);
-    if spoke < PARTICIPANTS_MIN || stopped == Some(StopRule::Failed) {
+    if spoke < PARTICIPANTS_MIN || stop.is_some_and(|fired| fired.rule == StopRule::Failed) {
         let missing = config.participants.iter().filter(|speaker| plan::is_missing(debate, &speaker.name));
         let left = config.participants.len() - missing.count();
         let all = config.participants.len();

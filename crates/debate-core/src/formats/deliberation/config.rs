@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::Tokens;
 use crate::id::Role;
 use crate::limits::Limits;
+use crate::models::ModelPlan;
 
 /// The most phases that are run, unless the request says otherwise (rule D1).
 pub const MAX_ROUNDS_DEFAULT: u32 = 10;
@@ -145,6 +146,9 @@ pub struct Config {
     /// Skills that were asked for and could not be loaded (rule D8).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills_missing: Vec<String>,
+    /// Which models are asked: by phase, by speaker.
+    #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
+    pub models: ModelPlan,
 }
 
 impl Config {

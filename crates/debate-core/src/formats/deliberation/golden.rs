@@ -16,12 +16,13 @@ use super::config::{
     TIMEOUT_MS_DEFAULT,
 };
 use super::outcome::DeliberationResult;
-use crate::call::{Tokens, Want, Work};
+use crate::call::{Reserved, Want, Work};
 use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{ApplyError, Debate};
 use crate::event::{AttemptRef, Event, FailureKind, Opened, PromptRef, ReplyFacts, ReplyProse};
 use crate::format::Format as _;
 use crate::id::{DebateId, Digest, Role, Timestamp};
+use crate::models::ModelPlan;
 use crate::prose::{Prose, Texts};
 
 /// The orchestrator's names where a case does not give one.
@@ -212,7 +213,7 @@ fn run(input: &GoldenInput) -> Result<DeliberationResult, RunError> {
     while let Some(Work::Turn { want, turn }) = debate.wanted_work().into_iter().next() {
         let begin = BeginCall {
             work: Work::Turn { want: want.clone(), turn },
-            hedge: false,
+            hedge: None,
             model: "golden:canned".to_owned(),
             prompt: PromptRef {
                 version: "golden@1".to_owned(),
@@ -220,7 +221,7 @@ fn run(input: &GoldenInput) -> Result<DeliberationResult, RunError> {
                 tokens: 0,
                 omitted: Vec::new(),
             },
-            reserved: Tokens::default(),
+            reserved: Reserved::default(),
         };
         tell(&mut debate, at, Command::BeginCall(begin))?;
         let attempt = debate.call(&want.call).map_or(1, |call| call.attempt);
@@ -294,6 +295,7 @@ fn cast(input: &GoldenInput) -> Result<(Config, Script), RunError> {
         native_web_search: false,
         concurrency: Concurrency::Sequential,
         skills_missing: Vec::new(),
+        models: ModelPlan::default(),
     };
     Ok((config, Script { lines }))
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::config::{Mode, Phase};
 use crate::call::Tokens;
 use crate::id::{DebateId, Role};
+use crate::spend::Cost;
 use crate::stop::Completeness;
 
 /// The result of a deliberation.
@@ -44,6 +45,12 @@ pub struct DeliberationResult {
     pub simulated: bool,
     /// Whether every request's token usage is known.
     pub usage_complete: bool,
+    /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Models that were asked and have no price, where others have one (rule K8).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unpriced_models: Vec<String>,
     /// Whether prose of this debate was deleted.
     pub redacted: bool,
 }

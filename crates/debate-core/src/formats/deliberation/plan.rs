@@ -119,5 +119,5 @@ fn between_phases(debate: &Debate<Deliberation>) -> Step<Fact> {
 
 fn stop(rule: StopRule, statistic: usize, threshold: usize) -> Step<Fact> {
     let (statistic, threshold) = (statistic as f64, threshold as f64);
-    Step::Stop(StopRuleFired { rule, statistic, threshold, shadow: false, closing: false })
+    Step::Stop(StopRuleFired { rule, budget: None, statistic, threshold, shadow: false, closing: false })
 }

@@ -13,9 +13,10 @@ use super::config::{
 use super::skills;
 use crate::id::Role;
 use crate::limits::Limits;
+use crate::models::ModelPlan;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{DEADLINE_MS, PARTICIPANTS_MAX, ROUNDS, SKILLS_MAX, TOPIC_CHARS_MAX};
-use crate::request::{Complaints, Field, Fields, Violations};
+use crate::request::{Complaints, Field, Fields, Violations, models};
 
 /// The fields of a request.
 const KNOWN: [&str; 15] = [
@@ -64,10 +65,13 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
         concurrency: choice(&fields.field("concurrency"), &Concurrency::ALL, Concurrency::as_str)
             .unwrap_or_default(),
         skills_missing: Vec::new(),
+        models: ModelPlan::default(),
     };
     let mut brief = Brief { topic, skills: Vec::new() };
     skills::admit(&mut config, &mut brief, Vec::new());
-    let limits = limits(&fields, &config);
+    let options = fields.field("options").object(&["limits", "models"]);
+    config.models = models(&options.field("models"), config.participants.iter().chain(&config.orchestrator));
+    let limits = limits(&fields.field("timeout"), &options.field("limits"), &config);
     complaints.finish((config, brief, limits))
 }
 
@@ -202,11 +206,16 @@ fn tool_phases(list: &Field<'_>) -> Vec<Phase> {
     phases
 }
 
+/// Reads which models are asked, by phase and by speaker.
+fn models<'s>(field: &Field<'_>, speakers: impl Iterator<Item = &'s Speaker>) -> ModelPlan {
+    let names: Vec<&Role> = speakers.map(|speaker| &speaker.name).collect();
+    let is_speaker = |name: &str| names.iter().any(|speaker| speaker.as_str() == name);
+    models::read(field, &Phase::ALL.map(Phase::as_str), is_speaker, "participants, nor the orchestrator")
+}
+
 /// Reads what the debate may spend (rules D1, K8).
-fn limits(fields: &Fields<'_>, config: &Config) -> Limits {
-    let options = fields.field("options").object(&["limits"]).field("limits");
-    let asked = AskedLimits::read(&options, config.limits(TIMEOUT_MS_DEFAULT).closing_tokens);
-    let timeout = fields.field("timeout");
+fn limits(timeout: &Field<'_>, limits: &Field<'_>, config: &Config) -> Limits {
+    let asked = AskedLimits::read(limits, config.limits(TIMEOUT_MS_DEFAULT).closing_tokens);
     let timeout_ms = timeout.whole(DEADLINE_MS);
     if timeout.value().is_some() && asked.deadline_ms().is_some() {
         timeout.refuse("is the same as options.limits.deadline_ms; give one of them");

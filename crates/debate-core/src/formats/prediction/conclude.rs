@@ -231,6 +231,8 @@ fn extra(
         simulated: debate.is_simulated(),
         stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
         usage_complete: debate.spend().complete,
+        cost: debate.spend().cost,
+        unpriced_models: debate.unpriced_beside_cost(),
         consensus_per_outcome: consensus_per_outcome.unwrap_or_default(),
         blind_baseline: Panel::new(&blind).ok().map(|panel| pooling::linear(&panel)),
         pools,
@@ -300,12 +302,10 @@ pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
             }
         }
     }
-    let stopped = debate.stop_rule().filter(|rule| *rule != StopRule::MaxRounds);
-    if let Some(rule) = stopped {
-        why.push(format!("stopped by {}", rule.as_str()));
-    }
+    let stop = debate.stop().filter(|fired| fired.rule != StopRule::MaxRounds);
+    why.extend(stop.map(|fired| format!("stopped by {}", fired.name())));
     let spoke = state.assessments(config, u32::MAX).len();
-    if spoke < ROLES_MIN || stopped == Some(StopRule::Failed) {
+    if spoke < ROLES_MIN || stop.is_some_and(|fired| fired.rule == StopRule::Failed) {
         why.push(format!("{spoke} of {} roles spoke; {ROLES_MIN} are needed", config.roles.len()));
         return Completeness::Void { why };
     }

@@ -12,6 +12,7 @@ use crate::call::Tokens;
 use crate::id::{DebateId, OutcomeId, Role};
 use crate::measures::distribution::Distribution;
 use crate::measures::pooling::Pools;
+use crate::spend::Cost;
 use crate::stop::Completeness;
 
 /// The result of a prediction debate.
@@ -159,6 +160,12 @@ pub struct Extra {
     pub stop_reason: String,
     /// Whether every request's token usage is known.
     pub usage_complete: bool,
+    /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Models that were asked and have no price, where others have one (rule K8).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unpriced_models: Vec<String>,
     /// How far the roles agree on each outcome, in the request's order (rule P8).
     pub consensus_per_outcome: Vec<OutcomeConsensus>,
     /// The mean of the blind opening's distributions (rule P4).

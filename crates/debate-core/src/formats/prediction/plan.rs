@@ -161,7 +161,7 @@ fn closed(debate: &Debate<Prediction>) -> bool {
 }
 
 fn stop(rule: StopRule, statistic: f64, threshold: f64, closing: bool) -> Step<Fact> {
-    Step::Stop(StopRuleFired { rule, statistic, threshold, shadow: false, closing })
+    Step::Stop(StopRuleFired { rule, budget: None, statistic, threshold, shadow: false, closing })
 }
 
 /// Returns the first argument of a round that breaks a rule and was not asked again yet.

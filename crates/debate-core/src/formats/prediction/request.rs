@@ -70,6 +70,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
     let judge_weight = rules.field("judge_weight").number(0.0..=1.0).unwrap_or(JUDGE_WEIGHT);
     let options = Options::read(&fields.field("options"));
     let roles = roles(&rules.field("roles"), &options);
+    let models = options.models(&roles);
     let criteria = criteria(&rules.field("scoring_criteria"), &options);
     let mut config = Config {
         task_id,
@@ -83,7 +84,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
         seed: options.seed.unwrap_or_default(),
         pooling: options.pooling,
         pool_settings: options.pool_settings,
-        models: options.models(),
+        models,
         judge_passes: options.judge_passes,
         schedule: options.schedule,
     };

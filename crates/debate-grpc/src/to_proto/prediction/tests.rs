@@ -9,6 +9,7 @@ use debate_core::formats::prediction::point::PointId;
 use debate_core::id::{DebateId, OutcomeId, Role};
 use debate_core::measures::panel::Panel;
 use debate_core::measures::pooling::{PoolSettings, Pools};
+use debate_core::spend::Cost;
 use debate_core::stop::Completeness;
 use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use serde_json::{Map, json};
@@ -110,6 +111,8 @@ fn full_extra() -> Extra {
         simulated: true,
         stop_reason: "max_rounds".to_owned(),
         usage_complete: true,
+        cost: Some(Cost { cost_micros: 23_000, cost_micros_bound: 24_150, complete: true }),
+        unpriced_models: vec!["openai:x".to_owned()],
         consensus_per_outcome: vec![OutcomeConsensus {
             outcome_id: outcome(),
             consensus_score: 0.9,

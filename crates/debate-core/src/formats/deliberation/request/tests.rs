@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::super::Deliberation;
 use super::super::config::{Brief, Concurrency, Config, Mode, Phase};
 use crate::call::Tokens;
+use crate::format::Format as _;
 use crate::formats::accept::{AcceptedRequest, accept};
 use crate::limits::Limits;
 
@@ -151,6 +153,35 @@ fn k12_everything_that_is_wrong_is_told_at_once() {
             "options.seed: is not a field of this request",
             "options.limits.calls_max: must be a whole number from 1 to 10000",
             "timeout: must be a whole number from 100 to 3600000",
+        ],
+    );
+}
+
+#[test]
+fn models_are_named_by_phase_and_by_speaker_with_those_that_stand_in() {
+    let models = json!({
+        "default": "openai:a",
+        "consensus": ["anthropic:c", "openai:a"],
+        "roles": {"bo": "gemini:b"},
+    });
+    let mut request = with("options", json!({"models": models}));
+    request["orchestrator"] = json!("mo");
+    let (config, ..) = accepted(&request);
+    let of = |call: &str| Deliberation::models(&config, &call.parse().unwrap()).join(" ");
+    assert_eq!([of("initial/1/ada"), of("initial/1/bo")], ["openai:a", "gemini:b"]);
+    assert_eq!(of("consensus/4/mo"), "anthropic:c openai:a");
+    let named: Vec<_> = Deliberation::models_named(&config).into_iter().map(|(path, _)| path).collect();
+    let default = "options.models.default";
+    let consensus = "options.models.consensus";
+    assert_eq!(named, [default, consensus, consensus, "options.models.roles.bo"]);
+    let calls: Vec<String> = Deliberation::calls(&config).iter().map(ToString::to_string).collect();
+    assert_eq!(calls.len() as u64, config.calls_expected());
+    assert_eq!((calls[0].as_str(), calls[6].as_str()), ("initial/1/ada", "consensus/4/mo"));
+    check_refused(
+        &with("options", json!({"models": {"argue": "x", "roles": {"eve": "openai:a"}}})),
+        &[
+            "options.models.argue: is not a field of this request",
+            "options.models.roles.eve: \"eve\" is not one of the participants, nor the orchestrator",
         ],
     );
 }

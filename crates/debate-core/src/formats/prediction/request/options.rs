@@ -11,10 +11,10 @@ use crate::measures::scoring::default_weight;
 use crate::models::ModelPlan;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{
-    CRITERIA_MAX, LABEL_CHARS_MAX, LEANING_CHARS_MAX, MODELS_MAX, NAME_CHARS_MAX, PARTICIPANTS_MAX,
-    PERSONA_CHARS_MAX, RUBRIC_BANDS_MAX, RUBRIC_CHARS_MAX, WEIGHT_MAX,
+    CRITERIA_MAX, LABEL_CHARS_MAX, LEANING_CHARS_MAX, NAME_CHARS_MAX, PARTICIPANTS_MAX, PERSONA_CHARS_MAX,
+    RUBRIC_BANDS_MAX, RUBRIC_CHARS_MAX, WEIGHT_MAX,
 };
-use crate::request::{Field, Fields};
+use crate::request::{Field, Fields, models};
 
 /// The options of one request. What was refused is left out; the complaints tell.
 #[derive(Debug)]
@@ -62,21 +62,9 @@ impl<'a> Options<'a> {
     }
 
     /// Returns the models that the request names.
-    pub(super) fn models(&self) -> ModelPlan {
-        let field = self.fields.field("models");
-        let purposes = Call::KINDS.map(str::to_owned);
-        let known: Vec<&str> = Call::KINDS.into_iter().chain(["default", "roles"]).collect();
-        let named = field.object(&known);
-        let roles = named.field("roles").entries(PARTICIPANTS_MAX).into_iter();
-        ModelPlan {
-            default: model_names(&named.field("default")),
-            purposes: purposes
-                .into_iter()
-                .map(|purpose| (purpose.clone(), model_names(&named.field(&purpose))))
-                .filter(|(_, models)| !models.is_empty())
-                .collect(),
-            roles: roles.map(|(role, field)| (role.into(), model_names(&field))).collect(),
-        }
+    pub(super) fn models(&self, roles: &[Role]) -> ModelPlan {
+        let is_role = |name: &str| roles.iter().any(|role| role.as_str() == name);
+        models::read(&self.fields.field("models"), &Call::KINDS, is_role, "roles")
     }
 
     /// Returns whether a role has words of its own here.
@@ -94,12 +82,9 @@ impl<'a> Options<'a> {
         self.weight(criterion).is_some() && self.rubrics.iter().any(|rubric| rubric.criterion == criterion)
     }
 
-    /// Notes personas and models of nobody in the debate.
+    /// Notes personas of nobody in the debate.
     pub(super) fn check_roles(&self, roles: &[Role]) {
-        let models = self.fields.field("models").known_entries();
-        let models = models.into_iter().filter(|(name, _)| *name == "roles");
-        let models = models.flat_map(|(_, field)| field.known_entries());
-        for (name, entry) in self.fields.field("personas").known_entries().into_iter().chain(models) {
+        for (name, entry) in self.fields.field("personas").known_entries() {
             if !roles.iter().any(|role| role.as_str() == name) {
                 entry.refuse(format_args!("{name:?} is not one of the roles"));
             }
@@ -186,15 +171,6 @@ fn pooling(field: &Field<'_>) -> Pooling {
             field.refuse("must be one of linear, log_odds, extremised, trimmed");
             Pooling::Linear
         }
-    }
-}
-
-/// Reads the name of a model, or a list of them with the first choice first.
-fn model_names(field: &Field<'_>) -> Vec<String> {
-    match field.value() {
-        Some(Value::Array(_)) => field.texts(MODELS_MAX, NAME_CHARS_MAX),
-        Some(_) => field.words(NAME_CHARS_MAX).map(str::to_owned).into_iter().collect(),
-        None => Vec::new(),
     }
 }
 

@@ -275,16 +275,22 @@ fn p18_pools_have_their_settings() {
 #[test]
 fn k8_limits_can_be_set_but_never_below_what_closing_needs() {
     let asked = json!({"deadline_ms": 5000, "calls_max": 40, "input_tokens_max": 7000, "output_tokens_max": 6000,
-        "attempts_max": 2, "starts_max": 5});
+        "attempts_max": 2, "starts_max": 5, "cost_micros_max": 250_000});
     let (_, _, limits) = accepted(&with("options.limits", asked));
     assert_eq!((limits.deadline_ms, limits.closing_ms, limits.calls_max), (5_000, 1_000, 40));
     assert_eq!((limits.tokens_max.input, limits.tokens_max.output), (7_000, 6_000));
     assert_eq!((limits.attempts_max, limits.starts_max), (2, 5));
+    assert_eq!(
+        (limits.cost_micros_max, limits.closing_cost_micros),
+        (Some(250_000), 0),
+        "nobody knows prices yet"
+    );
     check_refused(
         "options.limits",
-        json!({"input_tokens_max": 5999, "starts_max": 21}),
+        json!({"input_tokens_max": 5999, "starts_max": 21, "cost_micros_max": 0.5}),
         &[
             "options.limits.input_tokens_max: must be a whole number from 6000 to 100000000",
+            "options.limits.cost_micros_max: must be a whole number from 1 to 1000000000000",
             "options.limits.starts_max: must be a whole number from 1 to 20",
         ],
     );
@@ -383,9 +389,9 @@ fn models_are_named_one_by_one_or_with_those_that_stand_in() {
         "options",
         json!({"models": {"default": 7, "talk": "x", "roles": {"jester": "openai:a"}}}),
         &[
-            "options.models.roles.jester: \"jester\" is not one of the roles",
             "options.models.talk: is not a field of this request",
             "options.models.default: must be a text",
+            "options.models.roles.jester: \"jester\" is not one of the roles",
         ],
     );
 }

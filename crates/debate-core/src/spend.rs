@@ -1,0 +1,112 @@
+//! What a debate has used (rule K8): calls, tokens, money. Unknown stays unknown, never 0 (rule K3).
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::{Reserved, Tokens, Usage};
+use crate::event::ReplyFacts;
+
+/// What a debate has used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spend {
+    /// Requests sent to models.
+    pub calls: u64,
+    /// Tokens that providers reported.
+    pub known: Tokens,
+    /// Tokens that may have been used: the reservation where a provider reported nothing.
+    pub bound: Tokens,
+    /// Whether every request's usage is known.
+    pub complete: bool,
+    /// What it cost, as far as models have prices; none where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Requests that may have been charged for and have no price.
+    pub unpriced_calls: u64,
+}
+
+/// Money that a debate has used, in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// What requests cost whose price and usage are known.
+    pub cost_micros: u64,
+    /// What all that have a price may have cost: the reservation where a provider reported nothing.
+    pub cost_micros_bound: u64,
+    /// Whether every request's cost is known, so that the first number is all of it.
+    pub complete: bool,
+}
+
+impl Spend {
+    /// Nothing used yet.
+    pub const NONE: Self = Self {
+        calls: 0,
+        known: Tokens { input: 0, output: 0 },
+        bound: Tokens { input: 0, output: 0 },
+        complete: true,
+        cost: None,
+        unpriced_calls: 0,
+    };
+
+    /// Returns what may have been spent in money, as far as models have prices, in millionths of a US dollar.
+    #[must_use]
+    pub fn cost_micros_bound(&self) -> u64 {
+        self.cost.map_or(0, |cost| cost.cost_micros_bound)
+    }
+
+    /// Puts what a request has used in the place of what was reserved for it; without a reply that is not known.
+    pub(crate) fn settle(&mut self, reply: Option<&ReplyFacts>, reserved: Reserved) {
+        let usage = reply.map_or_else(Usage::default, |reply| reply.usage);
+        self.known.input += usage.input.unwrap_or(0);
+        self.known.output += usage.output.unwrap_or(0);
+        self.bound.input += usage.input.unwrap_or(reserved.input);
+        self.bound.output += usage.output.unwrap_or(reserved.output);
+        self.complete &= usage.input.is_some() && usage.output.is_some();
+        self.settle_cost(reply.and_then(|reply| reply.cost_micros), reserved.cost_micros);
+    }
+
+    fn settle_cost(&mut self, charged: Option<u64>, reserved: Option<u64>) {
+        let Some(bound) = charged.or(reserved) else {
+            self.unpriced_calls += 1;
+            if let Some(cost) = &mut self.cost {
+                cost.complete = false;
+            }
+            return;
+        };
+        let complete = self.unpriced_calls == 0;
+        let cost = self.cost.get_or_insert(Cost { cost_micros: 0, cost_micros_bound: 0, complete });
+        cost.cost_micros = cost.cost_micros.saturating_add(charged.unwrap_or(0));
+        cost.cost_micros_bound = cost.cost_micros_bound.saturating_add(bound);
+        cost.complete &= charged.is_some();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(requests: &[(Option<u64>, Option<u64>)]) -> Spend {
+        let mut spend = Spend::NONE;
+        for (charged, reserved) in requests {
+            let reply = ReplyFacts { cost_micros: *charged, ..ReplyFacts::default() };
+            spend.settle(Some(&reply), Reserved { cost_micros: *reserved, ..Reserved::NOTHING });
+        }
+        spend
+    }
+
+    #[test]
+    fn k8_what_has_no_price_is_never_shown_as_free() {
+        let spend = settled(&[(None, None), (None, None)]);
+        assert_eq!((spend.cost, spend.unpriced_calls), (None, 2));
+        assert!(!serde_json::to_string(&spend).unwrap().contains("cost_micros"));
+    }
+
+    #[test]
+    fn k8_a_sum_is_complete_when_every_part_of_it_is_known() {
+        let cost = |requests: &[(Option<u64>, Option<u64>)]| settled(requests).cost.unwrap();
+        let sum =
+            |cost_micros, cost_micros_bound, complete| Cost { cost_micros, cost_micros_bound, complete };
+        assert_eq!(cost(&[(Some(3), Some(9)), (Some(4), Some(9))]), sum(7, 7, true));
+        assert_eq!(cost(&[(Some(3), Some(9)), (None, Some(9))]), sum(3, 12, false));
+        assert_eq!(cost(&[(Some(3), Some(9)), (None, None)]), sum(3, 3, false));
+        assert_eq!(cost(&[(None, None), (Some(3), Some(9))]), sum(3, 3, false));
+        assert_eq!(cost(&[(Some(0), Some(0))]), sum(0, 0, true), "a price of 0 is a price");
+    }
+}

@@ -1,0 +1,84 @@
+//! What the models of a debate cost, before it opens and while it runs (rule K8). Prices go no further than here and the
+//! requests: the log has costs.
+
+use std::collections::BTreeSet;
+
+use debate_core::call::{CallKey, Reserved, Tokens};
+use debate_core::debate::Debate;
+use debate_core::format::Format;
+use debate_core::limits::Limits;
+use debate_core::request::limits::COST_MICROS_MAX;
+use debate_core::request::{Violation, Violations};
+
+use crate::house::House;
+use crate::start::StartError;
+
+/// Checks that every model that a request names is offered here and, where its money is limited, has a price; returns
+/// the limits with the money that is kept back for closing.
+///
+/// # Errors
+/// [`StartError::Invalid`] with everything that is wrong.
+pub(crate) fn admit<F: Format>(
+    house: &House,
+    config: &F::Config,
+    limits: Limits,
+) -> Result<Limits, StartError> {
+    let models = &house.models;
+    let offered = || models.names().collect::<Vec<_>>().join(", ");
+    let named = F::models_named(config).into_iter();
+    let unknown = named.filter(|(_, model)| models.get(model).is_none()).map(|(field, model)| {
+        let reason = format!("{model:?} is not offered here; {} is", offered());
+        Violation { field, reason }
+    });
+    let mut violations: Vec<Violation> = unknown.collect();
+    let mut closing_cost_micros = 0;
+    if let Some(cost_micros_max) = limits.cost_micros_max {
+        let refuse = |reason: String| Violation { field: COST_MICROS_MAX.to_owned(), reason };
+        let asked = models_of::<F>(house, config, |_| true);
+        let unpriced = asked.iter().filter(|model| house.prices.get(model).is_none());
+        violations.extend(unpriced.map(|model| refuse(format!("{model:?} has no price here"))));
+        let closing = models_of::<F>(house, config, F::is_closing);
+        closing_cost_micros = dearest(house, &closing, limits.closing_tokens).unwrap_or(0);
+        if cost_micros_max < closing_cost_micros {
+            let least =
+                format!("must be at least {closing_cost_micros}, which the closing synthesis may cost");
+            violations.push(refuse(least));
+        }
+    }
+    if violations.is_empty() {
+        Ok(Limits { closing_cost_micros, ..limits })
+    } else {
+        Err(StartError::Invalid(Violations(violations)))
+    }
+}
+
+/// Returns what must be left for each question that a debate has not asked yet, were it to cost as much as this one at
+/// the dearest of the debate's models.
+pub(crate) fn spared<F: Format>(house: &House, debate: &Debate<F>, reserved: Reserved) -> Reserved {
+    if debate.limits().cost_micros_max.is_none() {
+        return reserved;
+    }
+    let models = models_of::<F>(house, debate.config(), |_| true);
+    Reserved { cost_micros: dearest(house, &models, reserved.tokens()), ..reserved }
+}
+
+/// Returns the models that some of a debate's questions may be put to, those that stand in included.
+fn models_of<'a, F: Format>(
+    house: &'a House,
+    config: &'a F::Config,
+    is_meant: impl Fn(&CallKey) -> bool,
+) -> BTreeSet<&'a str> {
+    let mut asked = BTreeSet::new();
+    for call in F::calls(config).iter().filter(|call| is_meant(call)) {
+        match F::models(config, call) {
+            [] => asked.extend([house.models.default_model().name()]),
+            named => asked.extend(named.iter().map(String::as_str)),
+        }
+    }
+    asked
+}
+
+/// Returns the most that so many tokens can cost at any of these models; none where one of them has no price.
+fn dearest(house: &House, models: &BTreeSet<&str>, tokens: Tokens) -> Option<u64> {
+    models.iter().try_fold(0, |most, model| Some(most.max(house.prices.get(model)?.most(tokens))))
+}
