@@ -327,7 +327,7 @@ impl<P: Prompts> Driver<P> {
     fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {
         let work = takeoff.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
-        let (mut asked, mut race_ages) = (None, None);
+        let mut asked = None;
         let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
             // The kernel gave it up instead of starting it.
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
@@ -335,7 +335,7 @@ impl<P: Prompts> Driver<P> {
             // The kernel chose not to start it.
             (Takeoff::Turn(..) | Takeoff::Unaskable(..), None) => return,
             (Takeoff::Turn(_, question), Some(attempt)) => {
-                race_ages = self.race_ages(&question);
+                self.note_beginning(&question.want.call);
                 asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let (attempt, live) = (attempt.clone(), self.live.clone());
@@ -349,7 +349,7 @@ impl<P: Prompts> Driver<P> {
                 Box::pin(async move { command })
             }
         };
-        self.flights.launch(&work, started, (asked, race_ages), flight);
+        self.flights.launch(&work, started, asked, flight);
     }
 
     fn tool(&self, work: &Work) -> (String, String) {

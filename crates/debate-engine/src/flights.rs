@@ -36,7 +36,7 @@ pub(crate) struct Aloft<F: Format> {
     pub(crate) question: Option<Arc<Question<F>>>,
     /// When the first leg took off.
     pub(crate) since: Instant,
-    /// When it is raced, if it is.
+    /// When it is raced, once enough is known to say.
     pub(crate) race_ages: Option<RaceAges>,
     /// Whether it was considered for a race already.
     pub(crate) raced: bool,
@@ -77,8 +77,8 @@ impl<F: Format> Flights<F> {
     }
 
     /// Returns what is under way, in the order of work.
-    pub(crate) fn aloft(&self) -> impl Iterator<Item = (&Work, &Aloft<F>)> {
-        self.aloft.iter()
+    pub(crate) fn aloft(&mut self) -> impl Iterator<Item = (&Work, &mut Aloft<F>)> {
+        self.aloft.iter_mut()
     }
 
     /// Returns a piece of work that is under way.
@@ -91,7 +91,7 @@ impl<F: Format> Flights<F> {
         &mut self,
         work: &Work,
         attempt: Option<AttemptRef>,
-        (question, race_ages): (Option<Arc<Question<F>>>, Option<RaceAges>),
+        question: Option<Arc<Question<F>>>,
         flight: impl Future<Output = Command<F>> + Send + 'static,
     ) {
         self.legs += 1;
@@ -103,7 +103,7 @@ impl<F: Format> Flights<F> {
         let aloft = self.aloft.entry(work.clone()).or_insert_with(|| Aloft {
             question,
             since: Instant::now(),
-            race_ages,
+            race_ages: None,
             raced: false,
             legs: Vec::new(),
         });

@@ -4,35 +4,23 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::Work;
+use debate_core::call::{CallKey, Work};
 use debate_core::command::{Command, DecideError};
 use debate_core::decide::Draft;
 use debate_core::format::Format;
 use debate_prompts::prompts::Prompts;
+use tokio::time::Instant;
 
 use super::{DriveError, Driver, Takeoff};
 use crate::hedging::{Hedge, RaceAges};
 use crate::pricing;
-use crate::turn::Question;
 
 impl<P: Prompts> Driver<P> {
     /// Returns a future that is ready with a request that others wait for and that is slow enough to be raced.
-    pub(super) fn race_due(&self) -> impl Future<Output = Work> + use<P> {
-        let debate = self.debate();
-        let is_awaited = |work: &Work| P::Format::is_critical(debate, &work.want().call);
-        let asked = self.flights.aloft().filter(|(_, aloft)| aloft.question.is_some());
-        let due = (self.house.settings.hedging.after != Hedge::Off).then(|| {
-            let awaited: Vec<_> = asked.filter(|(work, _)| is_awaited(work)).collect();
-            let alone = awaited.len() == 1;
-            let waiting = awaited.into_iter().filter(|(_, aloft)| !aloft.raced);
-            let due = waiting.filter_map(|(work, aloft)| {
-                let ages = aloft.race_ages?;
-                Some((aloft.since + if alone { ages.alone } else { ages.among }, work.clone()))
-            });
-            due.min()
-        });
+    pub(super) fn race_due(&mut self) -> impl Future<Output = Work> + use<P> {
+        let due = self.next_race();
         async move {
-            match due.flatten() {
+            match due {
                 Some((at, work)) => {
                     tokio::time::sleep_until(at).await;
                     work
@@ -40,6 +28,33 @@ impl<P: Prompts> Driver<P> {
                 None => std::future::pending().await,
             }
         }
+    }
+
+    /// Returns when the next request is raced as things are now, and which.
+    fn next_race(&mut self) -> Option<(Instant, Work)> {
+        let hedging = &self.house.settings.hedging;
+        if hedging.after == Hedge::Off {
+            return None;
+        }
+        let (debate, races, beginnings) = (&self.journal.debate, &self.house.races, &self.beginnings);
+        let mut awaited = 0;
+        let mut waiting = Vec::new();
+        for (work, aloft) in self.flights.aloft() {
+            let Some(question) = &aloft.question else { continue };
+            let call = &work.want().call;
+            if !P::Format::is_critical(debate, call) {
+                continue;
+            }
+            awaited += 1;
+            if aloft.race_ages.is_none() {
+                let age = beginnings.get(call).copied().unwrap_or_default();
+                aloft.race_ages = races.ages(hedging, question.model.name(), call, age);
+            }
+            waiting.extend(aloft.race_ages.filter(|_| !aloft.raced).map(|ages| (aloft.since, ages, work)));
+        }
+        let age = |ages: RaceAges| if awaited == 1 { ages.alone } else { ages.among };
+        let first = waiting.into_iter().map(|(since, ages, work)| (since + age(ages), work)).min();
+        first.map(|(due, work)| (due, work.clone()))
     }
 
     /// Sends a second request for an answer that is late, if the limits of races and of the debate allow it.
@@ -73,18 +88,11 @@ impl<P: Prompts> Driver<P> {
         self.house.races.learn(question.model.name(), &question.want.call.kind, latency, false);
     }
 
-    /// Returns the ages at which a question is raced that is put now, and remembers when it is put.
-    pub(super) fn race_ages(&mut self, question: &Question<P::Format>) -> Option<RaceAges> {
-        let house = &self.house;
-        if house.settings.hedging.after == Hedge::Off {
-            return None;
+    /// Remembers how old the debate is when it first puts a question.
+    pub(super) fn note_beginning(&mut self, call: &CallKey) {
+        if self.house.settings.hedging.after != Hedge::Off && !self.beginnings.contains_key(call) {
+            let age = self.house.surroundings.now().since_ms(self.journal.debate.opened_at());
+            self.beginnings.insert(call.clone(), Duration::from_millis(age));
         }
-        let call = &question.want.call;
-        let age = house.surroundings.now().since_ms(self.journal.debate.opened_at());
-        let age = Duration::from_millis(age);
-        if !self.beginnings.contains_key(call) {
-            self.beginnings.insert(call.clone(), age);
-        }
-        house.races.ages(&house.settings.hedging, question.model.name(), call, age)
     }
 }

@@ -5,8 +5,8 @@
 mod debate;
 mod grammar;
 mod limits;
+mod prefixes;
 mod questions;
 mod replies;
 mod rules;
-mod shared;
 mod untrusted;
