@@ -51,20 +51,26 @@ pub(super) fn line(text: &str) -> String {
 
 /// Tells whether a text surely holds no line break and nothing to escape; reads bytes, because that is quick.
 fn is_plain(text: &str) -> bool {
+    // The compiler reads all bytes of a piece at once; most pieces are done with that.
+    const PIECE: usize = 32;
     let bytes = text.as_bytes();
-    // Without early end the compiler reads many bytes at once; most texts are done with that.
     let odd = |byte: u8| !(0x20..0x7f).contains(&byte) | (byte == b'&') | (byte == b'<') | (byte == b'>');
-    if !bytes.iter().fold(false, |found, byte| found | odd(*byte)) {
-        return true;
-    }
-    bytes.iter().enumerate().all(|(at, byte)| match byte {
+    bytes.chunks(PIECE).enumerate().all(|(place, piece)| {
+        let is_odd = piece.iter().fold(false, |found, byte| found | odd(*byte));
+        !is_odd || (place * PIECE..).zip(piece).all(|(at, byte)| is_plain_byte(*byte, &bytes[at + 1..]))
+    })
+}
+
+/// Tells whether a byte surely begins nothing that breaks a line or has to be escaped.
+fn is_plain_byte(byte: u8, after: &[u8]) -> bool {
+    match byte {
         b'&' | b'<' | b'>' | 0x00..=0x1f | 0x7f | 0xef => false,
         // U+0080 to U+009F are controls.
-        0xc2 => bytes.get(at + 1).is_some_and(|next| *next >= 0xa0),
+        0xc2 => after.first().is_some_and(|next| *next >= 0xa0),
         // U+2028 to U+202E and U+2066 to U+2069 break lines or turn the direction of writing.
-        0xe2 => !matches!(bytes[at + 1..], [0x80, 0xa8..=0xae, ..] | [0x81, 0xa6..=0xa9, ..]),
+        0xe2 => !matches!(after, [0x80, 0xa8..=0xae, ..] | [0x81, 0xa6..=0xa9, ..]),
         _ => true,
-    })
+    }
 }
 
 /// Returns a text as the value of an attribute, without its quotes (K13).
