@@ -11,9 +11,6 @@ use debate_core::call::CallKey;
 
 use self::durations::Durations;
 
-/// Second requests that a process may send before it has sent many first ones.
-const BURST: f64 = 1.0;
-
 /// Questions whose usual beginning is remembered; when there are more, all are forgotten.
 const QUESTIONS_MAX: usize = 1_024;
 
@@ -115,8 +112,7 @@ impl Races {
     /// Takes the right to send a second request, if there is one left.
     pub(crate) fn take(&self, hedging: &Hedging) -> bool {
         let mut learned = self.learned();
-        let allowed = hedging.share_max * learned.first as f64 + BURST;
-        let granted = (learned.second + 1) as f64 <= allowed;
+        let granted = (learned.second + 1) as f64 <= hedging.share_max * learned.first as f64;
         learned.second += u64::from(granted);
         granted
     }
@@ -207,6 +203,6 @@ mod tests {
             races.count_first();
             granted += u32::from(races.take(&NOW));
         }
-        assert_eq!(granted, 101);
+        assert_eq!(granted, 100);
     }
 }
