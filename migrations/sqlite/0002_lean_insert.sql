@@ -1,3 +1,7 @@
+-- The latest event of some kinds is looked for from a stream's end, near which it stands: an index of kinds cost every
+-- insert a page and saved little.
+DROP INDEX events_of_kind;
+
 -- A refused insert ends its whole transaction, which is given up then anyway: SQLite need not keep a journal of every
 -- single statement for undoing it alone.
 DROP TRIGGER events_insert;

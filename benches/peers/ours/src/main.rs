@@ -11,7 +11,7 @@ use debate_core::codec::Author;
 use debate_core::formats::accept::{Accepted, AcceptedRequest, accept_bytes};
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::DebateId;
-use debate_engine::{Engine, Start};
+use debate_engine::{Engine, Hedge, Hedging, Settings, Start};
 use debate_llm::{HttpConfig, HttpModel, Provider};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::tokens;
@@ -40,7 +40,11 @@ async fn main() -> Result<()> {
     let path = path.to_str().context("the folder's name is not UTF-8")?;
     let store = Arc::new(SqliteStore::open(path, SqliteOptions::default()).await?);
     let model = HttpModel::new(HttpConfig::new(Provider::OpenAi, &arguments.url, "loopback"))?;
-    let engine = Engine::builder(store.clone(), Arc::new(model)).format(PredictionPrompts).build();
+    // Second requests would be calls that no other peer makes.
+    let hedging = Hedging { after: Hedge::Off, ..Hedging::default() };
+    let settings = Settings { hedging, ..Settings::default() };
+    let engine =
+        Engine::builder(store.clone(), Arc::new(model)).format(PredictionPrompts).settings(settings).build();
     let request = request(arguments.schedule)?;
     let ours = Arc::new(Ours { engine, request, held: Mutex::default() });
     let debate = {

@@ -58,9 +58,9 @@ macro_rules! list_sql {
         concat!(
             "SELECT ", columns!("f"), ", ", columns!("l"), ", (SELECT max(h.seq) FROM events h ",
             "WHERE h.stream_kind = f.stream_kind AND h.stream_id = f.stream_id) ",
-            "FROM events f LEFT JOIN events l ON l.position = (SELECT max(k.position) FROM events k ",
+            "FROM events f LEFT JOIN events l ON l.position = (SELECT k.position FROM events k ",
             "WHERE k.stream_kind = f.stream_kind AND k.stream_id = f.stream_id ",
-            "AND k.kind IN (SELECT value FROM json_each(?1))) ",
+            "AND k.kind IN (SELECT value FROM json_each(?1)) ORDER BY k.seq DESC LIMIT 1) ",
             "WHERE f.seq = 1 AND f.stream_kind = ?2 AND f.position < ?3 ",
             "AND (?4 IS NULL OR ?4 = CASE WHEN json_valid(f.body) THEN json_extract(f.body, '$.format') END) ",
             "AND (?5 IS NULL OR l.kind IN (SELECT value FROM json_each(?5))) ",
