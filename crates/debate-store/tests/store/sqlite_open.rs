@@ -57,6 +57,26 @@ async fn an_empty_file_becomes_a_store() {
 }
 
 #[tokio::test]
+async fn a_file_of_an_older_schema_is_brought_up_to_date_and_keeps_its_events() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("log.db");
+    create(&path).await;
+    drop(raw(&path, "DELETE FROM _sqlx_migrations WHERE version = 2").await);
+    let of_kind = "CREATE INDEX events_of_kind ON events (stream_kind, stream_id, kind)";
+    drop(raw(&path, of_kind).await);
+    let mut writer = StreamWriter::new(1);
+    let first = writer.append(1);
+    let store = open(&path).await.unwrap();
+    assert_eq!(store.append(first).await.unwrap(), Position(1), "it is there already");
+    assert_eq!(store.append(writer.append(1)).await.unwrap(), Position(2));
+    store.close().await.unwrap();
+    let mut connection = raw(&path, "SELECT 1").await;
+    let of_kind = "SELECT count(*) FROM sqlite_schema WHERE name = 'events_of_kind'";
+    let left: i64 = sqlx::query_scalar(of_kind).fetch_one(&mut connection).await.unwrap();
+    assert_eq!(left, 0);
+}
+
+#[tokio::test]
 async fn a_missing_folder_is_named() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("absent/log.db");
