@@ -49,6 +49,8 @@ const FIELDS: [&str; 2] = ["port", "sea"];
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measured {
     reply: ChatReply,
+    /// Until the answer was whole, by the clock that timed its first words.
+    latency: Duration,
     /// Until the first words of the answer.
     first_words: Option<Duration>,
     /// Pieces in which the answer came.
@@ -69,7 +71,7 @@ pub(super) async fn ask(ready: &Ready, nth: usize) -> (Check, Result<Measured, M
     match ready.model.complete(&request(nth), &mut hear).await {
         Ok(reply) => {
             let is_shaped = (nth == SHAPED).then(|| has_shape(&reply.text));
-            let measured = Measured { reply, first_words, pieces, is_shaped };
+            let measured = Measured { reply, latency: began.elapsed(), first_words, pieces, is_shaped };
             (measured.check(&name), Ok(measured))
         }
         Err(error) => (failed(&name, ready.provider, &error), Err(error)),
@@ -106,14 +108,14 @@ impl Measured {
 
     /// Returns how fast the answer was written, where it came in pieces and over some time.
     fn tokens_per_second(&self) -> Option<f64> {
-        let writing = self.reply.latency.checked_sub(self.first_words?)?;
+        let writing = self.latency.checked_sub(self.first_words?)?;
         let told = self.pieces > 1 && writing >= STREAM_MIN;
         told.then_some(self.written()? as f64 / writing.as_secs_f64())
     }
 
     fn check(&self, name: &str) -> Check {
         let reply = &self.reply;
-        let mut parts = vec![span(ms(reply.latency))];
+        let mut parts = vec![span(ms(self.latency))];
         parts.extend(self.first_words.map(|time| format!("first words after {}", span(ms(time)))));
         parts.extend(self.tokens_per_second().map(|speed| format!("{speed:.0} tokens/s")));
         let told = |count: Option<u64>| count.map_or_else(|| "?".to_owned(), |count| count.to_string());
@@ -147,7 +149,7 @@ impl Measured {
     pub(super) fn json(&self) -> Value {
         let reply = &self.reply;
         json!({
-            "latency_ms": ms(reply.latency),
+            "latency_ms": ms(self.latency),
             "first_words_ms": self.first_words.map(ms),
             "tokens_per_second": self.tokens_per_second(),
             "usage": {
@@ -217,7 +219,7 @@ pub(super) struct Estimate {
 
 /// Reckons what a debate would take; nothing where no call was answered.
 pub(super) fn estimate(measured: &[Measured]) -> Option<Estimate> {
-    let mut latencies: Vec<Duration> = measured.iter().map(|call| call.reply.latency).collect();
+    let mut latencies: Vec<Duration> = measured.iter().map(|call| call.latency).collect();
     latencies.sort_unstable();
     let median = latencies.get(latencies.len() / 2)?.as_secs_f64();
     let speeds = measured.iter().filter_map(|call| Some((call.written()?, call)));
@@ -269,9 +271,9 @@ mod tests {
     fn measured(latency_ms: u64, first_ms: u64, output: u64, pieces: u32) -> Measured {
         let usage = Usage { input: Some(10), output: Some(output), reasoning: Some(0), ..Usage::default() };
         let latency = Duration::from_millis(latency_ms);
-        let reply = ChatReply { usage, latency, ..ChatReply::new("m", "text") };
+        let reply = ChatReply { usage, ..ChatReply::new("m", "text") };
         let first_words = Some(Duration::from_millis(first_ms));
-        Measured { reply, first_words, pieces, is_shaped: None }
+        Measured { reply, latency, first_words, pieces, is_shaped: None }
     }
 
     #[test]
