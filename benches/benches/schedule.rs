@@ -14,7 +14,7 @@ use debate_store::{SqliteOptions, SqliteStore};
 use serde_json::json;
 
 const REQUEST: &str = include_str!("../../examples/ice.json");
-const DEBATES: usize = 1_000;
+const DEBATES: usize = 4_000;
 const SIGMA: f64 = 0.5;
 const SECOND: Duration = Duration::from_secs(1);
 /// Debates side by side on the clock.

@@ -14,8 +14,8 @@ use self::durations::Durations;
 /// Questions whose usual beginning is remembered; when there are more, all are forgotten.
 const QUESTIONS_MAX: usize = 1_024;
 
-/// How late a debate counts as while nothing is known of others: neither early nor late.
-const LATENESS_UNKNOWN: f64 = 0.5;
+/// How late a debate counts as while nothing is known of others: neither early nor very late.
+const LATENESS_UNKNOWN: f64 = 0.6;
 
 /// After which quantile of the usual latency a request that others wait for is raced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Hedge {
     /// After the 75th percentile.
     P75,
     /// The sooner, the later the debate is: if a share `r` of the latest debates had come this far in less time, after
-    /// the quantile 1 − r³ where it is the only request waited for, and 1 − r³⁄4 where others are waited for too. So
+    /// the quantile 1 − r⁴ where it is the only request waited for, and 1 − r⁴⁄2 where others are waited for too. So
     /// second requests go where they shorten the longest debates.
     Adaptive,
 }
@@ -133,8 +133,8 @@ impl Races {
             Hedge::P95 => (0.95, 0.95),
             Hedge::Adaptive => {
                 let lateness = learned.beginnings.get(question).and_then(|known| known.rank(debate));
-                let weight = lateness.unwrap_or(LATENESS_UNKNOWN).powi(3);
-                (1.0 - weight, 1.0 - weight / 4.0)
+                let weight = lateness.unwrap_or(LATENESS_UNKNOWN).powi(4);
+                (1.0 - weight, 1.0 - weight / 2.0)
             }
         };
         let age = |share| Some(known.quantile(share)?.max(hedging.patience));
@@ -179,12 +179,12 @@ mod tests {
     #[test]
     fn the_later_a_debate_is_the_sooner_its_requests_are_raced() {
         let races = learned(100);
-        assert_eq!(ages(&races, Hedge::Adaptive, 7), Some([88, 97]), "nothing is known of other debates");
+        assert_eq!(ages(&races, Hedge::Adaptive, 7), Some([88, 94]), "nothing is known of other debates");
         for age in 1..=100 {
             races.learn_beginnings(BTreeMap::from([(argue(), MS(age))]));
         }
         let at = |debate| ages(&races, Hedge::Adaptive, debate).unwrap();
-        assert_eq!([at(0), at(51), at(81), at(1_000)], [[100, 100], [88, 97], [49, 88], [1, 75]]);
+        assert_eq!([at(0), at(51), at(81), at(1_000)], [[100, 100], [94, 97], [60, 80], [1, 50]]);
     }
 
     #[test]
