@@ -62,6 +62,8 @@ impl Writer {
         while let Some(job) = self.next().await {
             match job {
                 Job::Append(first) => {
+                    // Whoever is about to append does so first; nobody waits where nobody is.
+                    tokio::task::yield_now().await;
                     let group = self.gather(first);
                     self.append(group).await;
                 }
