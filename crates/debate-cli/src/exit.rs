@@ -125,7 +125,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     if let Some(ControlError::Load(LoadError::NotFound(_))) = error.downcast_ref::<ControlError>() {
         return Some(End::NotFound);
     }
-    if let Some(StartError::Store(_)) = error.downcast_ref::<StartError>() {
+    if let Some(StartError::Store(_) | StartError::Leases(_)) = error.downcast_ref::<StartError>() {
         return Some(End::Unavailable);
     }
     None

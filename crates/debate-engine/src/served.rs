@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use debate_core::codec::Author;
+use debate_core::debate::Lifecycle;
 use debate_core::format::Format;
 use debate_core::id::DebateId;
 use debate_prompts::prompts::Prompts;
@@ -13,7 +14,7 @@ use tokio::sync::mpsc;
 use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
 use crate::house::House;
-use crate::journal::Journal;
+use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::verify::{self, Verification};
 
@@ -37,6 +38,9 @@ pub(crate) trait Served: Send + Sync {
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError>;
+
+    /// Returns whether a debate runs, as it is stored.
+    async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
 
     /// Checks a stored debate.
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
@@ -71,6 +75,11 @@ impl<P: Prompts> Served for ServedFormat<P> {
         let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
         journal.record(&*house.store, &house.surroundings, &author, draft).await?;
         Ok(!journal.debate.running_work().is_empty())
+    }
+
+    async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {
+        let journal: Journal<P::Format> = Journal::load(store, debate, None).await?;
+        Ok(journal.debate.lifecycle() == Lifecycle::Running)
     }
 
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {

@@ -4,6 +4,7 @@
 //! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
 
 mod append;
+mod leases;
 mod list;
 mod memory;
 mod port;
@@ -11,6 +12,7 @@ mod sqlite;
 mod wake;
 
 pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
+pub use leases::{Lease, LeaseError, Leases, MemoryLeases, Release};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};

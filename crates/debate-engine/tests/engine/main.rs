@@ -10,4 +10,5 @@ mod money;
 mod moody_store;
 mod racing;
 mod searching;
+mod sharing;
 mod watching;

@@ -1,8 +1,9 @@
-//! What every store promises, run on every store; then what is particular to SQLite.
+//! What every store and every keeper of leases promises, run on each; then what is particular to SQLite.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod conformance;
+mod leases;
 mod sqlite_file;
 mod sqlite_open;
 mod sqlite_tamper;
