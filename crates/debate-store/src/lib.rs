@@ -4,6 +4,8 @@
 //! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
 
 mod append;
+mod decision;
+mod group;
 mod list;
 mod memory;
 mod port;
