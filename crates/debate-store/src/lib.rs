@@ -9,6 +9,7 @@ mod group;
 mod list;
 mod memory;
 mod port;
+mod postgres;
 mod sqlite;
 mod wake;
 
@@ -16,4 +17,5 @@ pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
+pub use postgres::{ConnectError, Horizon, PostgresOptions, PostgresStore};
 pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};
