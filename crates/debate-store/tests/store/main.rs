@@ -1,8 +1,10 @@
-//! What every store promises, run on every store; then what is particular to SQLite.
+//! What every store promises, run on every store; then what is particular to each backend.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod conformance;
+#[cfg(unix)]
+mod postgres_guard;
 mod sqlite_file;
 mod sqlite_open;
 mod sqlite_tamper;
