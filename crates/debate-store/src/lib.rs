@@ -4,10 +4,13 @@
 //! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
 
 mod append;
+mod decision;
+mod group;
 mod leases;
 mod list;
 mod memory;
 mod port;
+mod postgres;
 mod sqlite;
 mod wake;
 
@@ -16,4 +19,5 @@ pub use leases::{Lease, LeaseError, Leases, MemoryLeases, Release};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
+pub use postgres::{ConnectError, Horizon, PostgresOptions, PostgresStore};
 pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

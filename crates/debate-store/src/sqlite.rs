@@ -24,6 +24,7 @@ use tokio::task::AbortHandle;
 pub use open::OpenError;
 
 use crate::append::{Append, AppendError};
+use crate::group::AppendJob;
 use crate::list::{ListFilter, Listed};
 use crate::port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 use crate::wake::Wakes;
@@ -141,7 +142,7 @@ impl EventStore for SqliteStore {
         append.check()?;
         let stream = append.stream;
         let (reply, done) = oneshot::channel();
-        let job = Job::Append(writer::AppendJob { append, reply });
+        let job = Job::Append(AppendJob { append, reply });
         self.jobs.send(job).await.map_err(|_| AppendError::Closed)?;
         match done.await {
             Ok(answer) => answer,

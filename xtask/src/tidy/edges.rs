@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 13] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
+    ("debate-postgres-fixture", &[]),
     ("debate-prompts", &["debate-core"]),
     ("debate-store", &["debate-core"]),
     ("debate-engine", &["debate-core", "debate-prompts", "debate-store", "debate-llm"]),
@@ -43,7 +44,7 @@ const ROOMS: [(&str, &[&str]); 12] = [
             "debate-rehearsal",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["debate-postgres-fixture"]),
 ];
 
 /// Other people's crates and the members that alone may ship them.

@@ -275,12 +275,3 @@ impl<'r> Fields<'r> {
 pub(super) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
-
-impl From<sqlx::Error> for ReadError {
-    fn from(error: sqlx::Error) -> Self {
-        match error {
-            sqlx::Error::PoolClosed => Self::Closed,
-            other => Self::backend(other),
-        }
-    }
-}

@@ -81,6 +81,16 @@ macro_rules! on_every_keeper {
                 super::$test(super::Arc::new(super::MemoryLeases::new())).await;
             })*
         }
+
+        #[cfg(unix)]
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                let url = debate_postgres_fixture::fresh_database().unwrap();
+                let store = debate_store::PostgresStore::open(&url, Default::default()).await.unwrap();
+                super::$test(super::Arc::new(store)).await;
+            })*
+        }
     };
 }
 

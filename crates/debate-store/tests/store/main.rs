@@ -1,9 +1,11 @@
-//! What every store and every keeper of leases promises, run on each; then what is particular to SQLite.
+//! What every store and every keeper of leases promises, run on each; then what is particular to each backend.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod conformance;
 mod leases;
+#[cfg(unix)]
+mod postgres_guard;
 mod sqlite_file;
 mod sqlite_open;
 mod sqlite_tamper;
