@@ -6,6 +6,7 @@ mod conformance;
 mod leases;
 #[cfg(unix)]
 mod postgres_guard;
+mod sqlite_faults;
 mod sqlite_file;
 mod sqlite_open;
 mod sqlite_tamper;

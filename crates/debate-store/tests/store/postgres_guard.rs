@@ -160,7 +160,9 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
             "checksum = '\\x00'",
             (|it| matches!(it, ConnectError::Altered { version: 1, .. })) as fn(_) -> bool,
         ),
-        ("version = 77 WHERE version = 2", |it| matches!(it, ConnectError::Newer { found: 77, known: 2, .. })),
+        ("version = 77 WHERE version = 2", |it| {
+            matches!(it, ConnectError::Newer { found: 77, known: 2, .. })
+        }),
     ] {
         server.sql("empty", &format!("UPDATE _sqlx_migrations SET {change}")).unwrap();
         assert!(is_wanted(open(with("postgres", "empty")).await), "{change}");
