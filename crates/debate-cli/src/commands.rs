@@ -5,10 +5,13 @@ mod cancel;
 mod completions;
 mod doctor;
 mod golden;
+mod influence;
 mod list;
 mod log;
 mod replay;
+mod resolve;
 mod run;
+mod scores;
 mod serve;
 mod show;
 mod verify;
@@ -33,6 +36,9 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Cancel(cancel::Cancel),
+    Resolve(resolve::Resolve),
+    Scores(scores::Scores),
+    Influence(influence::Influence),
     Golden(golden::Golden),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
@@ -52,6 +58,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
         Command::Cancel(cancel) => cancel.run(options).await,
+        Command::Resolve(resolve) => resolve.run(options).await,
+        Command::Scores(scores) => scores.run(options).await,
+        Command::Influence(influence) => influence.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,

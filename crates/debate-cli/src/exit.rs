@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use debate_core::command::DecideError;
 use debate_core::request::Violations;
 use debate_engine::{ControlError, LoadError, StartError, WatchError};
 use debate_llm::ConfigError;
@@ -122,8 +123,17 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             WatchError::Read(_) => End::Unavailable,
         });
     }
-    if let Some(ControlError::Load(LoadError::NotFound(_))) = error.downcast_ref::<ControlError>() {
-        return Some(End::NotFound);
+    if let Some(error) = error.downcast_ref::<ControlError>() {
+        return match error {
+            ControlError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            ControlError::Refused(DecideError::UnknownOutcome(_) | DecideError::StillToCome(_)) => {
+                Some(End::BadInput)
+            }
+            ControlError::Load(_)
+            | ControlError::Refused(_)
+            | ControlError::Record(_)
+            | ControlError::Unsettled(_) => None,
+        };
     }
     if let Some(StartError::Store(_)) = error.downcast_ref::<StartError>() {
         return Some(End::Unavailable);

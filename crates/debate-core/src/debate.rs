@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use crate::call::{CallKey, Reserved, Sight, Want};
 use crate::calls::CallState;
-use crate::event::{AttemptRef, CallStarted, Concluded, Event, KernelEvent, Opened, Recorded, StopRuleFired};
+use crate::event::{
+    AttemptRef, CallStarted, Concluded, Event, KernelEvent, Opened, Recorded, Resolved, StopRuleFired,
+};
 use crate::format::Format;
-use crate::id::{DebateId, OutcomeId, Seq, Timestamp};
+use crate::id::{DebateId, Seq, Timestamp};
 use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::spend::Spend;
@@ -67,7 +69,7 @@ pub struct Debate<F: Format> {
     pub(crate) models: BTreeSet<String>,
     pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
-    pub(crate) resolution: Option<OutcomeId>,
+    pub(crate) resolved: Option<(Resolved, Timestamp)>,
     pub(crate) redacted: bool,
     pub(crate) state: F::State,
 }
@@ -120,7 +122,7 @@ impl<F: Format> Debate<F> {
             models: BTreeSet::new(),
             unpriced_models: BTreeSet::new(),
             conclusion: None,
-            resolution: None,
+            resolved: None,
             redacted: false,
             state: F::open(&opened.config),
         }
@@ -250,7 +252,7 @@ impl<F: Format> Debate<F> {
                 self.stop = None;
                 self.deadline_at = continued.deadline_at;
             }
-            KernelEvent::Resolved(resolved) => self.resolution = Some(resolved.outcome.clone()),
+            KernelEvent::Resolved(resolved) => self.resolved = Some((resolved.clone(), at)),
             KernelEvent::Redacted(_) => self.redacted = true,
             KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)
@@ -421,10 +423,10 @@ impl<F: Format> Debate<F> {
         self.conclusion.as_ref().map(|(concluded, at)| (concluded, *at))
     }
 
-    /// Returns what happened in the world, once known.
+    /// Returns what happened in the world, once known, and when that was recorded (rule K16).
     #[must_use]
-    pub fn resolution(&self) -> Option<&OutcomeId> {
-        self.resolution.as_ref()
+    pub fn resolved(&self) -> Option<(&Resolved, Timestamp)> {
+        self.resolved.as_ref().map(|(resolved, at)| (resolved, *at))
     }
 
     /// Returns whether prose of this debate was deleted.

@@ -6,6 +6,7 @@
 pub mod control;
 mod driver;
 pub mod engine;
+mod finding;
 mod flights;
 mod hedging;
 mod house;

@@ -43,7 +43,7 @@ impl Show {
         let log = log?;
         let debate = AnyDebate::replay(&log)?;
         if self.json {
-            print(&format!("{}\n", debate.outcome_json(Texts::Shown)))?;
+            print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
         } else {
             let paper = Paper::stdout(options.ascii);
             print(&shown::page(&debate, &Failures::of(&log), paper, self.full))?;

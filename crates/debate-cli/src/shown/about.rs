@@ -60,8 +60,8 @@ pub(super) fn title(page: &mut Page, debate: &AnyDebate) {
     };
     let line = format!("{} {dot} debate {} {dot} {when}", debate.format(), debate.id());
     page.line(&paper.ink(Ink::Dim, &line));
-    if let Some(outcome) = debate.resolution() {
-        page.line(&format!("Resolved: {}", one_line(outcome.as_str())));
+    if let Some((resolved, _)) = debate.resolved() {
+        page.line(&format!("Resolved: {}", one_line(resolved.outcome.as_str())));
     }
 }
 

@@ -6,6 +6,7 @@ mod bad_input;
 mod benching;
 mod doctor;
 mod help;
+mod hindsight;
 mod models;
 mod prices;
 mod program;

@@ -123,11 +123,14 @@ pub struct Forked {
 }
 body!(Forked, "forked");
 
-/// The world answered (rule K16).
+/// The world answered (rule K16). A later one corrects those before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resolved {
     /// What happened.
     pub outcome: OutcomeId,
+    /// When it happened, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened_at: Option<Timestamp>,
 }
 body!(Resolved, "resolved");
 

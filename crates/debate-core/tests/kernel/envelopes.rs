@@ -160,7 +160,7 @@ fn course() -> Vec<KernelEvent> {
             change: "model=x".to_owned(),
         }
         .into(),
-        Resolved { outcome: "yes".into() }.into(),
+        Resolved { outcome: "yes".into(), happened_at: Some(Timestamp(90)) }.into(),
         Redacted { seq: Seq(3) }.into(),
     ]
 }
