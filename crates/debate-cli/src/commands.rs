@@ -3,7 +3,9 @@
 mod bench;
 mod cancel;
 mod completions;
+mod diff;
 mod doctor;
+mod fork;
 mod golden;
 mod influence;
 mod list;
@@ -24,6 +26,9 @@ use clap::Subcommand;
 use crate::args::Args;
 use crate::exit::End;
 
+/// Who starts, forks, cancels and is recorded as having done so.
+pub(crate) const ACTOR: &str = "cli";
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -38,6 +43,8 @@ pub(crate) enum Command {
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
     Scores(scores::Scores),
+    Fork(fork::Fork),
+    Diff(diff::Diff),
     Influence(influence::Influence),
     Golden(golden::Golden),
     Doctor(doctor::Doctor),
@@ -59,6 +66,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Verify(verify) => verify.run(options).await,
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Resolve(resolve) => resolve.run(options).await,
+        Command::Fork(fork) => fork.run(options).await,
+        Command::Diff(diff) => diff.run(options).await,
         Command::Scores(scores) => scores.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
         Command::Golden(golden) => golden.run(),
@@ -69,7 +78,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
 }
 
 /// Prints a whole text to stdout.
-fn print(text: &str) -> io::Result<()> {
+pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()

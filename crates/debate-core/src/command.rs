@@ -133,6 +133,9 @@ pub enum DecideError {
     /// The format, or its limits, do not allow so many more rounds.
     #[error("{0} more rounds are not allowed")]
     NotContinuable(u32),
+    /// The debate cannot be forked so (rule K14).
+    #[error("{0}")]
+    NotForkable(String),
     /// An event that was decided does not apply: a defect of this program.
     #[error("a decided event does not apply: {0}")]
     Defect(String),

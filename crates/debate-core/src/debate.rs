@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::call::{CallKey, Reserved, Sight, Want};
-use crate::calls::CallState;
+use crate::call::{CallKey, Sight, Want};
+use crate::calls::{CallState, OpenAttempt};
 use crate::event::{
-    AttemptRef, CallStarted, Concluded, Event, KernelEvent, Opened, Recorded, Resolved, StopRuleFired,
+    AttemptRef, CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
+    StopRuleFired,
 };
 use crate::format::Format;
 use crate::id::{DebateId, Seq, Timestamp};
@@ -71,6 +72,8 @@ pub struct Debate<F: Format> {
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
     pub(crate) resolved: Option<(Resolved, Timestamp)>,
     pub(crate) redacted: bool,
+    /// The forks that led here, the last one last.
+    pub(crate) lineage: Vec<Forked>,
     pub(crate) state: F::State,
 }
 
@@ -124,6 +127,7 @@ impl<F: Format> Debate<F> {
             conclusion: None,
             resolved: None,
             redacted: false,
+            lineage: Vec::new(),
             state: F::open(&opened.config),
         }
     }
@@ -157,7 +161,8 @@ impl<F: Format> Debate<F> {
             Event::Fact(fact) => F::apply(&mut self.state, fact),
             Event::Kernel(kernel) => self.apply_kernel(at, kernel).map_err(error)?,
         }
-        self.head = seq;
+        // A fork counts from its own beginning.
+        self.head = self.head.next();
         Ok(())
     }
 
@@ -170,7 +175,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::CallStarted(started) => self.apply_started(started)?,
             KernelEvent::TurnAnswered(turn) => {
                 let open = self.close_attempt(&turn.attempt)?;
-                self.spend.settle(Some(&turn.reply), open);
+                self.settle(Some(&turn.reply), open);
                 self.call_mut(&turn.attempt.call)?.turns.push(crate::calls::TurnState::new(turn));
             }
             KernelEvent::ToolStarted(started) => {
@@ -183,14 +188,14 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;
-                self.spend.settle(Some(&answered.reply), open);
+                self.settle(Some(&answered.reply), open);
                 let revision = answered.attempt.revision;
                 self.call_mut(&answered.attempt.call)?.answered = Some(revision);
             }
             KernelEvent::AttemptFailed(failed) => {
                 match self.close_attempt(&failed.attempt) {
                     Ok(open) if failed.failure.may_be_charged() => {
-                        self.spend.settle(Some(&failed.reply), open);
+                        self.settle(Some(&failed.reply), open);
                     }
                     Ok(_) => {}
                     Err(_) if failed.failure.is_never_sent() => {}
@@ -200,7 +205,7 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::AttemptAbandoned(abandoned) => {
                 let open = self.close_attempt(&abandoned.attempt)?;
-                self.spend.settle(None, open);
+                self.settle(None, open);
             }
             KernelEvent::AnswerRejected(rejected) => {
                 self.revised = true;
@@ -211,11 +216,11 @@ impl<F: Format> Debate<F> {
                 self.call_mut(&voided.call)?.void(voided.revision)?;
                 F::void(&mut self.state, &Want { call: voided.call.clone(), revision: voided.revision });
             }
+            KernelEvent::Forked(forked) => self.apply_forked(at, forked)?,
             KernelEvent::StopRuleFired(_)
             | KernelEvent::Paused(_)
             | KernelEvent::Resumed(_)
             | KernelEvent::Cancelled(_)
-            | KernelEvent::Forked(_)
             | KernelEvent::Concluded(_)
             | KernelEvent::Continued(_)
             | KernelEvent::Resolved(_)
@@ -274,7 +279,7 @@ impl<F: Format> Debate<F> {
     fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
         let call = Arc::make_mut(self.calls.entry(started.call.clone()).or_default());
         let lost = call.start(started)?;
-        lost.into_iter().for_each(|reserved| self.spend.settle(None, reserved));
+        lost.into_iter().for_each(|open| self.settle(None, open));
         self.spend.calls += 1;
         self.models.insert(started.model.clone());
         if started.reserved.cost_micros.is_none() {
@@ -287,9 +292,16 @@ impl<F: Format> Debate<F> {
         self.calls.get_mut(key).map(Arc::make_mut).ok_or_else(|| format!("call {key} was never begun"))
     }
 
-    /// Takes an open attempt off its call and returns what was reserved for it.
-    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<Reserved, String> {
+    /// Takes an open attempt off its call.
+    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<OpenAttempt, String> {
         self.call_mut(&attempt.call)?.close(attempt)
+    }
+
+    /// Accounts for an attempt that has ended; one that a fork's parent sent is not its own to pay.
+    fn settle(&mut self, reply: Option<&ReplyFacts>, ended: OpenAttempt) {
+        if !ended.is_parents {
+            self.spend.settle(reply, ended.reserved);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Choosing events: what a command means in a given state. Nothing is folded here that was not also decided; the
 //! list that comes out applies cleanly to the state it was decided on.
 
+mod fork;
 mod resolve;
 
 use crate::call::{Cause, Work};

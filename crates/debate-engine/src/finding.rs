@@ -1,5 +1,9 @@
 //! Finding debates by what is in their logs.
 
+use debate_core::codec;
+use debate_core::envelope::Envelope;
+use debate_core::fork::DEPTH_MAX;
+use debate_core::id::Seq;
 use debate_store::{ListFilter, Listed, ReadError};
 
 use crate::engine::Engine;
@@ -17,6 +21,21 @@ impl Engine {
             ..ListFilter::default()
         })
         .await
+    }
+
+    /// Returns the event that says what a debate is about, given its first: that of its eldest parent where it is a fork.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn eldest(&self, first: &Envelope) -> Result<Envelope, ReadError> {
+        let mut eldest = first.clone();
+        for _ in 0..DEPTH_MAX {
+            let Some(Ok(forked)) = codec::forked(&eldest) else { break };
+            let parent = self.store().read(forked.parent.into(), Seq::START, 1).await?;
+            let Some(first) = parent.into_iter().next() else { break };
+            eldest = first;
+        }
+        Ok(eldest)
     }
 
     /// Returns all that a filter lets through, page by page.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use debate_core::codec::Author;
+use debate_core::event::Forked;
 use debate_core::format::Format;
 use debate_core::id::DebateId;
 use debate_prompts::prompts::Prompts;
@@ -12,6 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
+use crate::fork::{self, Fork, ForkError};
 use crate::house::House;
 use crate::journal::Journal;
 use crate::live::Live;
@@ -37,6 +39,9 @@ pub(crate) trait Served: Send + Sync {
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError>;
+
+    /// Opens a fork of a debate.
+    async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError>;
 
     /// Checks a stored debate.
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
@@ -71,6 +76,10 @@ impl<P: Prompts> Served for ServedFormat<P> {
         let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
         journal.record(&*house.store, &house.surroundings, &author, draft).await?;
         Ok(!journal.debate.running_work().is_empty())
+    }
+
+    async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError> {
+        fork::open::<P::Format>(house, fork).await
     }
 
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {

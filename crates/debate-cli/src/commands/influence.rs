@@ -45,7 +45,7 @@ impl Influence {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let log = house.engine.log(self.id, None).await;
+        let log = house.engine.history(self.id, None).await;
         house.close().await?;
         let AnyDebate::Prediction(debate) = AnyDebate::replay(&log?)? else {
             return Err(Failure::bad_input(format!("debate {} gives no probabilities", self.id)));

@@ -5,8 +5,7 @@ use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, OutcomeId, Timestamp};
 use debate_engine::Control;
 
-use super::print;
-use super::run::ACTOR;
+use super::{ACTOR, print};
 use crate::args::Options;
 use crate::exit::End;
 use crate::house::House;
@@ -46,7 +45,7 @@ impl Resolve {
         let outcome = OutcomeId::from(self.outcome.as_str());
         let control = Control::Resolve { outcome, happened_at: self.at };
         let resolved = house.engine.control(self.id, control, ACTOR).await;
-        let log = house.engine.log(self.id, None).await;
+        let log = house.engine.history(self.id, None).await;
         house.close().await?;
         resolved.with_context(|| format!("cannot resolve debate {}", self.id))?;
         let debate = AnyDebate::replay(&log?)?;

@@ -38,7 +38,7 @@ impl Show {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let log = house.engine.log(self.id, None).await;
+        let log = house.engine.history(self.id, None).await;
         house.close().await?;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;

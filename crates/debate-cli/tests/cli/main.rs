@@ -5,6 +5,7 @@
 mod bad_input;
 mod benching;
 mod doctor;
+mod forking;
 mod help;
 mod hindsight;
 mod models;

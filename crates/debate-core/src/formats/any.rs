@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::deliberation::Deliberation;
 use super::prediction::scores::Resolution;
@@ -11,7 +11,7 @@ use super::prediction::{self, Prediction};
 use crate::codec::{self, DecodeError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
 use crate::envelope::Envelope;
-use crate::event::{Concluded, Resolved, StopRuleFired};
+use crate::event::{Concluded, Forked, Resolved, StopRuleFired};
 use crate::format::Format;
 use crate::id::{DebateId, Digest, Seq, Timestamp};
 use crate::prose::Texts;
@@ -167,6 +167,12 @@ impl AnyDebate {
         each!(self, debate => debate.resolved())
     }
 
+    /// Returns what this debate was forked from, and how (rule K14).
+    #[must_use]
+    pub fn forked(&self) -> Option<&Forked> {
+        each!(self, debate => debate.forked())
+    }
+
     /// Returns the question or topic, unless it was redacted.
     #[must_use]
     pub fn title(&self) -> Option<String> {
@@ -221,15 +227,26 @@ impl AnyDebate {
         each!(self, debate => json_of(debate, texts))
     }
 
-    /// Returns the result as it stands with what followed it: `extra.resolution` once the world has answered (rule K16).
-    ///
-    /// The outcome itself, and its digest, do not change by what follows it.
+    /// Returns the result as it stands, in `extra` with what the outcome does not say and its digest does not cover:
+    /// `forked_from` (rule K14), and `resolution` once the world has answered (rule K16).
     #[must_use]
     pub fn result_json(&self, texts: Texts) -> String {
-        let Self::Prediction(debate) = self else { return self.outcome_json(texts) };
-        let Some(resolution) = Resolution::of(debate) else { return self.outcome_json(texts) };
-        let mut outcome = value(&Prediction::outcome(debate, texts));
-        outcome["extra"]["resolution"] = value(&resolution);
+        let resolution = match self {
+            Self::Prediction(debate) => Resolution::of(debate),
+            Self::Deliberation(_) => None,
+        };
+        let forked = self.forked();
+        if resolution.is_none() && forked.is_none() {
+            return self.outcome_json(texts);
+        }
+        let mut outcome = each!(self, debate => value_of(debate, texts));
+        if let Some(Forked { parent, at, change, .. }) = forked {
+            outcome["extra"]["forked_from"] =
+                json!({ "debate_id": parent.to_string(), "at": at.0, "change": change });
+        }
+        if let Some(resolution) = resolution {
+            outcome["extra"]["resolution"] = value(&resolution);
+        }
         outcome.to_string()
     }
 
@@ -257,6 +274,10 @@ fn fold<F: Format>(log: &[Envelope]) -> Result<Debate<F>, AnyReplayError> {
 
 fn value(shown: &impl Serialize) -> Value {
     serde_json::to_value(shown).expect("results have string keys and finite numbers")
+}
+
+fn value_of<F: Format>(debate: &Debate<F>, texts: Texts) -> Value {
+    value(&F::outcome(debate, texts))
 }
 
 fn json_of<F: Format>(debate: &Debate<F>, texts: Texts) -> String {
