@@ -3,12 +3,17 @@
 mod bench;
 mod cancel;
 mod completions;
+mod diff;
 mod doctor;
+mod fork;
 mod golden;
+mod influence;
 mod list;
 mod log;
 mod replay;
+mod resolve;
 mod run;
+mod scores;
 mod serve;
 mod show;
 mod verify;
@@ -20,6 +25,9 @@ use clap::Subcommand;
 
 use crate::args::Args;
 use crate::exit::End;
+
+/// Who starts, forks, cancels and is recorded as having done so.
+pub(crate) const ACTOR: &str = "cli";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -33,6 +41,11 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Cancel(cancel::Cancel),
+    Resolve(resolve::Resolve),
+    Scores(scores::Scores),
+    Fork(fork::Fork),
+    Diff(diff::Diff),
+    Influence(influence::Influence),
     Golden(golden::Golden),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
@@ -52,6 +65,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
         Command::Cancel(cancel) => cancel.run(options).await,
+        Command::Resolve(resolve) => resolve.run(options).await,
+        Command::Fork(fork) => fork.run(options).await,
+        Command::Diff(diff) => diff.run(options).await,
+        Command::Scores(scores) => scores.run(options).await,
+        Command::Influence(influence) => influence.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,
@@ -60,7 +78,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
 }
 
 /// Prints a whole text to stdout.
-fn print(text: &str) -> io::Result<()> {
+pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     stdout.flush()

@@ -4,8 +4,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use debate_core::command::DecideError;
 use debate_core::request::Violations;
-use debate_engine::{ControlError, LoadError, StartError, WatchError};
+use debate_engine::{ControlError, ForkError, LoadError, StartError, WatchError};
 use debate_llm::ConfigError;
 use debate_store::{OpenError, ReadError};
 
@@ -112,8 +113,22 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         return Some(match error {
             LoadError::NotFound(_) => End::NotFound,
             LoadError::Read(_) => End::Unavailable,
-            LoadError::Format { .. } | LoadError::Decode { .. } | LoadError::Replay { .. } => End::Failed,
+            LoadError::Format { .. }
+            | LoadError::Parent { .. }
+            | LoadError::TooDeep(_)
+            | LoadError::Decode { .. }
+            | LoadError::Replay { .. } => End::Failed,
         });
+    }
+    if let Some(error) = error.downcast_ref::<ForkError>() {
+        return match error {
+            ForkError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            ForkError::NoEvent { .. } | ForkError::Refused(_) | ForkError::Invalid(_) => Some(End::BadInput),
+            ForkError::Load(LoadError::Read(_)) | ForkError::Store(_) => Some(End::Unavailable),
+            ForkError::Load(_) | ForkError::Redacted(_) | ForkError::Busy { .. } | ForkError::ShutDown => {
+                None
+            }
+        };
     }
     if let Some(error) = error.downcast_ref::<WatchError>() {
         return Some(match error {
@@ -122,8 +137,17 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             WatchError::Read(_) => End::Unavailable,
         });
     }
-    if let Some(ControlError::Load(LoadError::NotFound(_))) = error.downcast_ref::<ControlError>() {
-        return Some(End::NotFound);
+    if let Some(error) = error.downcast_ref::<ControlError>() {
+        return match error {
+            ControlError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            ControlError::Refused(DecideError::UnknownOutcome(_) | DecideError::StillToCome(_)) => {
+                Some(End::BadInput)
+            }
+            ControlError::Load(_)
+            | ControlError::Refused(_)
+            | ControlError::Record(_)
+            | ControlError::Unsettled(_) => None,
+        };
     }
     if let Some(StartError::Store(_) | StartError::Leases(_)) = error.downcast_ref::<StartError>() {
         return Some(End::Unavailable);

@@ -3,8 +3,10 @@
 use std::io;
 
 use debate_core::envelope::Envelope;
+use debate_core::event::Forked;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Seq};
+use debate_core::record::Body as _;
 use debate_engine::{Chunk, Engine, Watched};
 use futures::StreamExt as _;
 
@@ -37,20 +39,33 @@ pub(crate) struct Followed {
 /// Folds events as they come and tells of them.
 pub(crate) struct Follower<'t> {
     debate: Option<AnyDebate>,
+    head: Seq,
     failures: Failures,
     teller: &'t mut dyn Teller,
 }
 
 impl<'t> Follower<'t> {
-    /// Begins behind the events that were seen already.
-    pub(crate) fn behind(seen: &[Envelope], teller: &'t mut dyn Teller) -> anyhow::Result<Self> {
+    /// Begins behind an event, given the debate's history up to there.
+    pub(crate) fn behind(seen: &[Envelope], after: Seq, teller: &'t mut dyn Teller) -> anyhow::Result<Self> {
         let debate = if seen.is_empty() { None } else { Some(AnyDebate::replay(seen)?) };
-        Ok(Self { debate, failures: Failures::of(seen), teller })
+        Ok(Self { debate, head: after, failures: Failures::of(seen), teller })
     }
 
     /// Returns the last event seen.
     pub(crate) fn head(&self) -> Seq {
-        self.debate.as_ref().map_or(Seq::START, AnyDebate::head)
+        self.head
+    }
+
+    /// Returns whether this event cannot be folded before [`Follower::inherit`] has what the fork shares with its parents.
+    pub(crate) fn must_inherit(&self, next: &Envelope) -> bool {
+        self.debate.is_none() && next.kind == Forked::KIND
+    }
+
+    /// Takes over what a fork shares with its parents.
+    pub(crate) fn inherit(&mut self, prefix: &[Envelope]) -> anyhow::Result<()> {
+        self.debate = Some(AnyDebate::replay(prefix)?);
+        self.failures = Failures::of(prefix);
+        Ok(())
     }
 
     /// Folds the next event and tells of it.
@@ -62,6 +77,7 @@ impl<'t> Follower<'t> {
             }
             none => none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?),
         };
+        self.head = envelope.seq;
         self.failures.note(envelope);
         Ok(self.teller.event(debate, envelope, &told::tell(debate, envelope)?)?)
     }
@@ -88,12 +104,17 @@ pub(crate) async fn follow(
     teller: &mut dyn Teller,
 ) -> anyhow::Result<Followed> {
     let watched = engine.watch(id, after, tokens).await?;
-    let seen = if after > Seq::START { engine.log(id, Some(after)).await? } else { Vec::new() };
-    let mut follower = Follower::behind(&seen, teller)?;
+    let seen = if after > Seq::START { engine.history(id, Some(after)).await? } else { Vec::new() };
+    let mut follower = Follower::behind(&seen, after, teller)?;
     futures::pin_mut!(watched);
     while let Some(item) = watched.next().await {
         match item? {
-            Watched::Event(envelope) => follower.event(&envelope)?,
+            Watched::Event(envelope) => {
+                if follower.must_inherit(&envelope) {
+                    follower.inherit(&engine.history(id, Some(Seq::START)).await?)?;
+                }
+                follower.event(&envelope)?;
+            }
             Watched::Chunk(chunk) => follower.chunk(&chunk)?,
             Watched::Heartbeat(_) => {}
         }

@@ -31,6 +31,15 @@ impl House {
         Ok(Self::of(store, models, prices, settings))
     }
 
+    /// Opens a house in which debates go on that are stored already.
+    pub(crate) async fn forking(options: &Options, settings: Settings) -> anyhow::Result<Self> {
+        let models = model::open(options)?;
+        let prices = prices::read(options.prices.as_deref())?;
+        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        model::warm_up(&models);
+        Ok(Self::of(store, models, prices, settings))
+    }
+
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;

@@ -8,6 +8,7 @@ mod commands;
 mod exit;
 mod failures;
 mod follow;
+mod holding;
 mod house;
 mod lines;
 mod live;

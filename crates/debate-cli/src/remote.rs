@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use debate_core::call::CallKey;
+use debate_core::codec;
 use debate_core::envelope::{Envelope, SaltedProse, StreamId};
-use debate_core::event::AttemptRef;
+use debate_core::event::{AttemptRef, Forked};
+use debate_core::fork::DEPTH_MAX;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_engine::Chunk;
 use debate_proto::v1;
@@ -58,8 +60,8 @@ impl Server {
         tokens: bool,
         teller: &mut dyn Teller,
     ) -> anyhow::Result<()> {
-        let seen = self.seen(id, after).await?;
-        let mut follower = Follower::behind(&seen, teller)?;
+        let seen = if after > Seq::START { self.history(id, after).await? } else { Vec::new() };
+        let mut follower = Follower::behind(&seen, after, teller)?;
         let mut tries = 0;
         loop {
             let head = follower.head();
@@ -99,7 +101,13 @@ impl Server {
         let mut stream = client.watch_debate(self.request(watch)).await?.into_inner();
         while let Some(response) = stream.message().await? {
             match response.item {
-                Some(Item::Event(event)) => follower.event(&envelope(id, event)?)?,
+                Some(Item::Event(event)) => {
+                    let envelope = envelope(id, event)?;
+                    if follower.must_inherit(&envelope) {
+                        follower.inherit(&self.prefix(&envelope).await?)?;
+                    }
+                    follower.event(&envelope)?;
+                }
                 Some(Item::Chunk(piece)) => follower.chunk(&chunk(piece)?).map_err(anyhow::Error::from)?,
                 Some(Item::AttemptDropped(_) | Item::Heartbeat(_)) | None => {}
             }
@@ -107,7 +115,34 @@ impl Server {
         Ok(())
     }
 
-    /// Reads the events up to one that was seen already.
+    /// Reads all that a debate is folded from, up to an event of its own.
+    async fn history(&self, id: DebateId, until: Seq) -> anyhow::Result<Vec<Envelope>> {
+        let own = self.seen(id, until).await?;
+        let mut history = match own.first() {
+            Some(first) => self.prefix(first).await?,
+            None => Vec::new(),
+        };
+        history.extend(own);
+        Ok(history)
+    }
+
+    /// Reads what a fork shares with its parents, given its first event; nothing where it is no fork.
+    async fn prefix(&self, first: &Envelope) -> anyhow::Result<Vec<Envelope>> {
+        let mut stretches = Vec::new();
+        let mut forked = codec::forked(first).transpose()?;
+        while let Some(Forked { parent, at, .. }) = forked.take().filter(|_| stretches.len() < DEPTH_MAX) {
+            stretches.push((parent, at));
+            let first = self.seen(parent, Seq(1)).await?;
+            forked = first.first().and_then(codec::forked).transpose()?;
+        }
+        let mut prefix = Vec::new();
+        for (parent, at) in stretches.into_iter().rev() {
+            prefix.extend(self.seen(parent, at).await?);
+        }
+        Ok(prefix)
+    }
+
+    /// Reads a debate's own events up to one of them.
     async fn seen(&self, id: DebateId, until: Seq) -> anyhow::Result<Vec<Envelope>> {
         let mut client = AuditServiceClient::new(self.channel.clone());
         let mut log: Vec<Envelope> = Vec::new();

@@ -3,10 +3,13 @@
 mod about;
 mod deliberation;
 mod prediction;
+mod resolution;
 mod roles;
 mod rounds;
 
 use debate_core::formats::any::AnyDebate;
+
+pub(crate) use resolution::show as resolution;
 
 use crate::failures::Failures;
 use crate::page::Page;

@@ -13,6 +13,8 @@ pub struct OpenAttempt {
     pub turn: u32,
     /// What was set aside for it.
     pub reserved: Reserved,
+    /// Whether the parent of a fork sent it, so that nobody waits for it here.
+    pub is_parents: bool,
 }
 
 /// A tool use inside a call.
@@ -136,8 +138,8 @@ impl CallState {
         .collect()
     }
 
-    /// Records a start; returns what was reserved for attempts that are now known to be lost.
-    pub(crate) fn start(&mut self, started: &CallStarted) -> Result<Vec<Reserved>, String> {
+    /// Records a start; returns the attempts that are now known to be lost.
+    pub(crate) fn start(&mut self, started: &CallStarted) -> Result<Vec<OpenAttempt>, String> {
         if started.revision < self.revision {
             return Err(format!("revision {} is past; {} is asked for", started.revision, self.revision));
         }
@@ -152,9 +154,7 @@ impl CallState {
         }
         let lost = match started.cause {
             Cause::Hedge => Vec::new(),
-            Cause::First | Cause::Lost | Cause::Reask | Cause::Void => {
-                self.open.drain(..).map(|open| open.reserved).collect()
-            }
+            Cause::First | Cause::Lost | Cause::Reask | Cause::Void => std::mem::take(&mut self.open),
         };
         self.starts += 1;
         self.attempt = started.attempt;
@@ -164,12 +164,13 @@ impl CallState {
             attempt: started.attempt,
             turn: started.turn,
             reserved: started.reserved,
+            is_parents: false,
         });
         Ok(lost)
     }
 
-    /// Ends an open attempt and returns what was reserved for it.
-    pub(crate) fn close(&mut self, attempt: &AttemptRef) -> Result<Reserved, String> {
+    /// Ends an open attempt and returns it.
+    pub(crate) fn close(&mut self, attempt: &AttemptRef) -> Result<OpenAttempt, String> {
         if attempt.revision != self.revision {
             return Err(format!("revision {} is not open; {} is", attempt.revision, self.revision));
         }
@@ -178,7 +179,21 @@ impl CallState {
         let Some(index) = found else {
             return Err(format!("attempt {} of turn {} is not open", attempt.attempt, attempt.turn));
         };
-        Ok(self.open.remove(index).reserved)
+        Ok(self.open.remove(index))
+    }
+
+    /// Goes on in a fork: what is under way is the parent's, and starts count anew. A question that has failed is put
+    /// again where other models are to answer it.
+    pub(crate) fn fork(&mut self, others_answer: bool) {
+        self.starts = 0;
+        for open in &mut self.open {
+            (open.is_parents, open.reserved) = (true, Reserved::NOTHING);
+        }
+        if others_answer && !self.is_answered() {
+            self.failures = self.failures.min(1);
+            self.moves = 0;
+            self.failed = false;
+        }
     }
 
     pub(crate) fn fail(&mut self, failed: &AttemptFailed) {

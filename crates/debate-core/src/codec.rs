@@ -2,10 +2,10 @@
 
 use crate::chain::hash_of;
 use crate::envelope::{Envelope, SaltedProse, StreamId};
-use crate::event::{Event, Recorded};
+use crate::event::{Event, Forked, Recorded};
 use crate::format::Format;
 use crate::id::{Digest, Seq, Timestamp};
-use crate::record::RecordError;
+use crate::record::{self, Body as _, RecordError};
 
 /// Who writes, and for whom: the same for every event of one append.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +89,16 @@ pub enum DecodeError {
         #[source]
         source: RecordError,
     },
+}
+
+/// Returns what a debate was forked from, given its first event; `None` where it is no fork (rule K14).
+///
+/// # Errors
+/// It is one, and cannot be read.
+pub fn forked(first: &Envelope) -> Option<Result<Forked, DecodeError>> {
+    let seq = first.seq;
+    let read = || record::decode_body(first.version, &first.body, None);
+    (first.kind == Forked::KIND).then(|| read().map_err(|source| DecodeError::Record { seq, source }))
 }
 
 /// Reads an envelope back.

@@ -3,7 +3,7 @@
 use crate::call::{Reserved, Work};
 use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, ToolUse};
 use crate::format::Format;
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 
 /// Something that a debate is told.
 #[derive(Debug, Clone)]
@@ -76,10 +76,12 @@ pub enum Command<F: Format> {
         /// How many.
         rounds: u32,
     },
-    /// Record what happened in the world.
+    /// Record what happened in the world, or correct what was recorded.
     Resolve {
         /// Which outcome.
         outcome: OutcomeId,
+        /// When it happened, where that is known.
+        happened_at: Option<Timestamp>,
     },
 }
 
@@ -122,12 +124,18 @@ pub enum DecideError {
     /// The outcome is not one of the question's.
     #[error("{0} is not an outcome of this debate")]
     UnknownOutcome(OutcomeId),
-    /// The resolution is recorded already.
+    /// This very resolution is recorded already.
     #[error("the debate is resolved as {0}")]
     Resolved(OutcomeId),
+    /// What has not happened yet resolves nothing.
+    #[error("{0} is still to come")]
+    StillToCome(Timestamp),
     /// The format, or its limits, do not allow so many more rounds.
     #[error("{0} more rounds are not allowed")]
     NotContinuable(u32),
+    /// The debate cannot be forked so (rule K14).
+    #[error("{0}")]
+    NotForkable(String),
     /// An event that was decided does not apply: a defect of this program.
     #[error("a decided event does not apply: {0}")]
     Defect(String),

@@ -6,11 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::call::{CallKey, Reserved, Sight, Want};
-use crate::calls::CallState;
-use crate::event::{AttemptRef, CallStarted, Concluded, Event, KernelEvent, Opened, Recorded, StopRuleFired};
+use crate::call::{CallKey, Sight, Want};
+use crate::calls::{CallState, OpenAttempt};
+use crate::event::{
+    AttemptRef, CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
+    StopRuleFired,
+};
 use crate::format::Format;
-use crate::id::{DebateId, OutcomeId, Seq, Timestamp};
+use crate::id::{DebateId, Seq, Timestamp};
 use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::spend::Spend;
@@ -67,8 +70,10 @@ pub struct Debate<F: Format> {
     pub(crate) models: BTreeSet<String>,
     pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
-    pub(crate) resolution: Option<OutcomeId>,
+    pub(crate) resolved: Option<(Resolved, Timestamp)>,
     pub(crate) redacted: bool,
+    /// The forks that led here, the last one last.
+    pub(crate) lineage: Vec<Forked>,
     pub(crate) state: F::State,
 }
 
@@ -120,8 +125,9 @@ impl<F: Format> Debate<F> {
             models: BTreeSet::new(),
             unpriced_models: BTreeSet::new(),
             conclusion: None,
-            resolution: None,
+            resolved: None,
             redacted: false,
+            lineage: Vec::new(),
             state: F::open(&opened.config),
         }
     }
@@ -155,7 +161,8 @@ impl<F: Format> Debate<F> {
             Event::Fact(fact) => F::apply(&mut self.state, fact),
             Event::Kernel(kernel) => self.apply_kernel(at, kernel).map_err(error)?,
         }
-        self.head = seq;
+        // A fork counts from its own beginning.
+        self.head = self.head.next();
         Ok(())
     }
 
@@ -168,7 +175,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::CallStarted(started) => self.apply_started(started)?,
             KernelEvent::TurnAnswered(turn) => {
                 let open = self.close_attempt(&turn.attempt)?;
-                self.spend.settle(Some(&turn.reply), open);
+                self.settle(Some(&turn.reply), open);
                 self.call_mut(&turn.attempt.call)?.turns.push(crate::calls::TurnState::new(turn));
             }
             KernelEvent::ToolStarted(started) => {
@@ -181,14 +188,14 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;
-                self.spend.settle(Some(&answered.reply), open);
+                self.settle(Some(&answered.reply), open);
                 let revision = answered.attempt.revision;
                 self.call_mut(&answered.attempt.call)?.answered = Some(revision);
             }
             KernelEvent::AttemptFailed(failed) => {
                 match self.close_attempt(&failed.attempt) {
                     Ok(open) if failed.failure.may_be_charged() => {
-                        self.spend.settle(Some(&failed.reply), open);
+                        self.settle(Some(&failed.reply), open);
                     }
                     Ok(_) => {}
                     Err(_) if failed.failure.is_never_sent() => {}
@@ -198,7 +205,7 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::AttemptAbandoned(abandoned) => {
                 let open = self.close_attempt(&abandoned.attempt)?;
-                self.spend.settle(None, open);
+                self.settle(None, open);
             }
             KernelEvent::AnswerRejected(rejected) => {
                 self.revised = true;
@@ -209,11 +216,11 @@ impl<F: Format> Debate<F> {
                 self.call_mut(&voided.call)?.void(voided.revision)?;
                 F::void(&mut self.state, &Want { call: voided.call.clone(), revision: voided.revision });
             }
+            KernelEvent::Forked(forked) => self.apply_forked(at, forked)?,
             KernelEvent::StopRuleFired(_)
             | KernelEvent::Paused(_)
             | KernelEvent::Resumed(_)
             | KernelEvent::Cancelled(_)
-            | KernelEvent::Forked(_)
             | KernelEvent::Concluded(_)
             | KernelEvent::Continued(_)
             | KernelEvent::Resolved(_)
@@ -250,7 +257,7 @@ impl<F: Format> Debate<F> {
                 self.stop = None;
                 self.deadline_at = continued.deadline_at;
             }
-            KernelEvent::Resolved(resolved) => self.resolution = Some(resolved.outcome.clone()),
+            KernelEvent::Resolved(resolved) => self.resolved = Some((resolved.clone(), at)),
             KernelEvent::Redacted(_) => self.redacted = true,
             KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)
@@ -272,7 +279,7 @@ impl<F: Format> Debate<F> {
     fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
         let call = Arc::make_mut(self.calls.entry(started.call.clone()).or_default());
         let lost = call.start(started)?;
-        lost.into_iter().for_each(|reserved| self.spend.settle(None, reserved));
+        lost.into_iter().for_each(|open| self.settle(None, open));
         self.spend.calls += 1;
         self.models.insert(started.model.clone());
         if started.reserved.cost_micros.is_none() {
@@ -285,9 +292,16 @@ impl<F: Format> Debate<F> {
         self.calls.get_mut(key).map(Arc::make_mut).ok_or_else(|| format!("call {key} was never begun"))
     }
 
-    /// Takes an open attempt off its call and returns what was reserved for it.
-    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<Reserved, String> {
+    /// Takes an open attempt off its call.
+    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<OpenAttempt, String> {
         self.call_mut(&attempt.call)?.close(attempt)
+    }
+
+    /// Accounts for an attempt that has ended; one that a fork's parent sent is not its own to pay.
+    fn settle(&mut self, reply: Option<&ReplyFacts>, ended: OpenAttempt) {
+        if !ended.is_parents {
+            self.spend.settle(reply, ended.reserved);
+        }
     }
 }
 
@@ -421,10 +435,10 @@ impl<F: Format> Debate<F> {
         self.conclusion.as_ref().map(|(concluded, at)| (concluded, *at))
     }
 
-    /// Returns what happened in the world, once known.
+    /// Returns what happened in the world, once known, and when that was recorded (rule K16).
     #[must_use]
-    pub fn resolution(&self) -> Option<&OutcomeId> {
-        self.resolution.as_ref()
+    pub fn resolved(&self) -> Option<(&Resolved, Timestamp)> {
+        self.resolved.as_ref().map(|(resolved, at)| (resolved, *at))
     }
 
     /// Returns whether prose of this debate was deleted.

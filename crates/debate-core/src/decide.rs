@@ -1,6 +1,9 @@
 //! Choosing events: what a command means in a given state. Nothing is folded here that was not also decided; the
 //! list that comes out applies cleanly to the state it was decided on.
 
+mod fork;
+mod resolve;
+
 use crate::call::{Cause, Work};
 use crate::calls::CallState;
 use crate::chain::GENESIS;
@@ -9,8 +12,8 @@ use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
     CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, KernelEvent, Opened,
-    Paused, PhaseClosed, PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered,
-    ToolStarted, TurnAnswered, TurnProse,
+    Paused, PhaseClosed, PhaseOpened, ReplyFacts, Resumed, StopRuleFired, ToolAnswered, ToolStarted,
+    TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -169,7 +172,7 @@ impl<F: Format> Draft<F> {
                 self.stop(StopRule::Cancelled, 1.0, 1.0, false)?;
             }
             Command::Continue { rounds } => self.continue_debate(rounds)?,
-            Command::Resolve { outcome } => self.resolve(outcome)?,
+            Command::Resolve { outcome, happened_at } => self.resolve(outcome, happened_at)?,
         }
         self.settle()
     }
@@ -384,19 +387,6 @@ impl<F: Format> Draft<F> {
             return Err(DecideError::NotContinuable(rounds));
         }
         self.push(Continued { rounds, deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms) })
-    }
-
-    fn resolve(&mut self, outcome: crate::id::OutcomeId) -> Result<(), DecideError> {
-        if self.debate.lifecycle != Lifecycle::Concluded {
-            return Err(DecideError::NotConcluded);
-        }
-        if let Some(resolved) = &self.debate.resolution {
-            return Err(DecideError::Resolved(resolved.clone()));
-        }
-        if !F::outcomes(&self.debate.config).contains(&outcome) {
-            return Err(DecideError::UnknownOutcome(outcome));
-        }
-        self.push(Resolved { outcome })
     }
 
     /// Adds what follows from the state without asking anybody, until nothing does.

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use crate::call::{CallKey, Sight, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
+use crate::fork::Change;
 use crate::id::OutcomeId;
 use crate::prose::{Prose, Texts};
 use crate::record::Record;
@@ -99,6 +100,15 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
 
     /// Tells the state that the debate goes on with more rounds.
     fn reopen(state: &mut Self::State, config: &Self::Config);
+
+    /// Returns the rules with one thing changed, for a fork (rule K14).
+    ///
+    /// # Errors
+    /// Why this debate, or the format, cannot be changed so.
+    fn changed(config: &Self::Config, change: &Change) -> Result<Self::Config, String>;
+
+    /// Takes back what was concluded from a prefix without asking anybody, now that a fork goes on from it.
+    fn forked(state: &mut Self::State);
 
     /// Returns the prose of an `Opened` event for display, where it is still there.
     fn title(brief: &Prose<Self::Brief>) -> Option<String>;

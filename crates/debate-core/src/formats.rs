@@ -3,4 +3,5 @@
 pub mod accept;
 pub mod any;
 pub mod deliberation;
+pub mod moves;
 pub mod prediction;

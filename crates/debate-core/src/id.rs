@@ -77,6 +77,29 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// A text is not a moment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a moment such as 2026-11-21T23:17:00Z, nor a day such as 2026-11-21")]
+pub struct TimestampError {
+    text: String,
+}
+
+impl std::str::FromStr for Timestamp {
+    type Err = TimestampError;
+
+    /// Reads ISO 8601 with an offset, or a day, which stands for its beginning in UTC.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let day = || {
+            // A moment without an offset is nobody's day.
+            let day = text.parse::<jiff::civil::Date>().ok().filter(|_| text.len() == "2026-11-21".len())?;
+            Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+        };
+        let moment = text.parse::<jiff::Timestamp>().ok().or_else(day);
+        let moment = moment.ok_or_else(|| TimestampError { text: text.to_owned() })?;
+        Ok(Self(moment.as_millisecond()))
+    }
+}
+
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -183,5 +206,25 @@ impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_read_as_it_is_written_and_a_day_is_its_beginning() {
+        for (text, ms) in [
+            ("1970-01-01T00:00:09.500Z", 9_500),
+            ("1970-01-02T01:00:00+01:00", 86_400_000),
+            ("1970-01-02", 86_400_000),
+        ] {
+            assert_eq!(text.parse(), Ok(Timestamp(ms)), "{text}");
+        }
+        assert_eq!("1970-01-01T00:00:09.500Z", Timestamp(9_500).to_string());
+        for text in ["", "today", "1970-13-01", "1970-01-02T01:00:00"] {
+            assert!(text.parse::<Timestamp>().is_err(), "{text}");
+        }
     }
 }

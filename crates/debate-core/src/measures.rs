@@ -13,12 +13,14 @@
 //! | [`consensus`] | agreement of the roles, its direction, disputed outcomes | P8, P9, P13 |
 //! | [`pooling`] | one distribution out of many, and the judge's blend | P7, P18 |
 //! | [`proper_scores`] | Brier and log score against what happened, uplift | K16 |
+//! | [`calibration`] | whether what is given a probability happens as often | K16 |
 //! | [`log_odds`] | moves of opinion, conformity | P17 |
 //! | [`similarity`] | overlap of words | P11, T5, T6 |
 //! | [`shuffle`] | permutations drawn from a seed | P19 |
 //! | [`position_change`] | whether a speaker says to have changed their mind | D6 |
 //! | [`disagreements`] | what a consensus text leaves unresolved | D7 |
 
+pub mod calibration;
 pub mod consensus;
 pub mod disagreements;
 pub mod distribution;

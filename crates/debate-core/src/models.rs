@@ -42,6 +42,31 @@ impl ModelPlan {
         own.or_else(purpose).unwrap_or(&self.default)
     }
 
+    /// Returns the plan with one choice made anew: that of a kind of call, of `roles.ROLE`, or of all where it is empty.
+    ///
+    /// # Errors
+    /// There is no such choice.
+    pub(crate) fn with(
+        &self,
+        choice: &str,
+        model: &str,
+        kinds: &[&str],
+        is_role: impl Fn(&str) -> bool,
+    ) -> Result<Self, String> {
+        let models = vec![model.to_owned()];
+        if choice.is_empty() {
+            return Ok(Self { default: models, ..Self::default() });
+        }
+        let mut plan = self.clone();
+        match choice.strip_prefix("roles.") {
+            Some(role) if is_role(role) => plan.roles.insert(Role::from(role), models),
+            None if choice == "default" => Some(std::mem::replace(&mut plan.default, models)),
+            None if kinds.contains(&choice) => plan.purposes.insert(choice.to_owned(), models),
+            Some(_) | None => return Err(format!("there is no model for {choice:?} in this debate")),
+        };
+        Ok(plan)
+    }
+
     /// Returns every model that is named, with the path at which a request names it.
     #[must_use]
     pub fn named_in_options(&self) -> Vec<(String, String)> {

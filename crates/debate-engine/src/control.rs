@@ -2,7 +2,7 @@
 
 use debate_core::command::{Command, DecideError};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, OutcomeId};
+use debate_core::id::{DebateId, OutcomeId, Timestamp};
 use debate_store::AppendError;
 
 use crate::journal::LoadError;
@@ -28,6 +28,8 @@ pub enum Control {
     Resolve {
         /// Which outcome.
         outcome: OutcomeId,
+        /// When it happened, where that is known.
+        happened_at: Option<Timestamp>,
     },
 }
 
@@ -38,7 +40,9 @@ impl Control {
             Self::Resume => Command::Resume,
             Self::Cancel { reason } => Command::Cancel { reason: reason.clone() },
             Self::Continue { rounds } => Command::Continue { rounds: *rounds },
-            Self::Resolve { outcome } => Command::Resolve { outcome: outcome.clone() },
+            Self::Resolve { outcome, happened_at } => {
+                Command::Resolve { outcome: outcome.clone(), happened_at: *happened_at }
+            }
         }
     }
 }

@@ -26,9 +26,10 @@ use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
 use crate::house::{House, Settings, Tools};
-use crate::journal::{Journal, LoadError, PAGE};
+use crate::journal::{Journal, LoadError};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
+use crate::lineage;
 use crate::pricing;
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
@@ -38,7 +39,7 @@ use crate::verify::{Fault, Verification};
 use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
-pub const LIFECYCLE_KINDS: [&str; 5] = ["opened", "paused", "resumed", "concluded", "continued"];
+pub const LIFECYCLE_KINDS: [&str; 6] = ["opened", "forked", "paused", "resumed", "concluded", "continued"];
 
 /// Drives debates. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
@@ -193,7 +194,8 @@ impl Engine {
         if self.house.shutdown.is_cancelled() {
             return Err(StartError::ShutDown);
         }
-        let limits = pricing::admit::<F>(&self.house, &start.config, start.limits)?;
+        let limits = pricing::admit::<F>(&self.house, &start.config, start.limits);
+        let limits = limits.map_err(StartError::Invalid)?;
         let held = self.held().len();
         if held >= self.house.settings.debates_held_max {
             return Err(StartError::Busy { held });
@@ -280,7 +282,7 @@ impl Engine {
         done.map(|_| ())
     }
 
-    async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
+    pub(crate) async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
         let first = self.house.store.read(StreamId::from(debate), Seq::START, 1).await?;
         let first = first.first().ok_or(LoadError::NotFound(debate))?;
         let format = format_of(first).unwrap_or_default();
@@ -298,22 +300,27 @@ impl Engine {
         Ok(Journal::load(&*self.house.store, debate, at).await?.debate)
     }
 
-    /// Returns a debate's whole log, up to and including `until` where given.
+    /// Returns a debate's own log, up to and including `until` where given.
     ///
     /// # Errors
     /// There is no such debate, or the store failed.
     pub async fn log(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
-        let mut log: Vec<Envelope> = Vec::new();
-        loop {
-            let after = log.last().map_or(Seq::START, |last| last.seq);
-            let page = self.house.store.read(debate.into(), after, PAGE).await?;
-            let whole = page.len() < PAGE as usize;
-            log.extend(page.into_iter().take_while(|envelope| until.is_none_or(|last| envelope.seq <= last)));
-            if whole || until.is_some_and(|last| log.last().is_some_and(|read| read.seq >= last)) {
-                break;
-            }
-        }
+        let log = lineage::read(&*self.house.store, debate, until).await?;
         if log.is_empty() { Err(LoadError::NotFound(debate)) } else { Ok(log) }
+    }
+
+    /// Returns all that a debate is folded from, its own log up to and including `until` where given: a fork's begins
+    /// with what it shares with its parents (rule K14).
+    ///
+    /// # Errors
+    /// There is no such debate, a parent is gone or was changed, or the store failed.
+    pub async fn history(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
+        let log = lineage::read(&*self.house.store, debate, until.map(|until| until.max(Seq(1)))).await?;
+        let first = log.first().ok_or(LoadError::NotFound(debate))?;
+        let mut history = lineage::prefix(&*self.house.store, first).await?;
+        history
+            .extend(log.into_iter().take_while(|envelope| until.is_none_or(|until| envelope.seq <= until)));
+        Ok(history)
     }
 
     /// Follows a debate from after a sequence number; ends when it has concluded.
@@ -360,7 +367,7 @@ impl Engine {
                 let head = debate_core::chain::ChainCheck::new(debate.into()).head();
                 let why = "the first event does not name a format that is known here".to_owned();
                 let fault = Some(Fault { seq: Seq(1), why });
-                Ok(Verification { debate, events: 0, head, redacted: 0, outcomes: 0, fault })
+                Ok(Verification { debate, events: 0, inherited: 0, head, redacted: 0, outcomes: 0, fault })
             }
             Err(error) => Err(error),
         }

@@ -12,6 +12,7 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_store::{Append, AppendError, EventStore, ReadError};
 
+use crate::lineage;
 use crate::surroundings::Surroundings;
 
 /// Events fetched at once when a log is read.
@@ -34,6 +35,19 @@ pub enum LoadError {
     /// The store failed.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// The debate is a fork, and what it was forked from is gone or was changed (rule K14).
+    #[error("debate {debate} was forked from event {at} of {parent}, which is not there as it was")]
+    Parent {
+        /// Which debate.
+        debate: DebateId,
+        /// What it was forked from.
+        parent: DebateId,
+        /// The last event that they share.
+        at: Seq,
+    },
+    /// The debate is a fork of a fork of a fork …
+    #[error("debate {0} is too many forks deep")]
+    TooDeep(DebateId),
     /// An event cannot be read.
     #[error("the log of {debate} is corrupt")]
     Decode {
@@ -94,6 +108,11 @@ impl<F: Format> Journal<F> {
             let page = store.read(debate.into(), after, PAGE).await?;
             let whole = page.len() < PAGE as usize;
             for envelope in page.iter().take_while(|envelope| until.is_none_or(|last| envelope.seq <= last)) {
+                if fold.is_none() {
+                    for inherited in lineage::prefix(store, envelope).await? {
+                        fold = Some(Self::fold(fold, debate, &inherited)?);
+                    }
+                }
                 fold = Some(Self::fold(fold, debate, envelope)?);
                 after = envelope.seq;
             }

@@ -11,18 +11,17 @@ use debate_core::request::limits::COST_MICROS_MAX;
 use debate_core::request::{Violation, Violations};
 
 use crate::house::House;
-use crate::start::StartError;
 
 /// Checks that every model that a request names is offered here and, where its money is limited, has a price; returns
 /// the limits with the money that is kept back for closing.
 ///
 /// # Errors
-/// [`StartError::Invalid`] with everything that is wrong.
+/// Everything that is wrong.
 pub(crate) fn admit<F: Format>(
     house: &House,
     config: &F::Config,
     limits: Limits,
-) -> Result<Limits, StartError> {
+) -> Result<Limits, Violations> {
     let models = &house.models;
     let offered = || models.names().collect::<Vec<_>>().join(", ");
     let named = F::models_named(config).into_iter();
@@ -48,7 +47,7 @@ pub(crate) fn admit<F: Format>(
     if violations.is_empty() {
         Ok(Limits { closing_cost_micros, ..limits })
     } else {
-        Err(StartError::Invalid(Violations(violations)))
+        Err(Violations(violations))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use debate_core::codec::Author;
 use debate_core::debate::Lifecycle;
+use debate_core::event::Forked;
 use debate_core::format::Format;
 use debate_core::id::DebateId;
 use debate_prompts::prompts::Prompts;
@@ -13,6 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
+use crate::fork::{self, Fork, ForkError};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
@@ -41,6 +43,9 @@ pub(crate) trait Served: Send + Sync {
 
     /// Returns whether a debate runs, as it is stored.
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
+
+    /// Opens a fork of a debate.
+    async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError>;
 
     /// Checks a stored debate.
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
@@ -80,6 +85,10 @@ impl<P: Prompts> Served for ServedFormat<P> {
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {
         let journal: Journal<P::Format> = Journal::load(store, debate, None).await?;
         Ok(journal.debate.lifecycle() == Lifecycle::Running)
+    }
+
+    async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError> {
+        fork::open::<P::Format>(house, fork).await
     }
 
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {

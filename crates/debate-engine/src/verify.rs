@@ -10,15 +10,18 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq};
 use debate_store::{EventStore, ReadError};
 
-use crate::journal::PAGE;
+use crate::journal::{LoadError, PAGE};
+use crate::lineage::{self, Stretch};
 
 /// What checking a debate found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verification {
     /// Which debate.
     pub debate: DebateId,
-    /// Events that passed.
+    /// Events of its own that passed.
     pub events: u64,
+    /// Events of its parents that passed, where it is a fork (rule K14).
+    pub inherited: u64,
     /// The last sequence number that passed, and its hash.
     pub head: (Seq, Digest),
     /// Events whose prose was deleted; their facts verify all the same.
@@ -44,45 +47,93 @@ impl From<ChainBreak> for Fault {
     }
 }
 
-/// Checks one debate from its first event to its last.
+/// Checks one debate from its first event to its last; of a fork first what it shares with its parents (rule K14).
 pub(crate) async fn verify<F: Format>(
     store: &dyn EventStore,
     debate: DebateId,
 ) -> Result<Verification, ReadError> {
-    let stream = StreamId::from(debate);
     let mut check = Check::<F>::new(debate);
-    let mut after = Seq::START;
-    loop {
-        let page = store.read(stream, after, PAGE).await?;
-        for envelope in &page {
-            if let Err(fault) = check.push(envelope) {
-                check.found.fault = Some(fault);
-                return Ok(check.found);
-            }
+    let first = store.read(debate.into(), Seq::START, 1).await?;
+    let inherited = match first.first() {
+        Some(first) => check.inherit(store, first).await?,
+        None => Ok(()),
+    };
+    let own = match inherited {
+        Ok(()) => check.stream(store, debate, None).await?,
+        Err(why) => {
+            check = Check::new(debate);
+            Err(Fault { seq: Seq(1), why })
         }
-        match page.last() {
-            Some(last) => after = last.seq,
-            None => return Ok(check.found),
-        }
-    }
+    };
+    check.found.fault = own.err();
+    Ok(check.found)
 }
 
 struct Check<F: Format> {
-    chain: ChainCheck,
     debate: Option<Debate<F>>,
     found: Verification,
 }
 
 impl<F: Format> Check<F> {
     fn new(debate: DebateId) -> Self {
-        let chain = ChainCheck::new(debate.into());
-        let head = chain.head();
-        let found = Verification { debate, events: 0, head, redacted: 0, outcomes: 0, fault: None };
-        Self { chain, debate: None, found }
+        let head = ChainCheck::new(debate.into()).head();
+        let found =
+            Verification { debate, events: 0, inherited: 0, head, redacted: 0, outcomes: 0, fault: None };
+        Self { debate: None, found }
     }
 
-    fn push(&mut self, envelope: &Envelope) -> Result<(), Fault> {
-        self.chain.push(envelope)?;
+    /// Checks what a fork shares with its parents, the eldest first; says what is wrong with it.
+    async fn inherit(
+        &mut self,
+        store: &dyn EventStore,
+        first: &Envelope,
+    ) -> Result<Result<(), String>, ReadError> {
+        let stretches = match lineage::stretches(store, first).await {
+            Ok(stretches) => stretches,
+            Err(LoadError::Read(error)) => return Err(error),
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        for Stretch { debate, until, hash } in stretches {
+            if let Err(Fault { why, .. }) = self.stream(store, debate, Some(until)).await? {
+                return Ok(Err(format!("what it was forked from does not hold: {why}")));
+            }
+            if self.found.head != (until, hash) {
+                return Ok(Err(format!("event {until} of {debate} is not the one that it was forked from")));
+            }
+            self.found.inherited += std::mem::take(&mut self.found.events);
+            (self.found.redacted, self.found.outcomes) = (0, 0);
+        }
+        Ok(Ok(()))
+    }
+
+    /// Checks a stream up to and including `until`, or all of it.
+    async fn stream(
+        &mut self,
+        store: &dyn EventStore,
+        debate: DebateId,
+        until: Option<Seq>,
+    ) -> Result<Result<(), Fault>, ReadError> {
+        let stream = StreamId::from(debate);
+        let mut chain = ChainCheck::new(stream);
+        self.found.head = chain.head();
+        loop {
+            let (after, _) = chain.head();
+            let page = store.read(stream, after, PAGE).await?;
+            let mut wanted =
+                page.iter().take_while(|envelope| until.is_none_or(|until| envelope.seq <= until));
+            let Some(next) = wanted.next() else { return Ok(Ok(())) };
+            for envelope in std::iter::once(next).chain(wanted) {
+                if let Err(fault) =
+                    chain.push(envelope).map_err(Fault::from).and_then(|()| self.fold(envelope))
+                {
+                    return Ok(Err(fault));
+                }
+                self.found.head = chain.head();
+            }
+        }
+    }
+
+    fn fold(&mut self, envelope: &Envelope) -> Result<(), Fault> {
         let seq = envelope.seq;
         let fault = |why: String| Fault { seq, why };
         let recorded = codec::decode::<F>(envelope).map_err(|error| fault(error.to_string()))?;
@@ -105,7 +156,6 @@ impl<F: Format> Check<F> {
         }
         self.found.events += 1;
         self.found.redacted += u64::from(envelope.is_redacted());
-        self.found.head = self.chain.head();
         Ok(())
     }
 }

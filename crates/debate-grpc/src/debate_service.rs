@@ -71,11 +71,13 @@ impl v1::debate_service_server::DebateService for Debates {
             Some(last) if page.len() == limit => page_token(&request, last.position),
             Some(_) | None => String::new(),
         };
-        let debates = page.iter().map(|listed| {
+        let mut debates = Vec::with_capacity(page.len());
+        for listed in &page {
             let id = debate_core::id::DebateId(listed.first.stream.id);
-            to_proto::listed(listed).map_err(|error| Refusal::of_replay(id, &error))
-        });
-        let debates = debates.collect::<Result<Vec<_>, _>>()?;
+            let eldest = self.0.engine.eldest(&listed.first).await.map_err(Refusal::from)?;
+            let debate = to_proto::listed(listed, &eldest);
+            debates.push(debate.map_err(|error| Refusal::of_replay(id, &error))?);
+        }
         Ok(Response::new(v1::ListDebatesResponse { debates, next_page_token }))
     }
 
@@ -146,7 +148,7 @@ fn status_kinds(states: &[i32]) -> Result<Vec<String>, Refusal> {
     let mut kinds = Vec::new();
     for state in states {
         let of_state: &[&str] = match v1::DebateState::try_from(*state) {
-            Ok(v1::DebateState::Running) => &["opened", "resumed", "continued"],
+            Ok(v1::DebateState::Running) => &["opened", "forked", "resumed", "continued"],
             Ok(v1::DebateState::Paused) => &["paused"],
             Ok(v1::DebateState::Concluded) => &["concluded"],
             Ok(v1::DebateState::Unspecified) | Err(_) => {

@@ -90,7 +90,7 @@ impl Facade {
 
     /// Returns a debate as it was after event `at`, or as it is.
     pub(crate) async fn debate(&self, id: DebateId, at: Option<Seq>) -> Result<AnyDebate, Refusal> {
-        let log = self.engine.log(id, at).await?;
+        let log = self.engine.history(id, at).await?;
         let head = log.last().map_or(Seq::START, |last| last.seq);
         if let Some(asked) = at.filter(|asked| *asked > head) {
             return Err(Refusal::BeyondHead { debate: id, asked, head });

@@ -218,7 +218,10 @@ impl From<LoadError> for Refusal {
             LoadError::NotFound(debate) => Self::NotFound(debate.to_string()),
             LoadError::Format { format, .. } => Self::Unserved(format),
             LoadError::Read(error) => error.into(),
-            LoadError::Decode { debate, .. } | LoadError::Replay { debate, .. } => {
+            LoadError::Decode { debate, .. }
+            | LoadError::Replay { debate, .. }
+            | LoadError::Parent { debate, .. }
+            | LoadError::TooDeep(debate) => {
                 tracing::error!(%debate, error = &error as &dyn std::error::Error, "a log does not fold");
                 Self::Corrupt(debate.to_string())
             }

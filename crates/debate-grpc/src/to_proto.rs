@@ -4,9 +4,10 @@
 mod deliberation;
 mod prediction;
 
+use debate_core::codec;
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
-use debate_core::event::{Concluded, KernelEvent};
+use debate_core::event::{Concluded, Forked, KernelEvent};
 use debate_core::format::Format as _;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
@@ -49,15 +50,26 @@ pub fn debate(debate: &AnyDebate) -> v1::Debate {
         conclusion_revision: conclusion.map_or(0, |(found, _)| found.revision),
         redacted: debate.is_redacted(),
         unpriced_models: debate.unpriced_models().iter().cloned().collect(),
+        forked_from: debate.forked().map(fork_origin),
     }
 }
 
-/// Returns a debate with what a list knows of it, which is its first event and the last of its life.
+fn fork_origin(forked: &Forked) -> v1::ForkOrigin {
+    v1::ForkOrigin {
+        debate_id: forked.parent.to_string(),
+        at_seq: forked.at.0,
+        change: forked.change.clone(),
+    }
+}
+
+/// Returns a debate with what a list knows of it: its first event, the last of its life, and the one that says what it
+/// is about, which is its first or, of a fork, its eldest parent's.
 ///
 /// # Errors
 /// The first event cannot be read.
-pub fn listed(listed: &Listed) -> Result<v1::Debate, AnyReplayError> {
-    let first = AnyDebate::replay(std::slice::from_ref(&listed.first))?;
+pub fn listed(listed: &Listed, eldest: &Envelope) -> Result<v1::Debate, AnyReplayError> {
+    let first = AnyDebate::replay(std::slice::from_ref(eldest))?;
+    let forked = codec::forked(&listed.first).transpose()?;
     let last = listed.last_of_kinds.as_ref();
     let concluded = last.and_then(|last| Some((concluded(last)?, last.at)));
     let state = match last.map(|last| last.kind.as_str()) {
@@ -66,12 +78,13 @@ pub fn listed(listed: &Listed) -> Result<v1::Debate, AnyReplayError> {
         Some(_) | None => v1::DebateState::Running,
     };
     Ok(v1::Debate {
-        id: first.id().to_string(),
+        id: listed.first.stream.id.to_string(),
         format: first.format().to_owned(),
         state: state.into(),
         title: first.title().unwrap_or_default(),
         head_seq: listed.head.0,
-        opened_at: Some(timestamp(first.opened_at())),
+        opened_at: Some(timestamp(listed.first.at)),
+        forked_from: forked.as_ref().map(fork_origin),
         completed_at: concluded.as_ref().map(|(_, at)| timestamp(*at)),
         stop_reason: concluded.as_ref().map(|(found, _)| found.rule.as_str().to_owned()).unwrap_or_default(),
         completeness: concluded.as_ref().map(|(found, _)| completeness(&found.completeness)),

@@ -187,7 +187,10 @@ impl<'a, F: Format> Conductor<'a, F> {
             Step::Resume { .. } => Control::Resume,
             Step::Cancel { .. } => Control::Cancel { reason: "enough".to_owned() },
             Step::Continue { rounds } => Control::Continue { rounds },
-            Step::Resolve => Control::Resolve { outcome: self.debates[number].opening.resolution.clone() },
+            Step::Resolve => {
+                let outcome = self.debates[number].opening.resolution.clone();
+                Control::Resolve { outcome, happened_at: None }
+            }
         }
     }
 

@@ -19,6 +19,7 @@ pub mod visible;
 
 use debate_core::call::{CallKey, Sight, Want};
 use debate_core::debate::Debate;
+use debate_core::fork::Change;
 use debate_core::format::{Format, Step};
 use debate_core::id::OutcomeId;
 use debate_core::prose::{Prose, Texts};
@@ -153,6 +154,17 @@ impl Format for Probe {
     }
 
     fn reopen(_state: &mut State, _config: &Config) {}
+
+    fn changed(config: &Config, change: &Change) -> Result<Config, String> {
+        match change {
+            Change::Nothing => Ok(config.clone()),
+            Change::Model { .. } | Change::Without(_) | Change::JudgeOrder(_) | Change::Pooling(_) => {
+                Err(format!("a probe is not forked with {change}"))
+            }
+        }
+    }
+
+    fn forked(_state: &mut State) {}
 
     fn title(brief: &Prose<Brief>) -> Option<String> {
         brief.shown().map(|brief| brief.topic.clone())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use debate_sim::run::{self, Report};
 
-/// Every kind of event of the kernel for which there is a command; `forked` and `redacted` have none yet.
+/// Every kind of event of the kernel for which there is a command; `forked` opens a stream of its own, `redacted` has none yet.
 const KERNEL_KINDS: [&str; 19] = [
     "opened",
     "phase_opened",

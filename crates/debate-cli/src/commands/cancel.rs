@@ -3,8 +3,7 @@
 use debate_core::id::DebateId;
 use debate_engine::Control;
 
-use super::print;
-use super::run::ACTOR;
+use super::{ACTOR, print};
 use crate::args::Options;
 use crate::exit::End;
 use crate::house::House;

@@ -2,7 +2,9 @@
 
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
+use debate_core::codec;
 use debate_core::debate::Lifecycle;
+use debate_core::envelope::Envelope;
 use debate_core::event::Concluded;
 use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::record::Body as _;
@@ -92,17 +94,29 @@ struct Entry {
     completeness: String,
     opened_at: String,
     events: u64,
+    /// Absent unless it is a fork.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forked_from: Option<Origin>,
     /// Absent unless it has concluded and some of its cost is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Cost>,
     title: String,
 }
 
+/// What a fork was forked from.
+#[derive(Debug, Serialize)]
+struct Origin {
+    debate_id: String,
+    at: u64,
+    change: String,
+}
+
 impl Entry {
-    fn of(listed: &Listed) -> Self {
+    /// Describes a debate; the `eldest` event is the one that says what it is about, of a fork its first parent's.
+    fn of(listed: &Listed, eldest: &Envelope) -> Self {
         let last = listed.last_of_kinds.as_ref();
-        let title =
-            AnyDebate::replay(std::slice::from_ref(&listed.first)).ok().and_then(|debate| debate.title());
+        let title = AnyDebate::replay(std::slice::from_ref(eldest)).ok().and_then(|debate| debate.title());
+        let forked = codec::forked(&listed.first).and_then(Result::ok);
         let concluded = last.filter(|last| last.kind == Concluded::KIND);
         let concluded: Option<Concluded> = concluded.and_then(|last| serde_json::from_str(&last.body).ok());
         let completeness = concluded.as_ref().map(|found| found.completeness.as_str().to_owned());
@@ -113,6 +127,11 @@ impl Entry {
             completeness: completeness.unwrap_or_default(),
             opened_at: listed.first.at.to_string(),
             events: listed.head.0,
+            forked_from: forked.map(|forked| Origin {
+                debate_id: forked.parent.to_string(),
+                at: forked.at.0,
+                change: one_line(&forked.change),
+            }),
             cost: concluded.and_then(|found| found.spend).and_then(|spend| spend.cost),
             title: title.unwrap_or_else(|| debate_core::prose::REDACTED.to_owned()),
         }
@@ -123,9 +142,9 @@ impl List {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let listed = house.store.events().list(self.filter()).await;
+        let entries = entries(&house, self.filter()).await;
         house.close().await?;
-        let entries: Vec<Entry> = listed?.iter().map(Entry::of).collect();
+        let entries = entries?;
         if self.json {
             let lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
             print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
@@ -145,6 +164,15 @@ impl List {
             limit: self.limit,
         }
     }
+}
+
+async fn entries(house: &House, filter: ListFilter) -> anyhow::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for listed in house.store.events().list(filter).await? {
+        let eldest = house.engine.eldest(&listed.first).await?;
+        entries.push(Entry::of(&listed, &eldest));
+    }
+    Ok(entries)
 }
 
 /// Returns the known part of a cost, marked where there is more to it.
@@ -179,7 +207,15 @@ fn table(entries: &[Entry], paper: Paper) -> String {
             status,
             entry.events.to_string(),
             entry.cost.map_or_else(|| "-".to_owned(), sum),
-            one_line(&entry.title),
+            entry.forked_from.as_ref().map_or_else(
+                || one_line(&entry.title),
+                |origin| {
+                    // As much of the id as tells debates apart.
+                    let parent = origin.debate_id.get(..8).unwrap_or_default();
+                    let title = one_line(&entry.title);
+                    format!("fork of {parent} at {}, {}: {title}", origin.at, origin.change)
+                },
+            ),
         ]
     };
     let rows: Vec<Vec<String>> = entries.iter().map(row).collect();

@@ -31,12 +31,20 @@ impl Log {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let log = house.engine.log(self.id, None).await;
+        let history = house.engine.history(self.id, None).await;
         house.close().await?;
-        let log = log?;
+        let history = history?;
         let mut text = String::new();
         let mut debate: Option<AnyDebate> = None;
-        for envelope in &log {
+        for envelope in &history {
+            if envelope.stream != self.id.into() {
+                // A fork's log is its own; what it shares with its parents stands in theirs.
+                match &mut debate {
+                    Some(debate) => debate.apply(envelope)?,
+                    none => *none = Some(AnyDebate::replay(std::slice::from_ref(envelope))?),
+                }
+                continue;
+            }
             if self.json {
                 text.push_str(&lines::json(envelope)?);
             } else {

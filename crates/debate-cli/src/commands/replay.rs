@@ -66,7 +66,7 @@ impl Replay {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
         let at = self.at.map(|at| Seq(at.get()));
-        let log = house.engine.log(self.id, at).await;
+        let log = house.engine.history(self.id, at).await;
         house.close().await?;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;

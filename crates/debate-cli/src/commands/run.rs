@@ -1,38 +1,20 @@
 //! `debate run`: holds one debate and shows its result.
 
-use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::process;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use clap::builder::FalseyValueParser;
-use debate_core::call::Tokens;
 use debate_core::codec::Author;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
-use debate_core::id::{DebateId, Seq};
-use debate_core::prose::Texts;
-use debate_core::stop::{Completeness, StopRule};
-use debate_engine::{Control, Engine, Settings, Start, StartError, Started};
+use debate_engine::{Engine, Settings, Start, StartError, Started};
 use debate_prompts::tokens;
 
-use super::print;
+use super::ACTOR;
 use crate::args::Options;
 use crate::exit::End;
-use crate::follow::{Followed, Teller, follow};
+use crate::holding::Holding;
 use crate::house::House;
-use crate::lines::{Silence, Steps};
-use crate::live::Live;
-use crate::paper::{Ink, Paper};
-use crate::plain::one_line;
 use crate::request_file::RequestFile;
-use crate::shown;
-use crate::store::StoreChoice;
-
-/// Who starts, cancels and is recorded as having done so.
-pub(super) const ACTOR: &str = "cli";
 
 /// Hold one debate and show its result
 ///
@@ -54,17 +36,8 @@ pub(crate) struct Run {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Print the result as JSON, and nothing else, on stdout
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
-    json: bool,
-
-    /// Show every text whole
-    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
-    full: bool,
-
-    /// Show no progress
-    #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
-    quiet: bool,
+    #[command(flatten)]
+    holding: Holding,
 
     /// Folder of the skills of a deliberation: a folder for each, with SKILL.md in it
     #[arg(long, env = "DEBATE_SKILLS_DIR", value_name = "FOLDER")]
@@ -82,19 +55,7 @@ impl Run {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
         };
-        let interrupted = watch_interrupts(house.engine.clone(), started.debate);
-        let mut teller = self.teller(options);
-        let followed = follow(&house.engine, started.debate, Seq::START, true, &mut *teller).await;
-        drop(teller);
-        house.close().await?;
-        let followed = followed?;
-        self.show(options, &followed)?;
-        self.hint(options, &house, started.debate)?;
-        if let Some(line) = silence(&followed) {
-            writeln!(io::stderr(), "error: {line}")?;
-        }
-        let interrupted = interrupted.load(Ordering::Relaxed);
-        Ok(end_of(&followed, interrupted))
+        self.holding.hold(options, house, started.debate).await
     }
 
     fn request(&self, seed: Option<u64>) -> anyhow::Result<AcceptedRequest> {
@@ -103,63 +64,6 @@ impl Run {
             accepted.config.seed = seed;
         }
         Ok(request)
-    }
-
-    fn teller(&self, options: &Options) -> Box<dyn Teller> {
-        if self.quiet {
-            Box::new(Silence)
-        } else if console::Term::stderr().is_term() && std::env::var("TERM").as_deref() != Ok("dumb") {
-            Box::new(Live::new(Paper::stderr(options.ascii)))
-        } else {
-            Box::new(Steps(Box::new(io::stderr())))
-        }
-    }
-
-    fn show(&self, options: &Options, followed: &Followed) -> anyhow::Result<()> {
-        let debate = &followed.debate;
-        if !self.json {
-            if !self.quiet {
-                writeln!(io::stderr())?;
-            }
-            let page = shown::page(debate, &followed.failures, Paper::stdout(options.ascii), self.full);
-            return Ok(print(&page)?);
-        }
-        print(&format!("{}\n", debate.outcome_json(Texts::Shown)))?;
-        let paper = Paper::stderr(options.ascii);
-        let say = |line: &str| writeln!(io::stderr(), "{}", paper.ink(Ink::Warning, line));
-        if debate.is_simulated() {
-            say("SIMULATED: a program made up every reply; this says nothing about the world")?;
-        }
-        if let Completeness::Void { why } | Completeness::Partial { why, .. } = debate.completeness() {
-            say(&format!(
-                "{}: {}",
-                debate.completeness().as_str().to_uppercase(),
-                one_line(&why.join("; "))
-            ))?;
-            followed.failures.lines().iter().take(3).try_for_each(|line| say(&format!("  {line}")))?;
-        }
-        Ok(())
-    }
-
-    /// Says where the debate is kept and what can be done with it.
-    fn hint(&self, options: &Options, house: &House, id: DebateId) -> io::Result<()> {
-        if self.quiet {
-            return Ok(());
-        }
-        let mut stderr = io::stderr().lock();
-        match house.store.path() {
-            None => writeln!(stderr, "\nDebate {id} was held in memory and is gone now."),
-            Some(path) => {
-                let path = path.display();
-                writeln!(stderr, "\nDebate {id} is kept in {path}:")?;
-                // Whoever chose another store must choose it again to find the debate.
-                let other = options.store != StoreChoice::default();
-                let store = if other { format!(" --store sqlite://{path}") } else { String::new() };
-                writeln!(stderr, "  debate show {id} --full{store}")?;
-                writeln!(stderr, "  debate log {id}{store}")?;
-                writeln!(stderr, "  debate verify {id}{store}")
-            }
-        }
     }
 }
 
@@ -178,52 +82,5 @@ fn opening<F: Format>(accepted: Accepted<F>) -> Start<F> {
         request_digest: accepted.digest,
         request_id: None,
         author: Author { tenant: String::new(), actor: ACTOR.to_owned(), trace: None },
-    }
-}
-
-/// Cancels the debate at the first Ctrl-C, so that what there is can be shown; leaves at the second.
-fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&interrupted);
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_err() {
-            return;
-        }
-        flag.store(true, Ordering::Relaxed);
-        tracing::info!(%debate, "interrupted");
-        let control = Control::Cancel { reason: "interrupted".to_owned() };
-        let cancelled = engine.control(debate, control, ACTOR);
-        tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                process::exit(End::Interrupted.code().into());
-            }
-        });
-        if let Err(error) = cancelled.await {
-            tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot cancel");
-        }
-    });
-    interrupted
-}
-
-/// Returns what happened and what to do where a debate is void because its model never answered at all.
-fn silence(followed: &Followed) -> Option<String> {
-    let debate = &followed.debate;
-    let is_void = matches!(debate.completeness(), Completeness::Void { .. });
-    if !is_void || debate.is_simulated() || debate.spend().known != Tokens::default() {
-        return None;
-    }
-    let failure = followed.failures.commonest()?;
-    let models = debate.models().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    Some(format!("{models} never answered: {}", one_line(failure)))
-}
-
-fn end_of(followed: &Followed, interrupted: bool) -> End {
-    let debate = &followed.debate;
-    if interrupted && debate.stop_rule() == Some(StopRule::Cancelled) {
-        return End::Interrupted;
-    }
-    match debate.completeness() {
-        Completeness::Void { .. } => End::Failed,
-        Completeness::Full | Completeness::Partial { .. } => End::Done,
     }
 }

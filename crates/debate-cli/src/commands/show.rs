@@ -38,12 +38,12 @@ impl Show {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let log = house.engine.log(self.id, None).await;
+        let log = house.engine.history(self.id, None).await;
         house.close().await?;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;
         if self.json {
-            print(&format!("{}\n", debate.outcome_json(Texts::Shown)))?;
+            print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
         } else {
             let paper = Paper::stdout(options.ascii);
             print(&shown::page(&debate, &Failures::of(&log), paper, self.full))?;

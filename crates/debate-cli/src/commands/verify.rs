@@ -49,6 +49,8 @@ struct Entry {
     debate_id: String,
     ok: bool,
     events: u64,
+    /// Events shared with parents; 0 unless it is a fork.
+    inherited: u64,
     head_seq: u64,
     head_hash: String,
     outcomes: u64,
@@ -66,6 +68,7 @@ impl From<&Verification> for Entry {
             debate_id: found.debate.to_string(),
             ok: found.fault.is_none(),
             events: found.events,
+            inherited: found.inherited,
             head_seq: seq.0,
             head_hash: hash.to_string(),
             outcomes: found.outcomes,
@@ -118,10 +121,15 @@ impl Verify {
                 let (events, outcomes) = (found.events, found.outcomes);
                 let redacted =
                     if found.redacted > 0 { format!(", {} redacted", found.redacted) } else { String::new() };
+                let inherited = if found.inherited > 0 {
+                    format!(" behind {} of parents", found.inherited)
+                } else {
+                    String::new()
+                };
                 let hash = found.head.1;
                 writeln!(
                     stdout,
-                    "ok     {id}  {events} events, {outcomes} outcomes recomputed{redacted}, head {hash}"
+                    "ok     {id}  {events} events{inherited}, {outcomes} outcomes recomputed{redacted}, head {hash}"
                 )?;
             }
         }
@@ -136,7 +144,8 @@ async fn verify(engine: &Engine, debate: DebateId) -> Result<Verification, LoadE
             let seq = first_unreadable(&**engine.store(), debate).await?;
             let head = ChainCheck::new(debate.into()).head();
             let fault = Some(Fault { seq, why: what });
-            Ok(Verification { debate, events: seq.0 - 1, head, redacted: 0, outcomes: 0, fault })
+            let events = seq.0 - 1;
+            Ok(Verification { debate, events, inherited: 0, head, redacted: 0, outcomes: 0, fault })
         }
         found => found,
     }

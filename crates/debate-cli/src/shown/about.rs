@@ -60,8 +60,17 @@ pub(super) fn title(page: &mut Page, debate: &AnyDebate) {
     };
     let line = format!("{} {dot} debate {} {dot} {when}", debate.format(), debate.id());
     page.line(&paper.ink(Ink::Dim, &line));
-    if let Some(outcome) = debate.resolution() {
-        page.line(&format!("Resolved: {}", one_line(outcome.as_str())));
+    if let Some(forked) = debate.forked() {
+        let change = one_line(&forked.change);
+        page.hanging(
+            0,
+            "Forked ",
+            &format!("from debate {} at event {}: {change}", forked.parent, forked.at),
+        );
+        page.line("  what came before was paid for there; what follows shows what it cost from there on");
+    }
+    if let Some((resolved, _)) = debate.resolved() {
+        page.line(&format!("Resolved: {}", one_line(resolved.outcome.as_str())));
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn show(page: &mut Page, debate: &Debate<Prediction>, full: bool) {
     let result = Prediction::outcome(debate, Texts::Shown);
     let names = Names::of(debate);
     answer(page, &names, &result);
+    super::resolution::show(page, debate);
     side_by_side(page, debate.config(), &names, &result);
     roles::show(page, debate.config(), &names, &result, full);
     disagreements(page, &result);

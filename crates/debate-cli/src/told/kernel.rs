@@ -58,7 +58,10 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         KernelEvent::Forked(forked) => {
             mark(format!("forked from {} at {}: {}", forked.parent, forked.at, quoted(&forked.change)))
         }
-        KernelEvent::Resolved(resolved) => mark(format!("resolved: {}", resolved.outcome)),
+        KernelEvent::Resolved(resolved) => {
+            let on = resolved.happened_at.map(|at| format!(", on {at}")).unwrap_or_default();
+            mark(format!("resolved: {}{on}", resolved.outcome))
+        }
         KernelEvent::Redacted(redacted) => mark(format!("the words of event {} were deleted", redacted.seq)),
     }
 }

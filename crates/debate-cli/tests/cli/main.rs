@@ -5,7 +5,9 @@
 mod bad_input;
 mod benching;
 mod doctor;
+mod forking;
 mod help;
+mod hindsight;
 mod models;
 mod prices;
 mod program;

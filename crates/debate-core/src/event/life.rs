@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body;
 use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
+use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::spend::Spend;
 use crate::stop::{Budget, Completeness, StopRule};
@@ -109,7 +110,7 @@ pub struct Continued {
 }
 body!(Continued, "continued");
 
-/// This debate goes on from another's prefix (rule K14).
+/// This debate goes on from another's prefix (rule K14). The first event of its stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forked {
     /// The debate it comes from.
@@ -118,16 +119,28 @@ pub struct Forked {
     pub at: Seq,
     /// The parent's hash there.
     pub parent_hash: Digest,
-    /// What differs, as `field=value`.
+    /// What differs, as [`crate::fork::Change`] writes it.
     pub change: String,
+    /// The debate that this opens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debate: Option<DebateId>,
+    /// The format's name.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub format: String,
+    /// What it may spend, where that is not what its parent might.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 body!(Forked, "forked");
 
-/// The world answered (rule K16).
+/// The world answered (rule K16). A later one corrects those before it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resolved {
     /// What happened.
     pub outcome: OutcomeId,
+    /// When it happened, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened_at: Option<Timestamp>,
 }
 body!(Resolved, "resolved");
 

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::deliberation::Deliberation;
+use super::prediction::scores::Resolution;
 use super::prediction::{self, Prediction};
 use crate::codec::{self, DecodeError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
 use crate::envelope::Envelope;
-use crate::event::{Concluded, StopRuleFired};
+use crate::event::{Concluded, Forked, Resolved, StopRuleFired};
 use crate::format::Format;
-use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
+use crate::id::{DebateId, Digest, Seq, Timestamp};
 use crate::prose::Texts;
 use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
@@ -159,10 +161,16 @@ impl AnyDebate {
         each!(self, debate => debate.conclusion())
     }
 
-    /// Returns what happened in the world, once known.
+    /// Returns what happened in the world, once known, and when that was recorded (rule K16).
     #[must_use]
-    pub fn resolution(&self) -> Option<&OutcomeId> {
-        each!(self, debate => debate.resolution())
+    pub fn resolved(&self) -> Option<(&Resolved, Timestamp)> {
+        each!(self, debate => debate.resolved())
+    }
+
+    /// Returns what this debate was forked from, and how (rule K14).
+    #[must_use]
+    pub fn forked(&self) -> Option<&Forked> {
+        each!(self, debate => debate.forked())
     }
 
     /// Returns the question or topic, unless it was redacted.
@@ -219,6 +227,29 @@ impl AnyDebate {
         each!(self, debate => json_of(debate, texts))
     }
 
+    /// Returns the result as it stands, in `extra` with what the outcome does not say and its digest does not cover:
+    /// `forked_from` (rule K14), and `resolution` once the world has answered (rule K16).
+    #[must_use]
+    pub fn result_json(&self, texts: Texts) -> String {
+        let resolution = match self {
+            Self::Prediction(debate) => Resolution::of(debate),
+            Self::Deliberation(_) => None,
+        };
+        let forked = self.forked();
+        if resolution.is_none() && forked.is_none() {
+            return self.outcome_json(texts);
+        }
+        let mut outcome = each!(self, debate => value_of(debate, texts));
+        if let Some(Forked { parent, at, change, .. }) = forked {
+            outcome["extra"]["forked_from"] =
+                json!({ "debate_id": parent.to_string(), "at": at.0, "change": change });
+        }
+        if let Some(resolution) = resolution {
+            outcome["extra"]["resolution"] = value(&resolution);
+        }
+        outcome.to_string()
+    }
+
     /// Returns the digest of the outcome as it stands, prose withheld (rules K4, K15).
     #[must_use]
     pub fn outcome_digest(&self) -> Digest {
@@ -239,6 +270,14 @@ pub fn format_of(first: &Envelope) -> Option<String> {
 fn fold<F: Format>(log: &[Envelope]) -> Result<Debate<F>, AnyReplayError> {
     let recorded = log.iter().map(codec::decode::<F>).collect::<Result<Vec<_>, _>>()?;
     Ok(Debate::replay(&recorded)?)
+}
+
+fn value(shown: &impl Serialize) -> Value {
+    serde_json::to_value(shown).expect("results have string keys and finite numbers")
+}
+
+fn value_of<F: Format>(debate: &Debate<F>, texts: Texts) -> Value {
+    value(&F::outcome(debate, texts))
 }
 
 fn json_of<F: Format>(debate: &Debate<F>, texts: Texts) -> String {

@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod call;
+mod changed;
 pub mod conclude;
 pub mod config;
 pub mod fact;
@@ -17,6 +18,7 @@ pub mod visible;
 
 use crate::call::{CallKey, Sight, Want};
 use crate::debate::Debate;
+use crate::fork::Change;
 use crate::format::{Format, Step};
 use crate::id::OutcomeId;
 use crate::prose::{Prose, Texts};
@@ -52,8 +54,9 @@ impl Format for Deliberation {
         state.apply(fact);
     }
 
-    /// Nothing is ever void here: no answer of a deliberation is rejected.
-    fn void(_state: &mut State, _want: &Want) {}
+    fn void(state: &mut State, want: &Want) {
+        state.void(want);
+    }
 
     fn wanted(debate: &Debate<Self>) -> Vec<Want> {
         plan::wanted(debate)
@@ -144,6 +147,12 @@ impl Format for Deliberation {
     }
 
     fn reopen(_state: &mut State, _config: &Config) {}
+
+    fn changed(config: &Config, change: &Change) -> Result<Config, String> {
+        config.changed(change)
+    }
+
+    fn forked(_state: &mut State) {}
 
     fn title(brief: &Prose<Brief>) -> Option<String> {
         brief.shown().map(|brief| brief.topic.clone())

@@ -3,16 +3,21 @@
 
 pub mod answer;
 pub mod call;
+mod changed;
 mod checks;
 pub mod conclude;
 pub mod config;
 pub mod fact;
+pub mod forecast;
+pub mod influence;
 pub mod judged;
 pub mod ledger;
 pub mod outcome;
 mod plan;
 pub mod point;
 pub(super) mod request;
+pub mod scoreboard;
+pub mod scores;
 mod sights;
 pub mod state;
 mod summary;
@@ -20,6 +25,7 @@ pub mod visible;
 
 use crate::call::{CallKey, Sight, Want};
 use crate::debate::Debate;
+use crate::fork::Change;
 use crate::format::{Format, Step};
 use crate::id::OutcomeId;
 use crate::prose::{Prose, Texts};
@@ -145,6 +151,14 @@ impl Format for Prediction {
     }
 
     fn reopen(_state: &mut State, _config: &Config) {}
+
+    fn changed(config: &Config, change: &Change) -> Result<Config, String> {
+        config.changed(change)
+    }
+
+    fn forked(state: &mut State) {
+        state.forget_summaries();
+    }
 
     fn title(brief: &Prose<Brief>) -> Option<String> {
         brief.shown().map(|brief| brief.question.clone())

@@ -31,6 +31,28 @@ pub enum Pooling {
     Trimmed,
 }
 
+impl Pooling {
+    /// Every way, the default first.
+    pub const ALL: [Self; 4] = [Self::Linear, Self::LogOdds, Self::Extremised, Self::Trimmed];
+
+    /// Returns the name used in requests.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::LogOdds => "log_odds",
+            Self::Extremised => "extremised",
+            Self::Trimmed => "trimmed",
+        }
+    }
+
+    /// Returns the way of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|way| way.as_str() == name)
+    }
+}
+
 /// The numbers that a pooling needs beside the panel.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawSettings")]

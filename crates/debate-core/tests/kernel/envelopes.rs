@@ -15,6 +15,7 @@ use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
+use debate_core::limits::Limits;
 use debate_core::prose::{Prose, Texts};
 use debate_core::record::{Record, RecordError};
 use debate_core::spend::{Cost, Spend};
@@ -158,9 +159,12 @@ fn course() -> Vec<KernelEvent> {
             at: Seq(4),
             parent_hash: Digest::of_text("parent"),
             change: "model=x".to_owned(),
+            debate: Some(DebateId(Uuid::from_u128(10))),
+            format: "prediction".to_owned(),
+            limits: Some(Limits::for_calls(1, Tokens::default(), Tokens::default(), 1)),
         }
         .into(),
-        Resolved { outcome: "yes".into() }.into(),
+        Resolved { outcome: "yes".into(), happened_at: Some(Timestamp(90)) }.into(),
         Redacted { seq: Seq(3) }.into(),
     ]
 }

@@ -291,16 +291,23 @@ fn k17_continue_adds_rounds_and_concludes_anew() {
 }
 
 #[test]
-fn k16_a_concluded_debate_is_resolved_once() {
+fn k16_a_concluded_debate_is_resolved_and_a_correction_is_a_new_event() {
     let stage = check::<Prediction>(
         "given    started roles=optimist,pessimist
          refused  resolve yes because the debate has not concluded
          when     cancel
          refused  resolve snow because snow is not an outcome of this debate
+         refused  resolve yes: 86400000 because 1970-01-02T00:00:00.000Z is still to come
          when     resolve yes
-         refused  resolve no because the debate is resolved as yes",
+         refused  resolve yes because the debate is resolved as yes
+         when     resolve no: 0
+         refused  resolve no: 0 because the debate is resolved as no",
     );
-    assert_eq!(stage.debate.resolution().unwrap().as_str(), "yes");
+    let (resolved, _) = stage.debate.resolved().unwrap();
+    assert_eq!(
+        (resolved.outcome.as_str(), resolved.happened_at),
+        ("no", Some(debate_core::id::Timestamp(0)))
+    );
 }
 
 /// Starts whatever is wanted and answers it, until nothing is.

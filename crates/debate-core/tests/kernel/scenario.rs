@@ -206,7 +206,10 @@ impl<F: Cast> Stage<F> {
             "resume" => self.decide(Command::Resume),
             "cancel" => self.decide(Command::Cancel { reason: "enough".to_owned() }),
             "continue" => self.decide(Command::Continue { rounds: target.parse().unwrap() }),
-            "resolve" => self.decide(Command::Resolve { outcome: target.into() }),
+            "resolve" => self.decide(Command::Resolve {
+                outcome: target.into(),
+                happened_at: (!said.is_empty()).then(|| Timestamp(said.parse().unwrap())),
+            }),
             _ => panic!("no such command: {words}"),
         }
     }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod forks;
+mod hindsight;
 mod passes;
 mod rules;
 mod schedule;

@@ -37,6 +37,7 @@ pub(crate) fn config(rounds: u32) -> Config {
             .to_vec(),
         judge_weight: 0.6,
         seed: 7,
+        judge_reversed: false,
         pooling: Pooling::Linear,
         pool_settings: PoolSettings::default(),
         models: Default::default(),
@@ -90,20 +91,30 @@ pub(crate) type Line = Result<Answer, FailureKind>;
 /// Plays a debate to its end and returns it with all its events.
 pub(crate) fn play(config: Config, script: impl Fn(&Play, &Want) -> Line) -> (Play, Vec<Event<Prediction>>) {
     let (mut debate, mut events) = open(config);
-    let at = Timestamp(1_000);
+    events.extend(play_out(&mut debate, &script));
+    (debate, events)
+}
+
+/// Plays a debate on to its end and returns what happened.
+pub(crate) fn play_out(debate: &mut Play, script: &impl Fn(&Play, &Want) -> Line) -> Vec<Event<Prediction>> {
+    let mut events = Vec::new();
     while debate.lifecycle() != Lifecycle::Concluded {
         let work = debate.wanted_work();
         assert!(!work.is_empty(), "a running debate wants work");
         for work in work {
-            events.extend(ask(&mut debate, at, work, &script));
+            events.extend(ask(debate, Timestamp(1_000), work, script));
         }
     }
-    (debate, events)
+    events
 }
 
-/// Plays one piece of work.
-pub(crate) fn play_one(debate: &mut Play, work: Work, script: &impl Fn(&Play, &Want) -> Line) {
-    ask(debate, Timestamp(1_000), work, script);
+/// Plays one piece of work and returns what happened.
+pub(crate) fn play_one(
+    debate: &mut Play,
+    work: Work,
+    script: &impl Fn(&Play, &Want) -> Line,
+) -> Vec<Event<Prediction>> {
+    ask(debate, Timestamp(1_000), work, script)
 }
 
 fn ask(

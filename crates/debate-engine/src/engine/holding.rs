@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use super::{Engine, LIFECYCLE_KINDS, format_of};
 use crate::driver::{DriveError, Ended, Order};
+use crate::house::House;
 use crate::journal::LoadError;
 use crate::keeping::{Held, keep};
 use crate::leasing::Tenure;
@@ -132,7 +133,7 @@ impl Engine {
     }
 
     /// Begins to drive a debate unless it is driven here already; leases it first where nobody has yet.
-    pub(super) fn hold(&self, debate: DebateId, format: &str, tenure: Option<Arc<Tenure>>) -> bool {
+    pub(crate) fn hold(&self, debate: DebateId, format: &str, tenure: Option<Arc<Tenure>>) -> bool {
         let served = self.formats.get(format).cloned();
         if served.is_none() {
             tracing::warn!(%debate, format, "the format is not served here");
@@ -237,6 +238,10 @@ impl Engine {
         {
             held.nudge();
         }
+    }
+
+    pub(crate) fn house(&self) -> &House {
+        &self.house
     }
 
     pub(super) fn held(&self) -> MutexGuard<'_, HashMap<DebateId, Held>> {

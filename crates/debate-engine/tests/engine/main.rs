@@ -4,6 +4,7 @@
 
 mod asking;
 mod bench_of_one;
+mod forking;
 mod keeping;
 mod life;
 mod money;

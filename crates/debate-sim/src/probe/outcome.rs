@@ -73,7 +73,7 @@ pub(super) fn outcome(debate: &Debate<Probe>, texts: Texts) -> Outcome {
         closing: state.closed().map(|closed| closed.value),
         stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
         completeness: completeness(debate),
-        resolution: debate.resolution().cloned(),
+        resolution: debate.resolved().map(|(resolved, _)| resolved.outcome.clone()),
     }
 }
 

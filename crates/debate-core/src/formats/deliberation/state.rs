@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::config::Config;
+use super::call::Call;
+use super::config::{Config, Phase};
 use super::fact::{ConsensusReached, ContributionMade, Fact};
+use crate::call::Want;
 use crate::id::Role;
 
 /// The fold of a deliberation's facts.
@@ -22,6 +24,19 @@ impl State {
                 round.insert(made.participant.clone(), made.clone());
             }
             Fact::ConsensusReached(reached) => self.consensus = Some(reached.clone()),
+        }
+    }
+
+    /// Forgets a contribution, or the consensus, that is void.
+    pub(super) fn void(&mut self, want: &Want) {
+        match Call::of(&want.call) {
+            Some(Call { phase: Phase::Consensus, .. }) => self.consensus = None,
+            Some(Call { phase: Phase::Initial | Phase::Rebuttal | Phase::Revised, number, speaker }) => {
+                if let Some(round) = self.rounds.get_mut(&number) {
+                    round.retain(|name, made| *name != speaker || made.revision > want.revision);
+                }
+            }
+            None => {}
         }
     }
 

@@ -7,6 +7,7 @@ use super::answer::Precedent;
 use super::call::HISTORIAN;
 use super::config::{Config, Phase};
 use super::fact::{Disagreement, Position};
+use super::forecast;
 use super::judged::Judged;
 use super::ledger::{self, LedgerEntry};
 use super::outcome::{
@@ -123,8 +124,7 @@ fn probabilities(debate: &Debate<Prediction>, pools: Option<&Pools>) -> Vec<Outc
     let consensus = pools.by(config.pooling);
     let judged = Judged::of(state.judgements());
     let judge = judged.as_ref().map(|judged| &judged.probabilities);
-    let blended = judge.and_then(|judge| pooling::blend(judge, consensus, config.judge_weight).ok());
-    let last = blended.as_ref().unwrap_or(consensus);
+    let last = forecast::blended(config, judge, consensus);
     let assessed = config.roles.iter().filter_map(|role| Some((role, state.assessment(role, u32::MAX)?)));
     let assessed: Vec<_> = assessed.collect();
     let outcomes = config.outcomes.iter().enumerate();

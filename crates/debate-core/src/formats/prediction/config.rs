@@ -57,6 +57,9 @@ pub struct Config {
     pub judge_weight: f64,
     /// Seeds every choice that is not the models': the judge's order, say (rule P19).
     pub seed: u64,
+    /// Whether the judge sees arguments in the reverse of the order that is drawn, as in a fork (rules K14, P19).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub judge_reversed: bool,
     /// How roles are pooled into the consensus (rule P18).
     pub pooling: Pooling,
     /// The numbers that the pools need.

@@ -20,7 +20,9 @@ pub(super) fn sees(debate: &Debate<Prediction>, want: &Want) -> Vec<Sight> {
             vec![Sight { call: call::argue(round, &role), revision: want.revision }]
         }
         Some(Call::Argue { round, role }) => turns_shown(debate, round, &role).map(sight).collect(),
-        Some(Call::Synthesise { pass, .. }) => synthesis_order(debate, pass).into_iter().map(sight).collect(),
+        Some(Call::Synthesise { round, pass }) => {
+            synthesis_order(debate, round, pass).into_iter().map(sight).collect()
+        }
     }
 }
 
@@ -57,13 +59,15 @@ fn turns_shown<'a>(
 fn judge_order<'a>(debate: &Debate<Prediction>, turns: impl Iterator<Item = &'a Turn>) -> Vec<&'a Turn> {
     let turns: Vec<&Turn> = turns.collect();
     let seed = Digest::of_parts([b"judge_order".as_slice(), &debate.config().seed.to_le_bytes()]);
-    shuffle::permutation(seed.as_seed(), turns.len()).into_iter().map(|place| turns[place]).collect()
+    let drawn = shuffle::permutation(seed.as_seed(), turns.len()).into_iter().map(|place| turns[place]);
+    if debate.config().judge_reversed { drawn.rev().collect() } else { drawn.collect() }
 }
 
-/// Returns all standing arguments in the order in which a pass of the synthesis sees them; the second sees them
-/// reversed.
-fn synthesis_order(debate: &Debate<Prediction>, pass: u32) -> Vec<&Turn> {
-    let mut turns = judge_order(debate, debate.state().turns(debate.config()));
+/// Returns all standing arguments up to a round in the order in which a pass of the synthesis sees them; the second sees
+/// them reversed.
+fn synthesis_order(debate: &Debate<Prediction>, round: u32, pass: u32) -> Vec<&Turn> {
+    let turns = debate.state().turns(debate.config()).filter(|turn| turn.made.round <= round);
+    let mut turns = judge_order(debate, turns);
     if pass > 1 {
         turns.reverse();
     }
@@ -84,8 +88,10 @@ pub(super) fn visible(debate: &Debate<Prediction>, want: &Want) -> Visible {
         Some(Call::Score { round, role }) => {
             Visible::Score(Box::new(score_view(debate, want.revision, round, &role)))
         }
-        Some(Call::Synthesise { pass, .. }) => Visible::Synthesise(Box::new(synthesis_view(debate, pass))),
-        None => Visible::Synthesise(Box::new(synthesis_view(debate, 1))),
+        Some(Call::Synthesise { round, pass }) => {
+            Visible::Synthesise(Box::new(synthesis_view(debate, round, pass)))
+        }
+        None => Visible::Synthesise(Box::new(synthesis_view(debate, debate.state().last_round(), 1))),
     }
 }
 
@@ -139,14 +145,14 @@ fn score_view(debate: &Debate<Prediction>, revision: u32, round: u32, role: &Rol
     }
 }
 
-fn synthesis_view(debate: &Debate<Prediction>, pass: u32) -> SynthesisView {
-    let turns = synthesis_order(debate, pass);
+fn synthesis_view(debate: &Debate<Prediction>, round: u32, pass: u32) -> SynthesisView {
+    let turns = synthesis_order(debate, round, pass);
     let scored =
         turns.into_iter().map(|turn| ScoredPoint { point: point(debate, turn), composite: turn.composite() });
     SynthesisView {
         subject: subject(debate),
         roles: debate.config().roles.clone(),
-        rounds: debate.state().last_round(),
+        rounds: round,
         points: scored.collect(),
     }
 }

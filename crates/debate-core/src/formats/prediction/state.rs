@@ -111,6 +111,13 @@ impl State {
         }
     }
 
+    /// Forgets what came of rounds; it follows from what was said in them.
+    pub(super) fn forget_summaries(&mut self) {
+        for round in self.rounds.values_mut().filter(|round| round.summary.is_some()) {
+            Arc::make_mut(round).summary = None;
+        }
+    }
+
     /// Returns what a role said in a round.
     #[must_use]
     pub fn slot(&self, round: u32, role: &Role) -> Option<&Slot> {

@@ -1,0 +1,124 @@
+//! `debate fork`: goes on from a debate with one thing changed.
+
+use std::io::{self, Write as _};
+use std::thread;
+
+use debate_core::fork::{Change, JudgeOrder};
+use debate_core::id::{DebateId, Role, Seq};
+use debate_core::measures::pooling::Pooling;
+use debate_engine::{Fork as Wish, Settings};
+use debate_prompts::tokens;
+
+use super::ACTOR;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::holding::Holding;
+use crate::house::House;
+use crate::model::ModelChoice;
+
+/// Go on from a debate with one thing changed, and show what it comes to
+///
+/// What came before stands in the parent's log and is not paid for again; what the change makes void runs anew:
+/// whatever saw a role that is removed, say. A change of pooling asks nobody. Another model answers what is asked
+/// after the event where the debates part, so name an early one; without --at they part at the parent's end.
+/// "debate diff" shows where a fork and its parent differ.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --without optimist
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --pooling log_odds
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --judge-order reversed
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --set model=openai:gpt-5-mini
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --set model.roles.judge=openai:gpt-5-mini
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --seed 7")]
+pub(crate) struct Fork {
+    /// Which debate
+    #[arg(value_name = "ID")]
+    id: DebateId,
+
+    /// The last event that both share; moved forward where it would part an answer from what it came to
+    #[arg(long, env = "DEBATE_AT", value_name = "EVENT", value_parser = clap::value_parser!(u64).range(1..))]
+    at: Option<u64>,
+
+    #[command(flatten)]
+    wanted: Wanted,
+
+    #[command(flatten)]
+    holding: Holding,
+}
+
+/// The one thing that differs; nothing does where none is given.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct Wanted {
+    /// Put what is asked to another model: model=MODEL, model.PURPOSE=MODEL or model.roles.ROLE=MODEL, purposes and
+    /// roles as in a request's options.models, MODEL as in --model
+    #[arg(long, env = "DEBATE_SET", value_name = "FIELD=VALUE")]
+    set: Option<String>,
+
+    /// Remove a role, as if it had never taken part
+    #[arg(long, env = "DEBATE_WITHOUT", value_name = "ROLE")]
+    without: Option<String>,
+
+    /// Show the judge the arguments in another order: reversed, or drawn from a seed
+    #[arg(long, env = "DEBATE_JUDGE_ORDER", value_name = "ORDER", value_parser = judge_order)]
+    judge_order: Option<JudgeOrder>,
+
+    /// Pool the roles another way: linear, log_odds, extremised or trimmed
+    #[arg(long, env = "DEBATE_POOLING", value_name = "NAME", value_parser = pooling)]
+    pooling: Option<Pooling>,
+}
+
+fn judge_order(text: &str) -> Result<JudgeOrder, String> {
+    let drawn = || text.parse().map(JudgeOrder::Drawn).map_err(|_| "write reversed, or a seed".to_owned());
+    if text == "reversed" { Ok(JudgeOrder::Reversed) } else { drawn() }
+}
+
+fn pooling(text: &str) -> Result<Pooling, String> {
+    let names = || Pooling::ALL.map(Pooling::as_str).join(", ");
+    Pooling::named(text).ok_or_else(|| format!("write one of {}", names()))
+}
+
+impl Wanted {
+    /// Returns the change, with the model that it names.
+    fn change(&self) -> anyhow::Result<(Change, Option<ModelChoice>)> {
+        if let Some(set) = &self.set {
+            let change = set.parse().map_err(|error| Failure::bad_input(format!("--set: {error}")))?;
+            let Change::Model { choice, model } = change else {
+                return Err(Failure::bad_input("--set: only models are set; see the other options"));
+            };
+            let asked: ModelChoice =
+                model.parse().map_err(|error| Failure::bad_input(format!("--set: {error}")))?;
+            return Ok((Change::Model { choice, model: asked.name() }, Some(asked)));
+        }
+        let without = self.without.as_deref().map(|role| Change::Without(Role::from(role)));
+        let order = self.judge_order.map(Change::JudgeOrder);
+        let pooling = self.pooling.map(Change::Pooling);
+        Ok((without.or(order).or(pooling).unwrap_or(Change::Nothing), None))
+    }
+}
+
+impl Fork {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        thread::spawn(tokens::warm_up);
+        let (change, model) = self.wanted.change()?;
+        let mut options = options.clone();
+        options.offer.extend(model);
+        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let house = House::forking(&options, settings).await?;
+        let wish = Wish { parent: self.id, at: self.at.map(Seq), change, actor: ACTOR.to_owned() };
+        let forked = match house.engine.fork(wish).await {
+            Ok(forked) => forked,
+            Err(error) => {
+                house.close().await?;
+                return Err(error.into());
+            }
+        };
+        if self.at.is_some_and(|at| at < forked.at.0) {
+            writeln!(io::stderr(), "forked at event {}, behind what an answer came to", forked.at)?;
+        }
+        let debate = forked.debate.ok_or_else(|| anyhow::anyhow!("the fork has no name"))?;
+        self.holding.hold(&options, house, debate).await
+    }
+}

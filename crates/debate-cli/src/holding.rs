@@ -1,0 +1,169 @@
+//! Holding a debate on the command line: following it to its end, cancelling it at Ctrl-C, showing what came of it.
+
+use std::io::{self, Write as _};
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::builder::FalseyValueParser;
+use debate_core::call::Tokens;
+use debate_core::id::{DebateId, Seq};
+use debate_core::prose::Texts;
+use debate_core::stop::{Completeness, StopRule};
+use debate_engine::{Control, Engine};
+
+use crate::args::Options;
+use crate::commands::{ACTOR, print};
+use crate::exit::End;
+use crate::follow::{Followed, Teller, follow};
+use crate::house::House;
+use crate::lines::{Silence, Steps};
+use crate::live::Live;
+use crate::paper::{Ink, Paper};
+use crate::plain::one_line;
+use crate::shown;
+use crate::store::StoreChoice;
+
+/// How a debate is shown that is held here.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Holding {
+    /// Print the result as JSON, and nothing else, on stdout
+    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    json: bool,
+
+    /// Show every text whole
+    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    full: bool,
+
+    /// Show no progress
+    #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
+    quiet: bool,
+}
+
+impl Holding {
+    /// Follows a debate that was just begun to its end, and shows its result.
+    pub(crate) async fn hold(
+        &self,
+        options: &Options,
+        house: House,
+        debate: DebateId,
+    ) -> anyhow::Result<End> {
+        let interrupted = watch_interrupts(house.engine.clone(), debate);
+        let mut teller = self.teller(options);
+        let followed = follow(&house.engine, debate, Seq::START, true, &mut *teller).await;
+        drop(teller);
+        house.close().await?;
+        let followed = followed?;
+        self.show(options, &followed)?;
+        self.hint(options, &house, debate)?;
+        if let Some(line) = silence(&followed) {
+            writeln!(io::stderr(), "error: {line}")?;
+        }
+        let interrupted = interrupted.load(Ordering::Relaxed);
+        Ok(end_of(&followed, interrupted))
+    }
+
+    fn teller(&self, options: &Options) -> Box<dyn Teller> {
+        if self.quiet {
+            Box::new(Silence)
+        } else if console::Term::stderr().is_term() && std::env::var("TERM").as_deref() != Ok("dumb") {
+            Box::new(Live::new(Paper::stderr(options.ascii)))
+        } else {
+            Box::new(Steps(Box::new(io::stderr())))
+        }
+    }
+
+    fn show(&self, options: &Options, followed: &Followed) -> anyhow::Result<()> {
+        let debate = &followed.debate;
+        if !self.json {
+            if !self.quiet {
+                writeln!(io::stderr())?;
+            }
+            let page = shown::page(debate, &followed.failures, Paper::stdout(options.ascii), self.full);
+            return Ok(print(&page)?);
+        }
+        print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
+        let paper = Paper::stderr(options.ascii);
+        let say = |line: &str| writeln!(io::stderr(), "{}", paper.ink(Ink::Warning, line));
+        if debate.is_simulated() {
+            say("SIMULATED: a program made up every reply; this says nothing about the world")?;
+        }
+        if let Completeness::Void { why } | Completeness::Partial { why, .. } = debate.completeness() {
+            say(&format!(
+                "{}: {}",
+                debate.completeness().as_str().to_uppercase(),
+                one_line(&why.join("; "))
+            ))?;
+            followed.failures.lines().iter().take(3).try_for_each(|line| say(&format!("  {line}")))?;
+        }
+        Ok(())
+    }
+
+    /// Says where the debate is kept and what can be done with it.
+    fn hint(&self, options: &Options, house: &House, id: DebateId) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        let mut stderr = io::stderr().lock();
+        match house.store.path() {
+            None => writeln!(stderr, "\nDebate {id} was held in memory and is gone now."),
+            Some(path) => {
+                let path = path.display();
+                writeln!(stderr, "\nDebate {id} is kept in {path}:")?;
+                // Whoever chose another store must choose it again to find the debate.
+                let other = options.store != StoreChoice::default();
+                let store = if other { format!(" --store sqlite://{path}") } else { String::new() };
+                writeln!(stderr, "  debate show {id} --full{store}")?;
+                writeln!(stderr, "  debate log {id}{store}")?;
+                writeln!(stderr, "  debate verify {id}{store}")
+            }
+        }
+    }
+}
+
+/// Cancels the debate at the first Ctrl-C, so that what there is can be shown; leaves at the second.
+fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&interrupted);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_err() {
+            return;
+        }
+        flag.store(true, Ordering::Relaxed);
+        tracing::info!(%debate, "interrupted");
+        let control = Control::Cancel { reason: "interrupted".to_owned() };
+        let cancelled = engine.control(debate, control, ACTOR);
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                process::exit(End::Interrupted.code().into());
+            }
+        });
+        if let Err(error) = cancelled.await {
+            tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot cancel");
+        }
+    });
+    interrupted
+}
+
+/// Returns what happened and what to do where a debate is void because its model never answered at all.
+fn silence(followed: &Followed) -> Option<String> {
+    let debate = &followed.debate;
+    let is_void = matches!(debate.completeness(), Completeness::Void { .. });
+    if !is_void || debate.is_simulated() || debate.spend().known != Tokens::default() {
+        return None;
+    }
+    let failure = followed.failures.commonest()?;
+    let models = debate.models().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    Some(format!("{models} never answered: {}", one_line(failure)))
+}
+
+fn end_of(followed: &Followed, interrupted: bool) -> End {
+    let debate = &followed.debate;
+    if interrupted && debate.stop_rule() == Some(StopRule::Cancelled) {
+        return End::Interrupted;
+    }
+    match debate.completeness() {
+        Completeness::Void { .. } => End::Failed,
+        Completeness::Full | Completeness::Partial { .. } => End::Done,
+    }
+}

@@ -1,0 +1,89 @@
+//! `debate resolve`, `scores`, `influence`: what can be computed once a debate is over.
+
+use crate::program::Program;
+
+const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+
+#[test]
+fn k16_a_debate_is_resolved_scored_and_corrected() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let before = program.run(["show", &id, "--json"]).json();
+    assert_eq!(before["extra"].get("resolution"), None);
+    let none = program.run(["scores"]);
+    assert_eq!(none.stdout, "no debate is resolved; see debate resolve\n");
+
+    let resolved = program.run(["resolve", &id, "yes", "--at", "2026-09-22"]);
+    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    assert!(resolved.stdout.starts_with(&format!("debate {id} is resolved: yes\n")), "{}", resolved.stdout);
+    assert!(resolved.stdout.contains("uplift over the blind opening"), "{}", resolved.stdout);
+
+    let shown = program.run(["show", &id, "--json"]).json();
+    let resolution = &shown["extra"]["resolution"];
+    assert_eq!(resolution["happened_at"], "2026-09-22T00:00:00.000Z");
+    let probability = shown["probability_distribution"][0]["probability"].as_f64().unwrap();
+    let brier = resolution["scores"]["final"]["brier"].as_f64().unwrap();
+    assert!((brier - (1.0 - probability).powi(2)).abs() < 1e-12, "{brier} of {probability}");
+    assert_eq!(resolution["scores"]["roles"].as_array().unwrap().len(), 5);
+    assert!(program.run(["show", &id]).stdout.contains("What happened: yes"));
+
+    assert_eq!(program.run(["resolve", &id, "no"]).code, Some(0));
+    let scores = program.run(["scores", "--json"]).json();
+    assert_eq!((&scores["resolved"], &scores["simulated"]), (&1.into(), &1.into()));
+    let mean = scores["final"]["brier"].as_f64().unwrap();
+    assert!((mean - probability.powi(2)).abs() < 1e-12, "the correction counts: {mean}");
+    let counts = scores["calibration"].as_array().unwrap().iter();
+    assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 2);
+    let page = program.run(["scores"]).stdout;
+    assert!(page.contains("1 debates are resolved") && page.contains("SIMULATED"), "{page}");
+    let log = program.run(["log", &id]).stdout;
+    assert!(log.contains("resolved: yes, on 2026-09-22") && log.contains("resolved: no"), "{log}");
+    assert_eq!(program.run(["verify", &id]).code, Some(0));
+}
+
+#[test]
+fn k16_what_cannot_be_resolved_is_one_clear_error() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let topic = program.debate("deliberation.json");
+    let line = |id: &str, why: &str| format!("error: cannot resolve debate {id}: {why}\n");
+    for (args, code, stderr) in [
+        (vec!["resolve", &id, "snow"], 2, line(&id, "snow is not an outcome of this debate")),
+        (vec!["resolve", &topic, "yes"], 2, line(&topic, "yes is not an outcome of this debate")),
+        (
+            vec!["resolve", &id, "yes", "--at", "2999-01-01"],
+            2,
+            line(&id, "2999-01-01T00:00:00.000Z is still to come"),
+        ),
+        (vec!["resolve", NOBODY, "yes"], 3, line(NOBODY, &format!("there is no debate {NOBODY}"))),
+    ] {
+        let ran = program.run(&args);
+        assert_eq!((ran.code, ran.stderr), (Some(code), stderr), "{args:?}");
+    }
+    assert_eq!(program.run(["resolve", &id, "yes", "--at", "tomorrow"]).code, Some(2));
+}
+
+#[test]
+fn k14_influence_shows_the_answer_without_each_voice() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let found = program.run(["influence", &id, "--json"]).json();
+    assert_eq!(found["held_fixed"], "the judge's words held fixed");
+    let shown = program.run(["show", &id, "--json"]).json();
+    assert_eq!(found["final"][0]["probability"], shown["probability_distribution"][0]["probability"]);
+    let left_out = found["left_out"].as_array().unwrap();
+    assert_eq!(left_out.len(), 5 + 15);
+    let sizes: Vec<f64> = left_out.iter().map(|left| left["size"].as_f64().unwrap()).collect();
+    assert!(sizes.is_sorted_by(|one, other| one >= other), "{sizes:?}");
+    assert!(sizes[0] > 0.0);
+    let page = program.run(["influence", &id]).stdout;
+    assert!(
+        page.starts_with("The final distribution with one voice left out, the judge's words held fixed\n")
+    );
+    assert!(page.contains("8 more that weigh less with --full"), "{page}");
+    assert_eq!(program.run(["influence", &id, "--full"]).stdout.lines().count(), 3 + 1 + 20);
+
+    let topic = program.debate("deliberation.json");
+    let ran = program.run(["influence", &topic]);
+    assert_eq!((ran.code, ran.stderr), (Some(2), format!("error: debate {topic} gives no probabilities\n")));
+}

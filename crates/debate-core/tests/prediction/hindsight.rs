@@ -1,0 +1,132 @@
+//! What can be computed from the log of a debate once it is over: scores against what happened, and what each voice
+//! weighed.
+
+use debate_core::call::Want;
+use debate_core::command::Command;
+use debate_core::formats::prediction::answer::{Answer, OutcomeRef};
+use debate_core::formats::prediction::call::Call;
+use debate_core::formats::prediction::influence::{Influence, LeftOut};
+use debate_core::formats::prediction::scoreboard::Scoreboard;
+use debate_core::formats::prediction::scores::Resolution;
+use debate_core::id::Timestamp;
+
+use crate::stage::{Line, Play, blameless, config, play, tell};
+
+fn close_to(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+}
+
+fn resolve(debate: &mut Play, outcome: &str) {
+    let command = Command::Resolve { outcome: outcome.into(), happened_at: None };
+    tell(debate, Timestamp(9_000), command);
+}
+
+/// The optimist grows surer at the end; everybody else says the same all along.
+fn sure_optimist(debate: &Play, want: &Want) -> Line {
+    let mut answer = blameless(debate, want);
+    if let (Some(Call::Argue { round: 3, role }), Answer::Argue(said)) = (Call::of(&want.call), &mut answer)
+        && role.as_str() == "optimist"
+    {
+        said.probabilities = vec![(OutcomeRef::Known(0), 0.9), (OutcomeRef::Known(1), 0.1)];
+    }
+    Ok(answer)
+}
+
+#[test]
+fn k16_every_forecast_of_a_resolved_debate_is_scored_from_its_log() {
+    let (mut debate, _) = play(config(3), sure_optimist);
+    assert_eq!(Resolution::of(&debate), None);
+    resolve(&mut debate, "yes");
+    let resolution = Resolution::of(&debate).unwrap();
+    assert_eq!(resolution.outcome.as_str(), "yes");
+    assert_eq!(resolution.resolved_at, "1970-01-01T00:00:09.000Z");
+    let scores = resolution.scores.unwrap();
+    // 0.9, 0.2, 0.4, 0.3, 0.5: mean 0.46; the judge 0.35; 0.6 · 0.35 + 0.4 · 0.46 = 0.394; blind 0.44.
+    let briers: Vec<f64> = scores.roles.iter().map(|entry| entry.scores.brier).collect();
+    for (found, expected) in briers.iter().zip([0.01, 0.64, 0.36, 0.49, 0.25]) {
+        close_to(*found, expected);
+    }
+    close_to(scores.judge.unwrap().brier, 0.4225);
+    close_to(scores.consensus.brier, 0.2916);
+    close_to(scores.r#final.brier, 0.367_236);
+    close_to(scores.r#final.log_bits, -0.394f64.log2());
+    close_to(scores.blind.unwrap().brier, 0.3136);
+    close_to(scores.uplift.unwrap().brier, 0.3136 - 0.367_236);
+}
+
+#[test]
+fn k16_a_correction_counts_and_not_what_it_corrects() {
+    let (mut debate, _) = play(config(3), sure_optimist);
+    resolve(&mut debate, "yes");
+    resolve(&mut debate, "no");
+    let resolution = Resolution::of(&debate).unwrap();
+    assert_eq!(resolution.outcome.as_str(), "no");
+    close_to(resolution.scores.unwrap().r#final.brier, 0.394 * 0.394);
+}
+
+#[test]
+fn k16_the_scoreboard_holds_the_means_of_resolved_debates_alone() {
+    let (unresolved, _) = play(config(3), sure_optimist);
+    let (mut right, _) = play(config(3), sure_optimist);
+    let mut wrong = right.clone();
+    let (mut void, _) = play(config(1), |_, _| Err(debate_core::event::FailureKind::Refused));
+    resolve(&mut right, "no");
+    resolve(&mut wrong, "yes");
+    resolve(&mut void, "yes");
+    let mut board = Scoreboard::default();
+    [&unresolved, &right, &wrong, &void].into_iter().for_each(|debate| board.add(debate));
+    let report = board.report();
+    assert_eq!((report.resolved, report.void, report.simulated), (3, 1, 0));
+    let last = report.r#final.unwrap();
+    assert_eq!(last.debates, 2);
+    close_to(last.brier, f64::midpoint(0.394 * 0.394, 0.606 * 0.606));
+    let roles: Vec<&str> = report.roles.iter().map(|entry| entry.role.as_str()).collect();
+    assert_eq!(roles, ["optimist", "pessimist", "contrarian", "historian", "judge"]);
+    close_to(report.roles[0].scores.brier, f64::midpoint(0.81, 0.01));
+    let counts: Vec<u64> = report.calibration.iter().map(|bin| bin.count).collect();
+    assert_eq!(counts, [0, 0, 0, 2, 0, 0, 2, 0, 0, 0]);
+    close_to(report.calibration[3].share_happened.unwrap(), 0.5);
+}
+
+fn entry<'a>(influence: &'a Influence, role: &str, argument: Option<&str>) -> &'a LeftOut {
+    let is_it = |left: &&LeftOut| left.role.as_str() == role && left.argument.as_deref() == argument;
+    influence.left_out.iter().find(is_it).unwrap()
+}
+
+#[test]
+fn k14_what_a_voice_weighs_is_the_move_without_it_and_the_weightiest_comes_first() {
+    let (debate, _) = play(config(3), sure_optimist);
+    let influence = Influence::of(&debate).unwrap();
+    assert_eq!(influence.held_fixed, "the judge's words held fixed");
+    close_to(influence.r#final[0].probability, 0.394);
+    // Without the optimist the others' mean is 0.35, and 0.6 · 0.35 + 0.4 · 0.35 = 0.35.
+    for (role, without) in [
+        ("optimist", 0.35),
+        ("pessimist", 0.6f64.mul_add(0.35, 0.4 * 0.525)),
+        ("contrarian", 0.6f64.mul_add(0.35, 0.4 * 0.475)),
+        ("historian", 0.6f64.mul_add(0.35, 0.4 * 0.5)),
+        ("judge", 0.6f64.mul_add(0.35, 0.4 * 0.45)),
+    ] {
+        let left = entry(&influence, role, None);
+        close_to(left.outcomes[0].probability, without);
+        close_to(left.outcomes[0].change, without - 0.394);
+        close_to(left.outcomes[1].change, 0.394 - without);
+        close_to(left.size, (without - 0.394).abs());
+    }
+    // Without its last argument the optimist still says 0.8: 0.6 · 0.35 + 0.4 · 0.44.
+    let last = entry(&influence, "optimist", Some("r3.optimist"));
+    close_to(last.outcomes[0].probability, 0.386);
+    close_to(last.outcomes[0].log_odds_change, (0.386f64 / 0.614).ln() - (0.394f64 / 0.606).ln());
+    // An argument that the same role followed up moves nothing.
+    close_to(entry(&influence, "optimist", Some("r1.optimist")).size, 0.0);
+    assert_eq!(influence.left_out.len(), 5 + 15);
+    let order: Vec<_> = influence.left_out.iter().take(3).map(|left| left.role.as_str()).collect();
+    assert_eq!(order, ["optimist", "pessimist", "historian"]);
+    assert!(influence.left_out.is_sorted_by(|one, other| one.size >= other.size));
+}
+
+#[test]
+fn k14_nothing_weighs_in_a_void_debate() {
+    let (debate, _) = play(config(1), |_, _| Err(debate_core::event::FailureKind::Refused));
+    assert_eq!(Influence::of(&debate), None);
+}

@@ -1,0 +1,153 @@
+//! Forking a debate (rule K14): what it takes, and why it may be refused.
+
+use debate_core::codec::{self, Author, DecodeError, Head};
+use debate_core::command::DecideError;
+use debate_core::debate::{Debate, ReplayError};
+use debate_core::event::{Forked, Recorded};
+use debate_core::fork::{self, Change};
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Seq};
+use debate_core::request::Violations;
+use debate_store::{Append, AppendError};
+
+use crate::engine::Engine;
+use crate::house::House;
+use crate::journal::LoadError;
+use crate::lineage;
+use crate::pricing;
+
+/// What to fork, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fork {
+    /// The debate that is forked.
+    pub parent: DebateId,
+    /// The last event that both share; the parent's last one where it is not said. Moved forward where it would part an
+    /// answer from what it came to.
+    pub at: Option<Seq>,
+    /// The one thing that differs.
+    pub change: Change,
+    /// Who asks.
+    pub actor: String,
+}
+
+/// A debate was not forked; nothing is recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum ForkError {
+    /// The parent cannot be read.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The parent has no such event.
+    #[error("debate {debate} is at {head}; it cannot be forked at {at}")]
+    NoEvent {
+        /// Which debate.
+        debate: DebateId,
+        /// The event asked for.
+        at: Seq,
+        /// Where the debate is.
+        head: Seq,
+    },
+    /// Words that the fork would have to show were deleted.
+    #[error("words of debate {0} were deleted, so nobody could answer them")]
+    Redacted(DebateId),
+    /// The change does not fit the debate.
+    #[error(transparent)]
+    Refused(DecideError),
+    /// The change names what is not to be had here.
+    #[error(transparent)]
+    Invalid(Violations),
+    /// The process holds as many debates as it may.
+    #[error("{held} debates are held here already")]
+    Busy {
+        /// How many.
+        held: usize,
+    },
+    /// The process is shutting down.
+    #[error("the engine is shutting down")]
+    ShutDown,
+    /// The store failed; whether the fork was recorded is unknown.
+    #[error("the fork cannot be recorded")]
+    Store(#[source] AppendError),
+}
+
+impl Engine {
+    /// Forks a debate and drives the fork in the background; returns the event that opens it.
+    ///
+    /// # Errors
+    /// The parent has no such event, its words are gone, the change does not fit, there is no room, or the store failed.
+    pub async fn fork(&self, fork: Fork) -> Result<Forked, ForkError> {
+        if self.house().shutdown.is_cancelled() {
+            return Err(ForkError::ShutDown);
+        }
+        let held = self.held_count();
+        if held >= self.house().settings.debates_held_max {
+            return Err(ForkError::Busy { held });
+        }
+        let (format, served) = self.served(fork.parent).await?;
+        let forked = served.fork(self.house(), &fork).await?;
+        if let Some(debate) = forked.debate {
+            self.hold(debate, &format, None);
+        }
+        Ok(forked)
+    }
+
+    /// Returns every fork of a debate, the newest first: it must not be purged while it has any.
+    ///
+    /// # Errors
+    /// The store cannot be read, or holds a fork that cannot be.
+    pub async fn forks_of(&self, parent: DebateId) -> Result<Vec<Forked>, LoadError> {
+        let mut forks = Vec::new();
+        for listed in self.having("forked", None).await? {
+            let debate = DebateId(listed.first.stream.id);
+            let Some(forked) = codec::forked(&listed.first) else { continue };
+            let forked = forked.map_err(|source| LoadError::Decode { debate, source })?;
+            forks.extend((forked.parent == parent).then_some(forked));
+        }
+        Ok(forks)
+    }
+}
+
+/// Opens a fork of a debate of format `F`.
+pub(crate) async fn open<F: Format>(house: &House, fork: &Fork) -> Result<Forked, ForkError> {
+    let parent = fork.parent;
+    let own = lineage::read(&*house.store, parent, None).await?;
+    let (first, last) = own.first().zip(own.last()).ok_or(LoadError::NotFound(parent))?;
+    let at = fork.at.unwrap_or(last.seq);
+    if at == Seq::START || at > last.seq {
+        return Err(ForkError::NoEvent { debate: parent, at, head: last.seq });
+    }
+    let tenant = first.tenant.clone();
+    let mut log = lineage::prefix(&*house.store, first).await?;
+    let inherited = log.len();
+    log.extend(own);
+    let corrupt = |source: DecodeError| LoadError::Decode { debate: parent, source };
+    let recorded = log.iter().map(codec::decode::<F>).collect::<Result<Vec<Recorded<F>>, _>>();
+    let recorded = recorded.map_err(corrupt)?;
+    let at = fork::whole(&recorded[inherited..], at);
+    let shared = inherited + usize::try_from(at.0).unwrap_or(usize::MAX);
+    if log[..shared].iter().any(|envelope| envelope.is_redacted()) {
+        return Err(ForkError::Redacted(parent));
+    }
+    let replay = |source: ReplayError| LoadError::Replay { debate: parent, source };
+    let debate = Debate::<F>::replay(&recorded[..shared]).map_err(replay)?;
+    let config = F::changed(debate.config(), &fork.change);
+    let config = config.map_err(|why| ForkError::Refused(DecideError::NotForkable(why)))?;
+    let limits = pricing::admit::<F>(house, &config, *debate.limits()).map_err(ForkError::Invalid)?;
+    let id = house.surroundings.debate_id();
+    let forked = Forked {
+        parent,
+        at,
+        parent_hash: log[shared - 1].hash,
+        change: fork.change.to_string(),
+        debate: Some(id),
+        format: F::NAME.to_owned(),
+        limits: Some(limits).filter(|limits| limits != debate.limits()),
+    };
+    let now = house.surroundings.now();
+    let draft = debate.fork(now, forked.clone()).map_err(ForkError::Refused)?;
+    let author = Author { tenant, actor: fork.actor.clone(), trace: None };
+    let salt = || house.surroundings.salt();
+    let envelopes = codec::seal(id.into(), Head::NONE, &author, now, draft.events(), salt);
+    let append = Append::new(id.into(), Seq::START, envelopes);
+    house.store.append(append).await.map_err(ForkError::Store)?;
+    Ok(forked)
+}
