@@ -7,6 +7,7 @@ mod doctor;
 mod golden;
 mod list;
 mod log;
+mod redact;
 mod replay;
 mod run;
 mod serve;
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Replay(replay::Replay),
     Verify(verify::Verify),
     Cancel(cancel::Cancel),
+    Redact(redact::Redact),
     Golden(golden::Golden),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
@@ -52,6 +54,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
         Command::Cancel(cancel) => cancel.run(options).await,
+        Command::Redact(redact) => redact.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use debate_core::request::Violations;
-use debate_engine::{ControlError, LoadError, StartError, WatchError};
+use debate_engine::{ControlError, LoadError, RedactionError, StartError, WatchError};
 use debate_llm::ConfigError;
 use debate_store::{OpenError, ReadError};
 
@@ -124,6 +124,13 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     }
     if let Some(ControlError::Load(LoadError::NotFound(_))) = error.downcast_ref::<ControlError>() {
         return Some(End::NotFound);
+    }
+    if let Some(error) = error.downcast_ref::<RedactionError>() {
+        return match error {
+            RedactionError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            RedactionError::Load(_) | RedactionError::Record(_) | RedactionError::Delete(_) => None,
+            RedactionError::Refused(_) | RedactionError::NoProse(_) => Some(End::BadInput),
+        };
     }
     if let Some(StartError::Store(_)) = error.downcast_ref::<StartError>() {
         return Some(End::Unavailable);

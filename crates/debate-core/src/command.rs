@@ -3,7 +3,7 @@
 use crate::call::{Reserved, Work};
 use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, ToolUse};
 use crate::format::Format;
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Seq};
 
 /// Something that a debate is told.
 #[derive(Debug, Clone)]
@@ -81,6 +81,11 @@ pub enum Command<F: Format> {
         /// Which outcome.
         outcome: OutcomeId,
     },
+    /// Record that the prose of an event is to be deleted.
+    Redact {
+        /// Which event.
+        seq: Seq,
+    },
 }
 
 /// A request to a model is about to leave.
@@ -128,6 +133,12 @@ pub enum DecideError {
     /// The format, or its limits, do not allow so many more rounds.
     #[error("{0} more rounds are not allowed")]
     NotContinuable(u32),
+    /// There is no such event.
+    #[error("the debate has no event {0}")]
+    NoEvent(Seq),
+    /// The redaction of that event is recorded already.
+    #[error("event {0} is redacted")]
+    Redacted(Seq),
     /// An event that was decided does not apply: a defect of this program.
     #[error("a decided event does not apply: {0}")]
     Defect(String),

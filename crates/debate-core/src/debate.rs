@@ -68,7 +68,7 @@ pub struct Debate<F: Format> {
     pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
     pub(crate) resolution: Option<OutcomeId>,
-    pub(crate) redacted: bool,
+    pub(crate) redacted: BTreeSet<Seq>,
     pub(crate) state: F::State,
 }
 
@@ -121,7 +121,7 @@ impl<F: Format> Debate<F> {
             unpriced_models: BTreeSet::new(),
             conclusion: None,
             resolution: None,
-            redacted: false,
+            redacted: BTreeSet::new(),
             state: F::open(&opened.config),
         }
     }
@@ -251,7 +251,7 @@ impl<F: Format> Debate<F> {
                 self.deadline_at = continued.deadline_at;
             }
             KernelEvent::Resolved(resolved) => self.resolution = Some(resolved.outcome.clone()),
-            KernelEvent::Redacted(_) => self.redacted = true,
+            KernelEvent::Redacted(redacted) => drop(self.redacted.insert(redacted.seq)),
             KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)
             | KernelEvent::PhaseOpened(_)
@@ -430,7 +430,13 @@ impl<F: Format> Debate<F> {
     /// Returns whether prose of this debate was deleted.
     #[must_use]
     pub fn is_redacted(&self) -> bool {
-        self.redacted
+        !self.redacted.is_empty()
+    }
+
+    /// Returns the events whose prose was deleted, as far as the log says so (rule K15).
+    #[must_use]
+    pub fn redacted(&self) -> &BTreeSet<Seq> {
+        &self.redacted
     }
 
     /// Returns the rule that ended the debate, or is ending it.

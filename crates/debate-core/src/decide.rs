@@ -1,6 +1,8 @@
 //! Choosing events: what a command means in a given state. Nothing is folded here that was not also decided; the
 //! list that comes out applies cleanly to the state it was decided on.
 
+mod life;
+
 use crate::call::{Cause, Work};
 use crate::calls::CallState;
 use crate::chain::GENESIS;
@@ -8,9 +10,8 @@ use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
-    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, KernelEvent, Opened,
-    Paused, PhaseClosed, PhaseOpened, ReplyFacts, Resolved, Resumed, StopRuleFired, ToolAnswered,
-    ToolStarted, TurnAnswered, TurnProse,
+    CallVoided, Cancelled, Concluded, Event, FailureKind, FailureProse, KernelEvent, Opened, PhaseClosed,
+    PhaseOpened, ReplyFacts, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -170,6 +171,7 @@ impl<F: Format> Draft<F> {
             }
             Command::Continue { rounds } => self.continue_debate(rounds)?,
             Command::Resolve { outcome } => self.resolve(outcome)?,
+            Command::Redact { seq } => self.redact(seq)?,
         }
         self.settle()
     }
@@ -354,49 +356,6 @@ impl<F: Format> Draft<F> {
         closing: bool,
     ) -> Result<(), DecideError> {
         self.push(StopRuleFired { rule, budget: None, statistic, threshold, shadow: false, closing })
-    }
-
-    fn pause(&mut self) -> Result<(), DecideError> {
-        match self.debate.lifecycle {
-            Lifecycle::Running => {
-                self.push(Paused { remaining_ms: self.debate.deadline_at.since_ms(self.at) })
-            }
-            Lifecycle::Paused { .. } => Err(DecideError::Paused),
-            Lifecycle::Concluded => Err(DecideError::Concluded),
-        }
-    }
-
-    fn resume(&mut self) -> Result<(), DecideError> {
-        match self.debate.lifecycle {
-            Lifecycle::Paused { remaining_ms } => {
-                self.push(Resumed { deadline_at: self.at.plus_ms(remaining_ms) })
-            }
-            Lifecycle::Running => Err(DecideError::NotPaused),
-            Lifecycle::Concluded => Err(DecideError::Concluded),
-        }
-    }
-
-    fn continue_debate(&mut self, rounds: u32) -> Result<(), DecideError> {
-        if self.debate.lifecycle != Lifecycle::Concluded {
-            return Err(DecideError::NotConcluded);
-        }
-        if rounds == 0 || F::continued(&self.debate.config, rounds).is_none() {
-            return Err(DecideError::NotContinuable(rounds));
-        }
-        self.push(Continued { rounds, deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms) })
-    }
-
-    fn resolve(&mut self, outcome: crate::id::OutcomeId) -> Result<(), DecideError> {
-        if self.debate.lifecycle != Lifecycle::Concluded {
-            return Err(DecideError::NotConcluded);
-        }
-        if let Some(resolved) = &self.debate.resolution {
-            return Err(DecideError::Resolved(resolved.clone()));
-        }
-        if !F::outcomes(&self.debate.config).contains(&outcome) {
-            return Err(DecideError::UnknownOutcome(outcome));
-        }
-        self.push(Resolved { outcome })
     }
 
     /// Adds what follows from the state without asking anybody, until nothing does.

@@ -15,6 +15,7 @@ use crate::driver::{self, DriveError, Ended, Order};
 use crate::house::House;
 use crate::journal::Journal;
 use crate::live::Live;
+use crate::redaction::{self, Redact, Redaction, RedactionError};
 use crate::verify::{self, Verification};
 
 /// What the engine does with a debate without knowing its format.
@@ -37,6 +38,15 @@ pub(crate) trait Served: Send + Sync {
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError>;
+
+    /// Deletes prose of a debate and records that it did.
+    async fn redact(
+        &self,
+        house: &House,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError>;
 
     /// Checks a stored debate.
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
@@ -71,6 +81,16 @@ impl<P: Prompts> Served for ServedFormat<P> {
         let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
         journal.record(&*house.store, &house.surroundings, &author, draft).await?;
         Ok(!journal.debate.running_work().is_empty())
+    }
+
+    async fn redact(
+        &self,
+        house: &House,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError> {
+        redaction::redact::<P::Format>(house, debate, what, actor).await
     }
 
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {

@@ -1,6 +1,8 @@
 //! Checking a stored debate: the chain of hashes, the fold, and the recorded outcomes against recomputed ones
 //! (rules K4, K15). Never calls a model.
 
+use std::collections::BTreeSet;
+
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec;
 use debate_core::debate::Debate;
@@ -23,10 +25,20 @@ pub struct Verification {
     pub head: (Seq, Digest),
     /// Events whose prose was deleted; their facts verify all the same.
     pub redacted: u64,
+    /// Events whose redaction is recorded, and whose prose is stored all the same: deleting it was interrupted.
+    pub unfinished: u64,
     /// Conclusions whose outcome was recomputed and found equal.
     pub outcomes: u64,
     /// The first thing that is wrong.
     pub fault: Option<Fault>,
+}
+
+impl Verification {
+    /// Starts before the first event, with the chain's head there.
+    #[must_use]
+    pub fn new(debate: DebateId, head: (Seq, Digest)) -> Self {
+        Self { debate, events: 0, head, redacted: 0, unfinished: 0, outcomes: 0, fault: None }
+    }
 }
 
 /// Something wrong with a stored debate.
@@ -62,7 +74,7 @@ pub(crate) async fn verify<F: Format>(
         }
         match page.last() {
             Some(last) => after = last.seq,
-            None => return Ok(check.found),
+            None => return Ok(check.end()),
         }
     }
 }
@@ -70,6 +82,10 @@ pub(crate) async fn verify<F: Format>(
 struct Check<F: Format> {
     chain: ChainCheck,
     debate: Option<Debate<F>>,
+    /// Events that should have prose and have none.
+    bare: BTreeSet<Seq>,
+    /// Events that have prose.
+    worded: BTreeSet<Seq>,
     found: Verification,
 }
 
@@ -77,8 +93,8 @@ impl<F: Format> Check<F> {
     fn new(debate: DebateId) -> Self {
         let chain = ChainCheck::new(debate.into());
         let head = chain.head();
-        let found = Verification { debate, events: 0, head, redacted: 0, outcomes: 0, fault: None };
-        Self { chain, debate: None, found }
+        let found = Verification::new(debate, head);
+        Self { chain, debate: None, bare: BTreeSet::new(), worded: BTreeSet::new(), found }
     }
 
     fn push(&mut self, envelope: &Envelope) -> Result<(), Fault> {
@@ -104,8 +120,25 @@ impl<F: Format> Check<F> {
             }
         }
         self.found.events += 1;
-        self.found.redacted += u64::from(envelope.is_redacted());
+        if envelope.is_redacted() {
+            self.found.redacted += 1;
+            self.bare.insert(seq);
+        } else if envelope.prose.is_some() {
+            self.worded.insert(seq);
+        }
         self.found.head = self.chain.head();
         Ok(())
+    }
+
+    /// Compares the prose that is gone with the redactions on record (rule K15).
+    fn end(mut self) -> Verification {
+        let none = BTreeSet::new();
+        let redacted = self.debate.as_ref().map_or(&none, Debate::redacted);
+        self.found.unfinished = self.worded.intersection(redacted).count() as u64;
+        self.found.fault = self.bare.difference(redacted).next().map(|seq| Fault {
+            seq: *seq,
+            why: "its words were deleted and no redaction is on record".to_owned(),
+        });
+        self.found
     }
 }

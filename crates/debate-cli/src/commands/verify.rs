@@ -53,10 +53,17 @@ struct Entry {
     head_hash: String,
     outcomes: u64,
     redacted: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    unfinished_redactions: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault_seq: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl From<&Verification> for Entry {
@@ -70,6 +77,7 @@ impl From<&Verification> for Entry {
             head_hash: hash.to_string(),
             outcomes: found.outcomes,
             redacted: found.redacted,
+            unfinished_redactions: found.unfinished,
             fault_seq: found.fault.as_ref().map(|fault| fault.seq.0),
             fault: found.fault.as_ref().map(|fault| one_line(&fault.why)),
         }
@@ -116,8 +124,7 @@ impl Verify {
             Some(fault) => writeln!(stdout, "FAULT  {id}  at event {}: {}", fault.seq, one_line(&fault.why))?,
             None => {
                 let (events, outcomes) = (found.events, found.outcomes);
-                let redacted =
-                    if found.redacted > 0 { format!(", {} redacted", found.redacted) } else { String::new() };
+                let redacted = redactions(found);
                 let hash = found.head.1;
                 writeln!(
                     stdout,
@@ -129,6 +136,18 @@ impl Verify {
     }
 }
 
+/// Returns what there is to say of redactions, after a comma.
+fn redactions(found: &Verification) -> String {
+    let mut text = String::new();
+    if found.redacted > 0 {
+        text += &format!(", {} redacted", found.redacted);
+    }
+    if found.unfinished > 0 {
+        text += &format!(", {} redactions unfinished: redact again", found.unfinished);
+    }
+    text
+}
+
 /// Checks one debate; a row that cannot even be read is a fault like any other.
 async fn verify(engine: &Engine, debate: DebateId) -> Result<Verification, LoadError> {
     match engine.verify(debate).await {
@@ -136,7 +155,7 @@ async fn verify(engine: &Engine, debate: DebateId) -> Result<Verification, LoadE
             let seq = first_unreadable(&**engine.store(), debate).await?;
             let head = ChainCheck::new(debate.into()).head();
             let fault = Some(Fault { seq, why: what });
-            Ok(Verification { debate, events: seq.0 - 1, head, redacted: 0, outcomes: 0, fault })
+            Ok(Verification { events: seq.0 - 1, fault, ..Verification::new(debate, head) })
         }
         found => found,
     }

@@ -19,7 +19,7 @@ use debate_core::event::{
     AttemptRef, Event, FailureKind, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse,
 };
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_core::limits::Limits;
 use debate_core::prose::{Prose, Texts};
 use debate_core::stop::Completeness;
@@ -206,6 +206,7 @@ impl<F: Cast> Stage<F> {
             "resume" => self.decide(Command::Resume),
             "cancel" => self.decide(Command::Cancel { reason: "enough".to_owned() }),
             "continue" => self.decide(Command::Continue { rounds: target.parse().unwrap() }),
+            "redact" => self.decide(Command::Redact { seq: Seq(target.parse().unwrap()) }),
             "resolve" => self.decide(Command::Resolve { outcome: target.into() }),
             _ => panic!("no such command: {words}"),
         }

@@ -9,5 +9,6 @@ mod life;
 mod money;
 mod moody_store;
 mod racing;
+mod redacting;
 mod searching;
 mod watching;
