@@ -4,6 +4,7 @@
 //! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
 
 mod append;
+mod heads;
 mod list;
 mod memory;
 mod port;
