@@ -2,9 +2,13 @@
 
 mod bench;
 mod cancel;
+mod checkpoint;
 mod completions;
 mod doctor;
+mod export;
 mod golden;
+mod import;
+mod keys;
 mod list;
 mod log;
 mod redact;
@@ -33,6 +37,10 @@ pub(crate) enum Command {
     Log(log::Log),
     Replay(replay::Replay),
     Verify(verify::Verify),
+    Checkpoint(checkpoint::Checkpoint),
+    Export(export::Export),
+    Import(import::Import),
+    Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Redact(redact::Redact),
     Golden(golden::Golden),
@@ -53,6 +61,10 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Log(log) => log.run(options).await,
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
+        Command::Checkpoint(checkpoint) => checkpoint.run(options).await,
+        Command::Export(export) => export.run(options).await,
+        Command::Import(import) => import.run(options).await,
+        Command::Keys(keys) => keys.run(),
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
         Command::Golden(golden) => golden.run(),

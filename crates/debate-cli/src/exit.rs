@@ -16,7 +16,7 @@ Exit codes:
   1    the debate is void, or something failed that no other code names
   2    bad input: a request, file or option that cannot be used
   3    there is no such debate
-  4    a check failed: verify or golden found a fault
+  4    a check failed: verify, checkpoint, import or golden found a fault
   5    the store or the model cannot be used
   130  interrupted";
 
@@ -73,6 +73,11 @@ impl Failure {
     /// Builds the error of input that cannot be used.
     pub(crate) fn bad_input(text: impl Into<String>) -> anyhow::Error {
         Self { end: End::BadInput, text: text.into() }.into()
+    }
+
+    /// Builds the error of something that is not what was signed or written.
+    pub(crate) fn fault(text: impl Into<String>) -> anyhow::Error {
+        Self { end: End::Fault, text: text.into() }.into()
     }
 
     /// Builds the error of a store or model that cannot be used.

@@ -95,6 +95,12 @@ impl ChainCheck {
         Self { stream, head: Seq::START, hash: GENESIS }
     }
 
+    /// Starts behind an event that is known, by its hash, to be the one that was written.
+    #[must_use]
+    pub fn after(stream: StreamId, head: Seq, hash: Digest) -> Self {
+        Self { stream, head, hash }
+    }
+
     /// Returns the last sequence number that passed, and its hash.
     #[must_use]
     pub fn head(&self) -> (Seq, Digest) {

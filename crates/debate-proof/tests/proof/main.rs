@@ -5,3 +5,4 @@
 mod bundles;
 mod log;
 mod tampering;
+mod vectors;
