@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use debate_core::command::DecideError;
 use debate_core::request::Violations;
-use debate_engine::{ControlError, ForkError, LoadError, StartError, WatchError};
+use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_llm::ConfigError;
 use debate_store::{OpenError, ReadError};
 
@@ -17,7 +17,7 @@ Exit codes:
   1    the debate is void, or something failed that no other code names
   2    bad input: a request, file or option that cannot be used
   3    there is no such debate
-  4    a check failed: verify or golden found a fault
+  4    a check failed: verify, checkpoint, import or golden found a fault
   5    the store or the model cannot be used
   130  interrupted";
 
@@ -74,6 +74,11 @@ impl Failure {
     /// Builds the error of input that cannot be used.
     pub(crate) fn bad_input(text: impl Into<String>) -> anyhow::Error {
         Self { end: End::BadInput, text: text.into() }.into()
+    }
+
+    /// Builds the error of something that is not what was signed or written.
+    pub(crate) fn fault(text: impl Into<String>) -> anyhow::Error {
+        Self { end: End::Fault, text: text.into() }.into()
     }
 
     /// Builds the error of a store or model that cannot be used.
@@ -147,6 +152,13 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             | ControlError::Refused(_)
             | ControlError::Record(_)
             | ControlError::Unsettled(_) => None,
+        };
+    }
+    if let Some(error) = error.downcast_ref::<RedactionError>() {
+        return match error {
+            RedactionError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            RedactionError::Load(_) | RedactionError::Record(_) | RedactionError::Delete(_) => None,
+            RedactionError::Refused(_) | RedactionError::NoProse(_) => Some(End::BadInput),
         };
     }
     if let Some(StartError::Store(_) | StartError::Leases(_)) = error.downcast_ref::<StartError>() {

@@ -4,11 +4,12 @@ use debate_engine::{Engine, Prices, Settings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_store::Durability;
 
 use crate::args::Options;
 use crate::model;
 use crate::prices;
-use crate::store::{self, Store};
+use crate::store::{self, Store, StoreChoice};
 
 /// An engine with the store that it works on.
 #[derive(Debug)]
@@ -43,6 +44,12 @@ impl House {
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
+        Ok(Self::of(store, model::nobody().into(), Prices::default(), Settings::default()))
+    }
+
+    /// Opens a house that holds nothing and forgets what is put into it.
+    pub(crate) async fn empty() -> anyhow::Result<Self> {
+        let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
         Ok(Self::of(store, model::nobody().into(), Prices::default(), Settings::default()))
     }
 

@@ -31,6 +31,7 @@ use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
 use crate::pricing;
+use crate::redaction::{Redact, Redaction, RedactionError};
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::start::{Start, StartError, Started};
@@ -367,10 +368,27 @@ impl Engine {
                 let head = debate_core::chain::ChainCheck::new(debate.into()).head();
                 let why = "the first event does not name a format that is known here".to_owned();
                 let fault = Some(Fault { seq: Seq(1), why });
-                Ok(Verification { debate, events: 0, inherited: 0, head, redacted: 0, outcomes: 0, fault })
+                Ok(Verification { fault, ..Verification::new(debate, head) })
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Deletes words of a concluded debate for good, and records that they were (rule K15).
+    ///
+    /// The record comes first, so that words never go without one; whatever was interrupted in between is finished by
+    /// asking again.
+    ///
+    /// # Errors
+    /// [`RedactionError`] says what could not be recorded or deleted.
+    pub async fn redact(
+        &self,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError> {
+        let (_, served) = self.served(debate).await?;
+        served.redact(&self.house, debate, what, actor).await
     }
 
     /// Stops driving; debates stay as they are in the log and can be taken up again.

@@ -18,6 +18,7 @@ use crate::fork::{self, Fork, ForkError};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
+use crate::redaction::{self, Redact, Redaction, RedactionError};
 use crate::verify::{self, Verification};
 
 /// What the engine does with a debate without knowing its format.
@@ -46,6 +47,15 @@ pub(crate) trait Served: Send + Sync {
 
     /// Opens a fork of a debate.
     async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError>;
+
+    /// Deletes prose of a debate and records that it did.
+    async fn redact(
+        &self,
+        house: &House,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError>;
 
     /// Checks a stored debate.
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
@@ -89,6 +99,16 @@ impl<P: Prompts> Served for ServedFormat<P> {
 
     async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError> {
         fork::open::<P::Format>(house, fork).await
+    }
+
+    async fn redact(
+        &self,
+        house: &House,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError> {
+        redaction::redact::<P::Format>(house, debate, what, actor).await
     }
 
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {

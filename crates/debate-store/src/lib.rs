@@ -6,6 +6,7 @@
 mod append;
 mod decision;
 mod group;
+mod heads;
 mod leases;
 mod list;
 mod memory;

@@ -7,6 +7,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
 
 use crate::append::{Append, AppendError};
+use crate::heads;
 use crate::list::{ListFilter, Listed};
 
 /// The cause of a backend's failure, in the backend's own words.
@@ -83,6 +84,16 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the store cannot be read.
     async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError>;
+
+    /// Returns at most `limit` streams with their heads, those right after `after`, in the order of kind and id.
+    ///
+    /// A backend that does not bring a way of its own reads the whole log for every page.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
+        heads::scan(self, after, limit).await
+    }
 
     /// Returns what was opened under a request id (rule K11).
     ///

@@ -4,6 +4,7 @@
 //! commit before; reads go through a pool beside it. Other processes may use the same file.
 
 mod commit;
+mod heads;
 mod open;
 mod poll;
 mod read;
@@ -160,6 +161,10 @@ impl EventStore for SqliteStore {
 
     async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError> {
         read::head(&self.readers, stream).await
+    }
+
+    async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
+        heads::heads(&self.readers, after, limit).await
     }
 
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {

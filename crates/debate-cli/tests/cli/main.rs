@@ -12,6 +12,7 @@ mod models;
 mod prices;
 mod program;
 mod provider;
+mod proving;
 mod reading;
 mod running;
 mod server;

@@ -2,6 +2,7 @@
 
 mod appends;
 mod concurrency;
+mod heads;
 mod listing;
 mod redaction;
 mod requests;
