@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
