@@ -68,7 +68,7 @@ fn questions(log: &[Envelope]) -> (Asked, Asked) {
     for envelope in log {
         match codec::decode::<Prediction>(envelope).unwrap().event {
             Event::Kernel(KernelEvent::CallStarted(start)) => {
-                drop(asked.insert((start.call, start.revision)))
+                asked.insert((start.call, start.revision));
             }
             Event::Kernel(KernelEvent::CallAnswered(answer)) => {
                 answered.insert((answer.attempt.call, answer.attempt.revision));
@@ -181,7 +181,7 @@ async fn rewritten(streams: Vec<Vec<Envelope>>, altered: DebateId) -> Arc<dyn Ev
 async fn k14_a_parent_that_was_changed_later_is_found() {
     let before = engine(memory(), model("seed=7"));
     let parent = held(&before).await;
-    let (child, at) = fork(&before, parent, Some(90), "nothing").await;
+    let (child, at) = fork(&before, parent, Some(40), "nothing").await;
     let (grandchild, _) = fork(&before, child, None, "pooling=trimmed").await;
     let mut streams = Vec::new();
     for debate in [parent, child, grandchild] {
