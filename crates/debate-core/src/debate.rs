@@ -175,7 +175,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::CallStarted(started) => self.apply_started(started)?,
             KernelEvent::TurnAnswered(turn) => {
                 let open = self.close_attempt(&turn.attempt)?;
-                self.settle(Some(&turn.reply), open);
+                self.settle(Some(&turn.reply), &open);
                 self.call_mut(&turn.attempt.call)?.turns.push(crate::calls::TurnState::new(turn));
             }
             KernelEvent::ToolStarted(started) => {
@@ -188,14 +188,14 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;
-                self.settle(Some(&answered.reply), open);
+                self.settle(Some(&answered.reply), &open);
                 let revision = answered.attempt.revision;
                 self.call_mut(&answered.attempt.call)?.answered = Some(revision);
             }
             KernelEvent::AttemptFailed(failed) => {
                 match self.close_attempt(&failed.attempt) {
                     Ok(open) if failed.failure.may_be_charged() => {
-                        self.settle(Some(&failed.reply), open);
+                        self.settle(Some(&failed.reply), &open);
                     }
                     Ok(_) => {}
                     Err(_) if failed.failure.is_never_sent() => {}
@@ -205,7 +205,7 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::AttemptAbandoned(abandoned) => {
                 let open = self.close_attempt(&abandoned.attempt)?;
-                self.settle(None, open);
+                self.settle(None, &open);
             }
             KernelEvent::AnswerRejected(rejected) => {
                 self.revised = true;
@@ -279,7 +279,7 @@ impl<F: Format> Debate<F> {
     fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
         let call = Arc::make_mut(self.calls.entry(started.call.clone()).or_default());
         let lost = call.start(started)?;
-        lost.into_iter().for_each(|open| self.settle(None, open));
+        lost.iter().for_each(|open| self.settle(None, open));
         self.spend.calls += 1;
         self.models.insert(started.model.clone());
         if started.reserved.cost_micros.is_none() {
@@ -298,7 +298,7 @@ impl<F: Format> Debate<F> {
     }
 
     /// Accounts for an attempt that has ended; one that a fork's parent sent is not its own to pay.
-    fn settle(&mut self, reply: Option<&ReplyFacts>, ended: OpenAttempt) {
+    fn settle(&mut self, reply: Option<&ReplyFacts>, ended: &OpenAttempt) {
         if !ended.is_parents {
             self.spend.settle(reply, ended.reserved);
         }

@@ -3,6 +3,7 @@
 use debate_core::codec::{self, Author, DecodeError, Head};
 use debate_core::command::DecideError;
 use debate_core::debate::{Debate, ReplayError};
+use debate_core::envelope::Envelope;
 use debate_core::event::{Forked, Recorded};
 use debate_core::fork::{self, Change};
 use debate_core::format::Format;
@@ -124,7 +125,7 @@ pub(crate) async fn open<F: Format>(house: &House, fork: &Fork) -> Result<Forked
     let recorded = recorded.map_err(corrupt)?;
     let at = fork::whole(&recorded[inherited..], at);
     let shared = inherited + usize::try_from(at.0).unwrap_or(usize::MAX);
-    if log[..shared].iter().any(|envelope| envelope.is_redacted()) {
+    if log[..shared].iter().any(Envelope::is_redacted) {
         return Err(ForkError::Redacted(parent));
     }
     let replay = |source: ReplayError| LoadError::Replay { debate: parent, source };

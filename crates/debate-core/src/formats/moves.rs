@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::any::AnyDebate;
 use super::prediction::forecast::Forecasts;
 use crate::id::OutcomeId;
+use crate::measures::distribution::Distribution;
 use crate::measures::log_odds::logit;
 
 /// How one outcome's probability differs between two debates.
@@ -49,6 +50,6 @@ pub fn between(a: &AnyDebate, b: &AnyDebate) -> Vec<Move> {
 fn probabilities(debate: &AnyDebate) -> Vec<(OutcomeId, f64)> {
     let AnyDebate::Prediction(debate) = debate else { return Vec::new() };
     let last = Forecasts::of(debate).map(|forecasts| forecasts.last);
-    let shares = last.iter().flat_map(|last| last.as_slice());
+    let shares = last.iter().flat_map(Distribution::as_slice);
     debate.config().outcomes.iter().cloned().zip(shares.copied()).collect()
 }

@@ -181,7 +181,7 @@ async fn rewritten(streams: Vec<Vec<Envelope>>, altered: DebateId) -> Arc<dyn Ev
 async fn k14_a_parent_that_was_changed_later_is_found() {
     let before = engine(memory(), model("seed=7"));
     let parent = held(&before).await;
-    let (child, at) = fork(&before, parent, Some(60), "nothing").await;
+    let (child, at) = fork(&before, parent, Some(40), "nothing").await;
     let (grandchild, _) = fork(&before, child, None, "pooling=trimmed").await;
     let mut streams = Vec::new();
     for debate in [parent, child, grandchild] {
