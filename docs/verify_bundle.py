@@ -403,6 +403,8 @@ class Bundle:
         inclusion, leaves = value.get("inclusion"), self.leaves.get(stream, [])
         need(not (inclusion and self.whole), "it does not belong in this place")
         fault = None
+        if self.checkpoint and not inclusion and not self.whole:
+            fault = "nothing shows that it is under the checkpoint"
         if inclusion:
             named, seq, digest = read_leaf(inclusion["leaf"])
             leaves = [(seq, digest)]
@@ -428,7 +430,7 @@ class Bundle:
 
     def finish(self):
         need(self.place == "end", "the bundle is cut off")
-        if self.key and not self.checkpoint and not self.faults:
+        if (self.key or self.since) and not self.checkpoint and not self.faults:
             self.faults.append("the bundle carries no checkpoint")
         for stream in sorted(set(self.leaves) - set(self.streams)):
             self.faults.append("%s: removed, it had %d events" % (stream, self.latest[stream]))

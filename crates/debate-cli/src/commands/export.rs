@@ -116,6 +116,25 @@ impl Export {
             None => streams::heads(store).await?.into_keys().collect(),
         };
         let mut bundle = BundleWriter::create(&self.output)?;
+        match self.write(store, proof, &all, &mut bundle).await {
+            Ok(end) => {
+                bundle.finish()?;
+                Ok(end)
+            }
+            Err(error) => {
+                bundle.discard();
+                Err(error)
+            }
+        }
+    }
+
+    async fn write(
+        &self,
+        store: &dyn EventStore,
+        proof: Option<&Proof>,
+        all: &[StreamId],
+        bundle: &mut BundleWriter,
+    ) -> anyhow::Result<BundleEnd> {
         bundle.write(&Line::start(self.all))?;
         if let Some(proof) = proof {
             bundle.write(&Line::Checkpoint(proof.signed.clone()))?;
@@ -124,12 +143,16 @@ impl Export {
             }
         }
         let mut end = BundleEnd { streams: 0, events: 0 };
-        for stream in all {
+        for &stream in all {
             let events = events(store, stream).await?;
             if events.is_empty() {
                 return Err(debate_engine::LoadError::NotFound(DebateId(stream.id)).into());
             }
             let inclusion = proof.filter(|_| !self.all).and_then(|proof| proof.of(stream));
+            if proof.is_some() && !self.all && inclusion.is_none() {
+                let why = format!("{stream} is not under that checkpoint yet; make a new one first");
+                return Err(Failure::bad_input(why));
+            }
             bundle.write(&Line::stream(stream, inclusion))?;
             for event in &events {
                 bundle.write(&Line::Event(event.into()))?;
@@ -137,7 +160,6 @@ impl Export {
             end = BundleEnd { streams: end.streams + 1, events: end.events + events.len() as u64 };
         }
         bundle.write(&Line::End(end.clone()))?;
-        bundle.finish()?;
         Ok(end)
     }
 }

@@ -48,7 +48,12 @@ impl Import {
         let imported = self.import(&**store.events()).await;
         store.close().await?;
         let (streams, events) = imported?;
-        print(&format!("{}: {streams} debates, {events} events are in the store\n", self.file.display()))?;
+        let path = self.file.display();
+        let unsigned = match checked.not_wholly_signed() {
+            0 => String::new(),
+            debates => format!("; {debates} debates are not wholly signed"),
+        };
+        print(&format!("{path}: {streams} debates, {events} events are in the store{unsigned}\n"))?;
         Ok(End::Done)
     }
 

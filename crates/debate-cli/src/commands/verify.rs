@@ -168,6 +168,9 @@ impl Verify {
                 Some(record) => Some(record.compare(store, *stream, &mut found).await?),
                 None => None,
             };
+            if found.events == 0 && found.fault.is_none() {
+                return Err(LoadError::NotFound(found.debate).into());
+            }
             faults += usize::from(found.fault.is_some());
             tell(&stream_name(*stream), &found, signed, self.json)?;
         }

@@ -33,6 +33,14 @@ impl BundleWriter {
         Ok(Self { path: path.to_owned(), draft, file })
     }
 
+    /// Removes what a bundle that was not finished left behind.
+    pub(crate) fn discard(self) {
+        let Self { draft, file, .. } = self;
+        drop(file);
+        // Nobody takes the draft for a bundle, so one that cannot be removed does no harm.
+        fs::remove_file(draft).ok();
+    }
+
     /// Writes a line.
     pub(crate) fn write(&mut self, line: &Line) -> io::Result<()> {
         self.file.write_all(line.text().as_bytes())?;

@@ -3,14 +3,15 @@
 //! leaves first, then the note. Leaves behind those that the latest note signs were never signed and are written anew.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use debate_proof::checkpoint::Checkpoint;
-use debate_proof::leaves::Leaves;
+use debate_proof::leaves::{Leaves, LeavesError};
 
 use crate::exit::Failure;
+use crate::plain::one_line;
 
 const LEAVES: &str = "leaves";
 const NOTE: &str = "checkpoint-";
@@ -28,7 +29,8 @@ impl Folder {
         let cannot = |error: io::Error| Failure::bad_input(format!("cannot use {}: {error}", path.display()));
         fs::create_dir_all(path).map_err(cannot)?;
         let mut options = OpenOptions::new();
-        let leaves = options.read(true).append(true).create(true).open(path.join(LEAVES)).map_err(cannot)?;
+        options.read(true).write(true).create(true).truncate(false);
+        let leaves = options.open(path.join(LEAVES)).map_err(cannot)?;
         if leaves.try_lock().is_err() {
             let path = path.display();
             return Err(Failure::unavailable(format!("another process is writing a checkpoint into {path}")));
@@ -49,6 +51,7 @@ impl Folder {
         let signed = leaves.first(signed).context("there are fewer leaves than were signed")?;
         let (before, text) = (signed.to_string().len(), leaves.to_string());
         self.leaves.set_len(before as u64)?;
+        self.leaves.seek(SeekFrom::End(0))?;
         self.leaves.write_all(&text.as_bytes()[before..])?;
         self.leaves.sync_all()?;
         let path = self.path.join(format!("{NOTE}{:012}", leaves.len()));
@@ -86,7 +89,9 @@ fn parse(path: &Path, size: u64) -> anyhow::Result<Leaves> {
     let text = read(path)?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let signed: String = text.split_inclusive('\n').take(size).collect();
-    Leaves::parse(&signed).map_err(|error| Failure::fault(format!("{}: {error}", path.display())))
+    let bad =
+        |error: LeavesError| Failure::fault(format!("{}: {}", path.display(), one_line(&error.to_string())));
+    Leaves::parse(&signed).map_err(bad)
 }
 
 /// Says in which way leaves are not those that a checkpoint is over.

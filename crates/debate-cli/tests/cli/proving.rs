@@ -129,6 +129,33 @@ fn k15_checkpoints_go_on_from_one_another() {
 }
 
 #[test]
+fn k15_what_is_not_signed_is_told_apart() {
+    let program = audited();
+    program.debate("deliberation.json");
+    assert_eq!(checkpoint(&program).code, Some(0));
+    let late = program.debate("deliberation.json");
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    let check = |id| program.run(["verify", id, "--checkpoint", "proof", "--key", "audit.pub"]);
+    assert!(check(&late).stdout.contains(", not signed yet, "));
+    assert_eq!(check(nobody).code, Some(3));
+
+    let export = ["export", &late, "--checkpoint", "proof", "--output", "late.bundle"];
+    let refused = program.run(export);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("is not under that checkpoint yet"), "{refused:?}");
+    assert!(!program.path("late.bundle.new").exists() && !program.path("late.bundle").exists());
+
+    let export = ["export", "--all", "--checkpoint", "proof", "--output", "all.bundle"];
+    assert_eq!(program.run(export).code, Some(0));
+    let found = program.run(["verify", "--bundle", "all.bundle", "--key", "audit.pub"]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(found.stdout.ends_with("2 debates checked, 0 faults, 1 not wholly signed\n"), "{found:?}");
+    let imported =
+        program.run(["--store", "sqlite://new.sqlite", "import", "all.bundle", "--key", "audit.pub"]);
+    assert!(imported.stdout.contains("; 1 debates are not wholly signed"), "{imported:?}");
+}
+
+#[test]
 fn k15_altered_leaves_and_notes_and_other_keys_are_refused() {
     let program = audited();
     let id = program.debate("deliberation.json");

@@ -57,7 +57,7 @@ pub struct StreamReport {
 /// Something wrong with a bundle as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BundleFault {
-    /// A key was given and there is nothing that it has signed.
+    /// A key or an older checkpoint was given, and there is nothing signed.
     #[error("the bundle carries no checkpoint")]
     Unsigned,
     /// The checkpoint is none, or is not signed by the key.
@@ -105,6 +105,9 @@ pub enum StreamFault {
     /// The leaf is of another stream.
     #[error("its proof is for {0}")]
     OtherStream(StreamId),
+    /// There is a checkpoint, and nothing that shows that the stream is under it.
+    #[error("nothing shows that it is under the checkpoint")]
+    Unproved,
     /// There is a proof, but no checkpoint that it could lead to.
     #[error("it has a proof, but there is no checkpoint")]
     NoCheckpoint,
@@ -117,7 +120,7 @@ impl StreamFault {
         match self {
             Self::Chain(broken) => broken.seq(),
             Self::Leaf(fault) => fault.seq(),
-            Self::Inclusion(_) | Self::OtherStream(_) | Self::NoCheckpoint => Seq(1),
+            Self::Inclusion(_) | Self::OtherStream(_) | Self::Unproved | Self::NoCheckpoint => Seq(1),
         }
     }
 }
@@ -200,7 +203,8 @@ impl BundleCheck {
         if self.place != Place::End {
             return Err(BundleError { line: self.line + 1, what: LineError::CutOff });
         }
-        if self.key.is_some() && self.report.checkpoint.is_none() && self.report.faults.is_empty() {
+        let is_asked = self.key.is_some() || self.since.is_some();
+        if is_asked && self.report.checkpoint.is_none() && self.report.faults.is_empty() {
             self.report.faults.push(BundleFault::Unsigned);
         }
         for stream in self.leaves.streams().filter(|stream| !self.seen.contains(stream)) {
@@ -322,7 +326,9 @@ impl BundleCheck {
                 let leaf: Leaf = inclusion.leaf.parse()?;
                 (vec![leaf], self.check_inclusion(stream, &leaf, &inclusion).err())
             }
-            None => (self.leaves.of(stream), None),
+            // Where all leaves are there, a stream without one is a stream that was not recorded yet.
+            None if self.report.whole || self.report.checkpoint.is_none() => (self.leaves.of(stream), None),
+            None => (Vec::new(), Some(StreamFault::Unproved)),
         };
         let chain = ChainCheck::new(stream);
         let report = StreamReport {

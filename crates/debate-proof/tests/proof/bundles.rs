@@ -57,6 +57,17 @@ fn a_bundle_without_a_checkpoint_proves_nothing_against_a_key() {
 }
 
 #[test]
+fn k15_a_debate_that_is_not_proved_to_be_under_the_checkpoint_is_a_fault() {
+    let mut lines = log().single(0, None);
+    lines[2] =
+        "{\"stream\":{\"kind\":\"debate\",\"id\":\"00000000-0000-0000-0000-000000000001\"}}".to_owned();
+    for key in [Some(verifier()), None] {
+        let report = check(&lines, key, None).unwrap();
+        assert_eq!(report.streams[0].fault, Some(StreamFault::Unproved));
+    }
+}
+
+#[test]
 fn a_checkpoint_of_another_key_is_no_proof() {
     let other = SigningKey::new("debates.example.org", [8; 32]).unwrap();
     let report = check(&log().whole(None), Some(other.verifier().clone()), None).unwrap();

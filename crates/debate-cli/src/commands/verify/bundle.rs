@@ -43,7 +43,7 @@ pub(crate) async fn check(
     key: Option<VerifierKey>,
     since: Option<Checkpoint>,
 ) -> anyhow::Result<Checked> {
-    let unreadable = |error: String| Failure::fault(format!("{}: {error}", path.display()));
+    let unreadable = |error: String| Failure::fault(format!("{}: {}", path.display(), one_line(&error)));
     let mut lines = BundleLines::open(path)?;
     let mut check = BundleCheck::new(key, since);
     let mut folds = BTreeMap::new();
@@ -104,6 +104,14 @@ impl Checked {
         self.report.is_sound() && self.streams.iter().all(|(_, found, _)| found.fault.is_none())
     }
 
+    /// Returns how many debates have events that no signature which was checked covers.
+    pub(crate) fn not_wholly_signed(&self) -> usize {
+        let is_signed = |found: &Verification, covered: Covered| {
+            self.report.is_signed && covered.0.is_some_and(|seq| seq >= found.head.0)
+        };
+        self.streams.iter().filter(|(_, found, covered)| !is_signed(found, *covered)).count()
+    }
+
     /// Prints what was found.
     pub(crate) fn tell(&self, json: bool) -> anyhow::Result<()> {
         self.tell_checkpoint(json)?;
@@ -113,8 +121,14 @@ impl Checked {
         }
         if !json {
             let bad = self.streams.iter().filter(|(_, found, _)| found.fault.is_some()).count();
-            let faults = bad + self.report.faults.len();
-            writeln!(io::stdout().lock(), "{} debates checked, {faults} faults", self.streams.len())?;
+            let (faults, unsigned) = (bad + self.report.faults.len(), self.not_wholly_signed());
+            let unsigned =
+                if unsigned > 0 { format!(", {unsigned} not wholly signed") } else { String::new() };
+            writeln!(
+                io::stdout().lock(),
+                "{} debates checked, {faults} faults{unsigned}",
+                self.streams.len()
+            )?;
         }
         Ok(())
     }
