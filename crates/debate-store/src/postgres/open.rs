@@ -274,7 +274,8 @@ const fn newest() -> i64 {
 /// Brings the schema up to date. One process does it, others wait for it.
 async fn migrate(connection: &mut PgConnection) -> Result<(), Failure> {
     let found = applied(connection).await?.and_then(|steps| steps.last().map(|it| it.0)).unwrap_or(0);
-    let migrated = Migrator::with_migrations(migrations()).run(&mut *connection).await;
+    // `run` does the same, but its future cannot be spawned.
+    let migrated = Migrator::with_migrations(migrations()).run_direct(None, connection, false).await;
     migrated.map_err(|error| match Failure::from(error) {
         Failure::Postgres(error) if code_of(&error) == "42501" => Failure::MayNotMigrate(found),
         other => other,

@@ -4,6 +4,8 @@
 
 mod conformance;
 #[cfg(unix)]
+mod postgres_feed;
+#[cfg(unix)]
 mod postgres_guard;
 mod sqlite_file;
 mod sqlite_open;
