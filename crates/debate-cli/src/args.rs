@@ -38,8 +38,16 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Options {
-    /// Where debates are kept: sqlite://PATH, or memory, which ends with the process
-    #[arg(long, global = true, env = "DEBATE_STORE", value_name = "STORE", default_value_t)]
+    /// Where debates are kept: sqlite://PATH, postgres://USER@HOST/DATABASE (keep a password in PGPASSWORD or ~/.pgpass),
+    /// or memory, which ends with the process
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_STORE",
+        value_name = "STORE",
+        default_value_t,
+        hide_env_values = true
+    )]
     pub(crate) store: StoreChoice,
 
     /// When a stored event is safe: at once, or soon (a power cut may lose the last ones)

@@ -7,6 +7,8 @@ mod benching;
 mod doctor;
 mod help;
 mod models;
+#[cfg(unix)]
+mod postgres;
 mod prices;
 mod program;
 mod provider;

@@ -68,6 +68,12 @@ pub enum ConnectError {
         /// Its encoding.
         found: String,
     },
+    /// There is no log, and none was to be created.
+    #[error("there is no log in {server}; run a debate there first")]
+    NoLog {
+        /// Where it should be.
+        server: String,
+    },
     /// The log is missing or old, and this login may not change that.
     #[error(
         "{server} has schema {found}, this program needs {known}; open it once as the owner of the database"
@@ -163,6 +169,9 @@ async fn open_at(
     // Migrating may take long, and waits for others who do it.
     let mut connection = answer(options.retry_time, parsed.connect()).await?;
     ensure_suitable(&mut connection).await?;
+    if !options.create_missing && applied(&mut connection).await?.is_none() {
+        return Err(Failure::NoLog);
+    }
     if !is_up_to_date(&mut connection).await? {
         migrate(&mut connection).await?;
     }
@@ -287,6 +296,7 @@ enum Failure {
     TooOld(i32),
     Encoding(String),
     Foreign,
+    NoLog,
     Restored,
     MayNotMigrate(i64),
     Migrate(MigrateError),
@@ -315,6 +325,7 @@ impl Failure {
             Self::TooOld(found) => ConnectError::TooOld { server, found },
             Self::Encoding(found) => ConnectError::Encoding { server, found },
             Self::Foreign => ConnectError::Foreign { server },
+            Self::NoLog => ConnectError::NoLog { server },
             Self::Restored => ConnectError::Restored { server },
             Self::MayNotMigrate(found) => ConnectError::MayNotMigrate { server, found, known },
             Self::Migrate(MigrateError::VersionMissing(found)) => {

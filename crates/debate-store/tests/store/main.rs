@@ -4,9 +4,13 @@
 
 mod conformance;
 #[cfg(unix)]
+mod postgres_faults;
+#[cfg(unix)]
 mod postgres_feed;
 #[cfg(unix)]
 mod postgres_guard;
+#[cfg(unix)]
+mod proxy;
 mod sqlite_file;
 mod sqlite_open;
 mod sqlite_tamper;
