@@ -8,7 +8,7 @@ use debate_core::command::DecideError;
 use debate_core::request::Violations;
 use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_llm::ConfigError;
-use debate_store::{OpenError, ReadError};
+use debate_store::{ConnectError, OpenError, ReadError};
 
 /// The exit codes, as `--help` lists them.
 pub(crate) const CODES: &str = "\
@@ -111,7 +111,11 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     if error.is::<Violations>() {
         return Some(End::BadInput);
     }
-    if error.is::<OpenError>() || error.is::<ReadError>() || error.is::<ConfigError>() {
+    let is_unavailable = error.is::<OpenError>()
+        || error.is::<ConnectError>()
+        || error.is::<ReadError>()
+        || error.is::<ConfigError>();
+    if is_unavailable {
         return Some(End::Unavailable);
     }
     if let Some(error) = error.downcast_ref::<LoadError>() {

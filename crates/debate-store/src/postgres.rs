@@ -40,6 +40,8 @@ use crate::wake::Wakes;
 /// How a PostgreSQL store works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostgresOptions {
+    /// Whether the log is created where the database has none.
+    pub create_missing: bool,
     /// The most connections that read; three more write, tell other processes, and hear them.
     pub connections_max: u32,
     /// The most time of the server for one statement, and for one lock.
@@ -53,6 +55,7 @@ pub struct PostgresOptions {
 impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
+            create_missing: true,
             connections_max: 8,
             statement_timeout: Duration::from_secs(30),
             retry_time: Duration::from_secs(10),

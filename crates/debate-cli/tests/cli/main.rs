@@ -9,6 +9,8 @@ mod forking;
 mod help;
 mod hindsight;
 mod models;
+#[cfg(unix)]
+mod postgres;
 mod prices;
 mod program;
 mod provider;

@@ -85,10 +85,11 @@ impl Committer {
         // Two processes that add to the same streams in another order would wait for each other.
         open.sort_by_key(|&index| appends[index].stream);
         let mut patience = Patience::of(self.options.retry_time);
-        for _ in 0..DECISIONS_MAX {
-            match self.write(appends, &mut open, &mut answers, &mut patience).await {
-                Ok(()) => break,
-                Err(error) => self.settle(appends, &mut open, &mut answers, &mut patience, error).await,
+        let mut refusals = 0;
+        while !open.is_empty() && refusals < DECISIONS_MAX {
+            if let Err(error) = self.write(appends, &mut open, &mut answers, &mut patience).await {
+                refusals += u32::from(Fault::of(&error) == Fault::Refused);
+                self.settle(appends, &mut open, &mut answers, &mut patience, error).await;
             }
         }
         let unanswered =

@@ -70,6 +70,12 @@ pub enum ConnectError {
         /// Its encoding.
         found: String,
     },
+    /// There is no log, and none was to be created.
+    #[error("there is no log in {server}; run a debate there first")]
+    NoLog {
+        /// Where it should be.
+        server: String,
+    },
     /// The log is missing or old, and this login may not change that.
     #[error(
         "{server} has schema {found}, this program needs {known}; open it once as the owner of the database"
@@ -165,6 +171,9 @@ async fn open_at(
     // Migrating may take long, and waits for others who do it.
     let mut connection = answer(options.retry_time, parsed.connect()).await?;
     ensure_suitable(&mut connection).await?;
+    if !options.create_missing && applied(&mut connection).await?.is_none() {
+        return Err(Failure::NoLog);
+    }
     if !is_up_to_date(&mut connection).await? {
         migrate(&mut connection).await?;
     }
@@ -276,7 +285,8 @@ const fn newest() -> i64 {
 /// Brings the schema up to date. One process does it, others wait for it.
 async fn migrate(connection: &mut PgConnection) -> Result<(), Failure> {
     let found = applied(connection).await?.and_then(|steps| steps.last().map(|it| it.0)).unwrap_or(0);
-    let migrated = Migrator::with_migrations(migrations()).run(&mut *connection).await;
+    // `run` does the same, but its future cannot be spawned.
+    let migrated = Migrator::with_migrations(migrations()).run_direct(None, connection, false).await;
     migrated.map_err(|error| match Failure::from(error) {
         Failure::Postgres(error) if code_of(&error) == "42501" => Failure::MayNotMigrate(found),
         other => other,
@@ -288,6 +298,7 @@ enum Failure {
     TooOld(i32),
     Encoding(String),
     Foreign,
+    NoLog,
     Restored,
     MayNotMigrate(i64),
     Migrate(MigrateError),
@@ -316,6 +327,7 @@ impl Failure {
             Self::TooOld(found) => ConnectError::TooOld { server, found },
             Self::Encoding(found) => ConnectError::Encoding { server, found },
             Self::Foreign => ConnectError::Foreign { server },
+            Self::NoLog => ConnectError::NoLog { server },
             Self::Restored => ConnectError::Restored { server },
             Self::MayNotMigrate(found) => ConnectError::MayNotMigrate { server, found, known },
             Self::Migrate(MigrateError::VersionMissing(found)) => {

@@ -5,7 +5,13 @@
 mod conformance;
 mod leases;
 #[cfg(unix)]
+mod postgres_faults;
+#[cfg(unix)]
+mod postgres_feed;
+#[cfg(unix)]
 mod postgres_guard;
+#[cfg(unix)]
+mod proxy;
 mod sqlite_faults;
 mod sqlite_file;
 mod sqlite_open;
