@@ -4,6 +4,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "cli/asked.rs"]
+mod asked;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
 #[path = "cli/program.rs"]
 mod program;
@@ -11,10 +13,10 @@ mod program;
 #[path = "cli/server.rs"]
 mod server;
 
-use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use asked::check_asked_once;
 use program::Program;
 use serde_json::Value;
 use server::{Server, follow, open, request};
@@ -22,33 +24,6 @@ use server::{Server, follow, open, request};
 /// Slow enough that the server is always killed in the middle.
 const MODEL: [&str; 2] = ["--model", "simulated:latency=60ms,sigma=0.5,malformed=0.05,weak_argument=0.1"];
 const DEBATES: usize = 10;
-
-/// Checks what a log says of its questions: every answer was asked for once, and what was lost says so.
-fn check_log(log: &[Value]) -> usize {
-    let turn = |event: &Value| {
-        let body = &event["body"];
-        ["call", "revision", "attempt", "turn"].map(|field| body[field].to_string())
-    };
-    let question = |event: &Value| [event["body"]["call"].to_string(), event["body"]["revision"].to_string()];
-    let mut answered = BTreeMap::new();
-    let mut started = BTreeMap::new();
-    let mut lost = 0;
-    for event in log {
-        match event["kind"].as_str().unwrap() {
-            "call_started" => {
-                assert_eq!(started.insert(turn(event), &event["seq"]), None, "started twice: {event}");
-                assert!(!answered.contains_key(&question(event)), "asked again after its answer: {event}");
-                lost += usize::from(event["body"]["cause"] == "lost");
-            }
-            "call_answered" => {
-                assert!(started.contains_key(&turn(event)), "answered without being asked: {event}");
-                assert_eq!(answered.insert(question(event), &event["seq"]), None, "answered twice: {event}");
-            }
-            _ => {}
-        }
-    }
-    lost
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k2_ten_debates_survive_kill_9_and_no_answer_is_asked_for_again() {
@@ -86,7 +61,7 @@ async fn k2_ten_debates_survive_kill_9_and_no_answer_is_asked_for_again() {
         let log = program.run(["log", id, "--json"]).lines();
         assert_eq!(log[..before.len()], before[..], "what was written stays as it was");
         assert_eq!(log.last().unwrap()["kind"], "concluded");
-        lost += check_log(&log);
+        lost += check_asked_once(&log);
     }
     assert!(lost > 0, "calls were in flight when the server was killed");
     let verified = program.run(["verify", "--all"]);
@@ -116,6 +91,6 @@ async fn k2_a_killed_run_is_taken_up_by_the_next_server() {
     drop(server);
     let log = program.run(["log", id, "--json"]).lines();
     assert_eq!(log.last().unwrap()["kind"], "concluded");
-    check_log(&log);
+    check_asked_once(&log);
     assert_eq!(program.run(["verify", id]).code, Some(0));
 }

@@ -1,0 +1,174 @@
+//! Three servers on one database, debates spread over them, and what goes wrong with servers.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use debate_proto::v1;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use serde_json::Value;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::asked::check_asked_once;
+use crate::program::Program;
+
+/// Seconds for which the debates of a server that is not heard of are left alone.
+pub(crate) const LEASE_SECONDS: &str = "2";
+
+/// One server.
+pub(crate) struct Replica {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Replica {
+    /// Starts a server on a free port.
+    pub(crate) fn start(program: &Program, store: &str, model: &str) -> Self {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--store", store, "--model", model];
+        let args = args.into_iter().chain(["--lease-seconds", LEASE_SECONDS]);
+        let mut command = program.command(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        let address =
+            line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        // Whatever else it says is read, so that it never waits for a reader.
+        thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
+        Self { child, address }
+    }
+
+    /// Kills it with SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Stops it in the middle of whatever it does.
+    pub(crate) fn stall(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on as if nothing had been.
+    pub(crate) fn wake(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    }
+
+    /// Returns a client of it.
+    pub(crate) async fn client(&self) -> DebateServiceClient<Channel> {
+        let endpoint = Endpoint::from_shared(format!("http://{}", self.address)).unwrap();
+        DebateServiceClient::new(endpoint.connect().await.unwrap())
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns a small request; the same number is the same request.
+pub(crate) fn request(number: usize) -> v1::StartDebateRequest {
+    let outcome =
+        |id: &str| v1::Outcome { id: id.to_owned(), label: id.to_owned(), description: String::new() };
+    let context = v1::PredictionContext {
+        task: Some(prost_types::Value::from(format!("Will replica {number} be missed?"))),
+        outcomes: vec![outcome("yes"), outcome("no")],
+        ..Default::default()
+    };
+    let request = v1::DebateRequest {
+        task_id: format!("replica-{number}"),
+        prediction_context: Some(context),
+        options: Some(v1::DebateOptions { limits: Some(generous()), ..Default::default() }),
+        ..Default::default()
+    };
+    v1::StartDebateRequest {
+        request_id: format!("replica-{number}"),
+        format: Some(v1::start_debate_request::Format::Prediction(request)),
+    }
+}
+
+/// Limits that no number of lost calls reaches, so that what a debate comes to does not depend on it.
+fn generous() -> v1::LimitsOption {
+    v1::LimitsOption {
+        deadline_ms: Some(3_600_000),
+        calls_max: Some(10_000),
+        input_tokens_max: Some(100_000_000),
+        output_tokens_max: Some(100_000_000),
+        ..Default::default()
+    }
+}
+
+/// Opens debates, by turns on each of the servers; returns their ids by number.
+pub(crate) async fn open(replicas: &[Replica], debates: usize) -> BTreeMap<usize, String> {
+    let mut ids = BTreeMap::new();
+    for (at, replica) in replicas.iter().enumerate() {
+        let mut client = replica.client().await;
+        for number in (at..debates).step_by(replicas.len()) {
+            let started = client.start_debate(request(number)).await.unwrap().into_inner();
+            ids.insert(number, started.debate.unwrap().id);
+        }
+    }
+    ids
+}
+
+/// What is kept in a store, read by a process of its own.
+pub(crate) struct Kept<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) store: &'a str,
+}
+
+impl Kept<'_> {
+    fn run(&self, args: &[&str]) -> Vec<Value> {
+        let ran = self.program.run(args.iter().copied().chain(["--store", self.store]));
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        ran.lines()
+    }
+
+    /// Returns how many debates run.
+    pub(crate) fn running(&self) -> usize {
+        self.run(&["list", "--json", "--status", "running", "--limit", "1000"]).len()
+    }
+
+    /// Waits until no debate runs.
+    pub(crate) fn wait_until_all_have_ended(&self, patience: Duration) {
+        let began = Instant::now();
+        while self.running() > 0 {
+            assert!(began.elapsed() < patience, "{} debates still run after {patience:?}", self.running());
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Checks that a debate was held by the rules, whoever held it; returns how many questions were lost on the way.
+    pub(crate) fn check(&self, id: &str) -> usize {
+        let log = self.run(&["log", id, "--json"]);
+        assert_eq!(log.iter().filter(|event| event["kind"] == "concluded").count(), 1, "{id}");
+        check_asked_once(&log)
+    }
+
+    /// Checks hashes, folds and outcomes of all debates.
+    pub(crate) fn verify(&self) {
+        let ran = self.program.run(["verify", "--all", "--store", self.store]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+
+    /// Returns what a debate came to, without its id, times and spend.
+    pub(crate) fn outcome(&self, id: &str) -> Value {
+        let mut outcome = self.run(&["show", id, "--json"]).remove(0);
+        let fields = outcome.as_object_mut().unwrap();
+        for of_this_run in ["debate_id", "completed_at", "metadata"] {
+            assert!(fields.remove(of_this_run).is_some(), "{of_this_run}");
+        }
+        // What was lost is not known to have cost nothing.
+        assert!(fields["extra"].as_object_mut().unwrap().remove("usage_complete").is_some());
+        outcome
+    }
+}
