@@ -9,6 +9,7 @@ mod clients;
 mod estimates;
 mod lint;
 mod peers;
+mod postgres;
 mod readme;
 mod report;
 mod test;

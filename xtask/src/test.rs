@@ -4,10 +4,11 @@ use anyhow::Result;
 
 use crate::cargo::{Workspace, answers, succeed};
 use crate::report::{Ended, Report};
-use crate::{buf, clients};
+use crate::{buf, clients, postgres};
 
 /// Runs every kind of test.
 pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
+    report.step("PostgreSQL", postgres::provide);
     report.step("Rust tests", || {
         run_tests(workspace, &["--workspace", "--exclude", "debate-sim"], "dev")?;
         Ok(Ended::Passed)

@@ -1,6 +1,7 @@
 //! The command line: what holds for every command, and the list of commands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use clap::{Parser, ValueEnum};
@@ -38,9 +39,29 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Options {
-    /// Where debates are kept: sqlite://PATH, or memory, which ends with the process
-    #[arg(long, global = true, env = "DEBATE_STORE", value_name = "STORE", default_value_t)]
+    /// Where debates are kept: sqlite://PATH, postgres://USER@HOST/DATABASE (keep a password in PGPASSWORD or ~/.pgpass),
+    /// or memory, which ends with the process
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_STORE",
+        value_name = "STORE",
+        default_value_t,
+        hide_env_values = true
+    )]
     pub(crate) store: StoreChoice,
+
+    /// Seconds for which other programs on the same PostgreSQL leave a debate alone after the one that drives it was last
+    /// heard of
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_LEASE_SECONDS",
+        value_name = "SECONDS",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..=600)
+    )]
+    pub(crate) lease_seconds: u64,
 
     /// When a stored event is safe: at once, or soon (a power cut may lose the last ones)
     #[arg(
@@ -122,6 +143,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Returns how long a debate is left alone after its program was last heard of.
+    pub(crate) fn lease(&self) -> Duration {
+        Duration::from_secs(self.lease_seconds)
+    }
+
     /// Returns how slow requests are raced.
     pub(crate) fn hedging(&self) -> Hedging {
         Hedging { after: self.hedge.into(), share_max: self.hedge_share, ..Hedging::default() }

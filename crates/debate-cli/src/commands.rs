@@ -2,14 +2,19 @@
 
 mod bench;
 mod cancel;
+mod checkpoint;
 mod completions;
 mod diff;
 mod doctor;
+mod export;
 mod fork;
 mod golden;
+mod import;
 mod influence;
+mod keys;
 mod list;
 mod log;
+mod redact;
 mod replay;
 mod resolve;
 mod run;
@@ -40,12 +45,17 @@ pub(crate) enum Command {
     Log(log::Log),
     Replay(replay::Replay),
     Verify(verify::Verify),
+    Checkpoint(checkpoint::Checkpoint),
+    Export(export::Export),
+    Import(import::Import),
+    Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
     Scores(scores::Scores),
     Fork(fork::Fork),
     Diff(diff::Diff),
     Influence(influence::Influence),
+    Redact(redact::Redact),
     Golden(golden::Golden),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
@@ -64,12 +74,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Log(log) => log.run(options).await,
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
+        Command::Checkpoint(checkpoint) => checkpoint.run(options).await,
+        Command::Export(export) => export.run(options).await,
+        Command::Import(import) => import.run(options).await,
+        Command::Keys(keys) => keys.run(),
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Resolve(resolve) => resolve.run(options).await,
         Command::Fork(fork) => fork.run(options).await,
         Command::Diff(diff) => diff.run(options).await,
         Command::Scores(scores) => scores.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
+        Command::Redact(redact) => redact.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,

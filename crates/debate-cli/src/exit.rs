@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use debate_core::command::DecideError;
 use debate_core::request::Violations;
-use debate_engine::{ControlError, ForkError, LoadError, StartError, WatchError};
+use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_llm::ConfigError;
-use debate_store::{OpenError, ReadError};
+use debate_store::{ConnectError, OpenError, ReadError};
 
 /// The exit codes, as `--help` lists them.
 pub(crate) const CODES: &str = "\
@@ -17,7 +17,7 @@ Exit codes:
   1    the debate is void, or something failed that no other code names
   2    bad input: a request, file or option that cannot be used
   3    there is no such debate
-  4    a check failed: verify or golden found a fault
+  4    a check failed: verify, checkpoint, import or golden found a fault
   5    the store or the model cannot be used
   130  interrupted";
 
@@ -76,6 +76,11 @@ impl Failure {
         Self { end: End::BadInput, text: text.into() }.into()
     }
 
+    /// Builds the error of something that is not what was signed or written.
+    pub(crate) fn fault(text: impl Into<String>) -> anyhow::Error {
+        Self { end: End::Fault, text: text.into() }.into()
+    }
+
     /// Builds the error of a store or model that cannot be used.
     pub(crate) fn unavailable(text: impl Into<String>) -> anyhow::Error {
         Self { end: End::Unavailable, text: text.into() }.into()
@@ -106,7 +111,11 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     if error.is::<Violations>() {
         return Some(End::BadInput);
     }
-    if error.is::<OpenError>() || error.is::<ReadError>() || error.is::<ConfigError>() {
+    let is_unavailable = error.is::<OpenError>()
+        || error.is::<ConnectError>()
+        || error.is::<ReadError>()
+        || error.is::<ConfigError>();
+    if is_unavailable {
         return Some(End::Unavailable);
     }
     if let Some(error) = error.downcast_ref::<LoadError>() {
@@ -149,7 +158,14 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             | ControlError::Unsettled(_) => None,
         };
     }
-    if let Some(StartError::Store(_)) = error.downcast_ref::<StartError>() {
+    if let Some(error) = error.downcast_ref::<RedactionError>() {
+        return match error {
+            RedactionError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            RedactionError::Load(_) | RedactionError::Record(_) | RedactionError::Delete(_) => None,
+            RedactionError::Refused(_) | RedactionError::NoProse(_) => Some(End::BadInput),
+        };
+    }
+    if let Some(StartError::Store(_) | StartError::Leases(_)) = error.downcast_ref::<StartError>() {
         return Some(End::Unavailable);
     }
     None

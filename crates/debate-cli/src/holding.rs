@@ -105,14 +105,18 @@ impl Holding {
             return Ok(());
         }
         let mut stderr = io::stderr().lock();
-        match house.store.path() {
+        match house.store.place() {
             None => writeln!(stderr, "\nDebate {id} was held in memory and is gone now."),
-            Some(path) => {
-                let path = path.display();
-                writeln!(stderr, "\nDebate {id} is kept in {path}:")?;
+            Some(place) => {
+                writeln!(stderr, "\nDebate {id} is kept in {place}:")?;
                 // Whoever chose another store must choose it again to find the debate.
                 let other = options.store != StoreChoice::default();
-                let store = if other { format!(" --store sqlite://{path}") } else { String::new() };
+                let store = match &options.store {
+                    // A shell would take the query apart.
+                    StoreChoice::Postgres(url) => format!(" --store '{url}'"),
+                    store if other => format!(" --store {store}"),
+                    StoreChoice::Memory | StoreChoice::Sqlite(_) => String::new(),
+                };
                 writeln!(stderr, "  debate show {id} --full{store}")?;
                 writeln!(stderr, "  debate log {id}{store}")?;
                 writeln!(stderr, "  debate verify {id}{store}")

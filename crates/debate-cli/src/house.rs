@@ -1,14 +1,18 @@
 //! Putting store, model and formats together into an engine.
 
-use debate_engine::{Engine, Prices, Settings};
+use std::process;
+use std::time::Duration;
+
+use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_store::Durability;
 
 use crate::args::Options;
 use crate::model;
 use crate::prices;
-use crate::store::{self, Store};
+use crate::store::{self, Store, StoreChoice};
 
 /// An engine with the store that it works on.
 #[derive(Debug)]
@@ -28,7 +32,7 @@ impl House {
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        Ok(Self::of(store, models, prices, settings))
+        Ok(Self::of(options.lease(), store, models, prices, settings))
     }
 
     /// Opens a house in which debates go on that are stored already.
@@ -37,24 +41,32 @@ impl House {
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        Ok(Self::of(store, models, prices, settings))
+        Ok(Self::of(options.lease(), store, models, prices, settings))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
-        Ok(Self::of(store, model::nobody().into(), Prices::default(), Settings::default()))
+        Ok(Self::of(options.lease(), store, model::nobody().into(), Prices::default(), Settings::default()))
     }
 
-    fn of(store: Store, models: Models, prices: Prices, settings: Settings) -> Self {
+    /// Opens a house that holds nothing and forgets what is put into it.
+    pub(crate) async fn empty() -> anyhow::Result<Self> {
+        let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
+        Ok(Self::of(Duration::ZERO, store, model::nobody().into(), Prices::default(), Settings::default()))
+    }
+
+    fn of(ttl: Duration, store: Store, models: Models, prices: Prices, settings: Settings) -> Self {
         let is_simulated = models.default_model().is_simulated();
-        let engine = Engine::builder(store.events().clone(), models)
+        let mut engine = Engine::builder(store.events().clone(), models)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .prices(prices)
-            .settings(settings)
-            .build();
-        Self { engine, store, is_simulated }
+            .settings(settings);
+        if let Some(leases) = store.leases() {
+            engine = engine.sharing(Sharing { leases, replica: replica(), ttl });
+        }
+        Self { engine: engine.build(), store, is_simulated }
     }
 
     /// Stops driving and closes the store; debates stay as they are in the log.
@@ -62,4 +74,9 @@ impl House {
         self.engine.shut_down().await;
         self.store.close().await
     }
+}
+
+/// Returns a name that no other process has.
+fn replica() -> String {
+    format!("{}-{}", process::id(), Surroundings::real().debate_id())
 }

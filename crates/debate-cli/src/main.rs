@@ -18,6 +18,7 @@ mod page;
 mod paper;
 mod plain;
 mod prices;
+mod proof;
 mod remote;
 mod request_file;
 mod shown;

@@ -1,11 +1,13 @@
 //! Which store, and opening it.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use debate_store::{Durability, EventStore, MemoryStore, SqliteOptions, SqliteStore};
+use debate_store::{
+    Durability, EventStore, Leases, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore,
+};
 
 use crate::exit::Failure;
 
@@ -16,6 +18,43 @@ pub(crate) enum StoreChoice {
     Memory,
     /// In a SQLite file.
     Sqlite(PathBuf),
+    /// In a PostgreSQL database.
+    Postgres(PostgresUrl),
+}
+
+/// The URL of a database, whose password is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct PostgresUrl(String);
+
+impl PostgresUrl {
+    /// Reads a URL; what is wrong behind its scheme shows when it is opened, lest a message repeat it.
+    fn read(text: &str) -> Option<Self> {
+        let is_ours = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        is_ours.then(|| Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for PostgresUrl {
+    /// Leaves out the password, and of what follows `?` all but where the server is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scheme, rest) = self.0.split_once("://").unwrap_or(("postgres", ""));
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let user = login.split(':').next().unwrap_or_default();
+        let at = if user.is_empty() { "" } else { "@" };
+        write!(f, "{scheme}://{user}{at}{place}")?;
+        let shown = query.split('&').filter(|pair| pair.starts_with("host=") || pair.starts_with("port="));
+        for (index, pair) in shown.enumerate() {
+            write!(f, "{}{pair}", if index == 0 { '?' } else { '&' })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The file used where none is named.
@@ -32,6 +71,7 @@ impl fmt::Display for StoreChoice {
         match self {
             Self::Memory => f.write_str("memory"),
             Self::Sqlite(path) => write!(f, "sqlite://{}", path.display()),
+            Self::Postgres(url) => url.fmt(f),
         }
     }
 }
@@ -42,7 +82,7 @@ pub(crate) struct StoreChoiceError;
 
 impl fmt::Display for StoreChoiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("write sqlite://PATH or memory")
+        f.write_str("write sqlite://PATH, postgres://USER@HOST/DATABASE or memory")
     }
 }
 
@@ -56,6 +96,9 @@ impl FromStr for StoreChoice {
         if text == "memory" {
             return Ok(Self::Memory);
         }
+        if let Some(url) = PostgresUrl::read(text) {
+            return Ok(Self::Postgres(url));
+        }
         let path = text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
         let path = path.filter(|path| !path.is_empty()).ok_or(StoreChoiceError)?;
         Ok(Self::Sqlite(path.into()))
@@ -66,7 +109,15 @@ impl FromStr for StoreChoice {
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     events: Arc<dyn EventStore>,
-    file: Option<Arc<SqliteStore>>,
+    place: Place,
+}
+
+/// What is to be closed in the end.
+#[derive(Debug, Clone)]
+enum Place {
+    Memory,
+    File(Arc<SqliteStore>),
+    Database(Arc<PostgresStore>),
 }
 
 impl Store {
@@ -75,31 +126,61 @@ impl Store {
         &self.events
     }
 
-    /// Returns the file in which the debates stay, if they do.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.file.as_ref().map(|file| file.path())
+    /// Returns where the debates stay, if they do: a file, or a server with its database.
+    pub(crate) fn place(&self) -> Option<String> {
+        match &self.place {
+            Place::Memory => None,
+            Place::File(file) => Some(file.path().display().to_string()),
+            Place::Database(database) => Some(format!("postgres {}", database.server())),
+        }
     }
 
-    /// Finishes what was handed over and closes the file.
+    /// Returns who drives which debate, where several programs may.
+    pub(crate) fn leases(&self) -> Option<Arc<dyn Leases>> {
+        match &self.place {
+            Place::Database(database) => Some(database.clone()),
+            Place::Memory | Place::File(_) => None,
+        }
+    }
+
+    /// Returns the database, if that is what it is.
+    pub(crate) fn database(&self) -> Option<&PostgresStore> {
+        match &self.place {
+            Place::Database(database) => Some(database),
+            Place::Memory | Place::File(_) => None,
+        }
+    }
+
+    /// Finishes what was handed over and closes the file or the connections.
     pub(crate) async fn close(&self) -> anyhow::Result<()> {
-        match &self.file {
-            Some(file) => Ok(file.close().await?),
-            None => Ok(()),
+        match &self.place {
+            Place::Memory => Ok(()),
+            Place::File(file) => Ok(file.close().await?),
+            Place::Database(database) => {
+                database.close().await;
+                Ok(())
+            }
         }
     }
 }
 
-/// Opens a store for writing; a file is created where there is none.
+/// Opens a store for writing; a file, or the log in a database, is created where there is none.
 pub(crate) async fn open(choice: &StoreChoice, durability: Durability) -> anyhow::Result<Store> {
     match choice {
-        StoreChoice::Memory => Ok(Store { events: Arc::new(MemoryStore::new()), file: None }),
+        StoreChoice::Memory => Ok(Store { events: Arc::new(MemoryStore::new()), place: Place::Memory }),
         StoreChoice::Sqlite(path) => {
             let options = SqliteOptions { durability, ..SqliteOptions::default() };
             let path = path.to_str().ok_or_else(|| Failure::bad_input("the store's path is not UTF-8"))?;
             let file = Arc::new(SqliteStore::open(path, options).await?);
-            Ok(Store { events: file.clone(), file: Some(file) })
+            Ok(Store { events: file.clone(), place: Place::File(file) })
         }
+        StoreChoice::Postgres(url) => open_database(url, PostgresOptions::default()).await,
     }
+}
+
+async fn open_database(url: &PostgresUrl, options: PostgresOptions) -> anyhow::Result<Store> {
+    let database = Arc::new(PostgresStore::open(&url.0, options).await?);
+    Ok(Store { events: database.clone(), place: Place::Database(database) })
 }
 
 /// Opens a store that must be there already: reading one creates none.
@@ -115,6 +196,9 @@ pub(crate) async fn open_existing(choice: &StoreChoice, durability: Durability) 
             )))
         }
         StoreChoice::Sqlite(_) => open(choice, durability).await,
+        StoreChoice::Postgres(url) => {
+            open_database(url, PostgresOptions { create_missing: false, ..PostgresOptions::default() }).await
+        }
     }
 }
 
@@ -131,10 +215,27 @@ mod tests {
             ("sqlite:a.db", Ok(StoreChoice::Sqlite("a.db".into()))),
             ("sqlite://", Err(StoreChoiceError)),
             ("a.db", Err(StoreChoiceError)),
-            ("postgres://h/db", Err(StoreChoiceError)),
+            ("postgres://h/db", Ok(StoreChoice::Postgres(PostgresUrl("postgres://h/db".to_owned())))),
+            ("mysql://h/db", Err(StoreChoiceError)),
             ("", Err(StoreChoiceError)),
         ] {
             assert_eq!(text.parse(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        for (url, shown) in [
+            ("postgres://h/db", "postgres://h/db"),
+            ("postgresql://u@h:5433/db", "postgresql://u@h:5433/db"),
+            ("postgres://u:s3cret@h/db", "postgres://u@h/db"),
+            ("postgres://u:s3@cret@h/db?sslmode=require", "postgres://u@h/db"),
+            ("postgres://u@h/db?host=/run/pg&password=s3cret", "postgres://u@h/db?host=/run/pg"),
+            ("postgres://:s3cret@/db?pass%77ord=s3cret&port=6&host=h", "postgres:///db?port=6&host=h"),
+        ] {
+            let choice: StoreChoice = url.parse().unwrap();
+            assert_eq!(choice.to_string(), shown);
+            assert!(!format!("{choice:?}").contains("cret"), "{choice:?}");
         }
     }
 }

@@ -56,7 +56,7 @@ pub fn seal<F: Format>(
                 at,
                 tenant: author.tenant.clone(),
                 actor: author.actor.clone(),
-                trace: author.trace.clone(),
+                trace: author.trace.clone().filter(|trace| !trace.is_empty()),
                 body: event.body(),
                 prose_digest: prose.as_ref().map(SaltedProse::digest),
                 prose,

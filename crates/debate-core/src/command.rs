@@ -3,7 +3,7 @@
 use crate::call::{Reserved, Work};
 use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, ToolUse};
 use crate::format::Format;
-use crate::id::{OutcomeId, Timestamp};
+use crate::id::{OutcomeId, Seq, Timestamp};
 
 /// Something that a debate is told.
 #[derive(Debug, Clone)]
@@ -83,6 +83,11 @@ pub enum Command<F: Format> {
         /// When it happened, where that is known.
         happened_at: Option<Timestamp>,
     },
+    /// Record that the prose of an event is to be deleted.
+    Redact {
+        /// Which event.
+        seq: Seq,
+    },
 }
 
 /// A request to a model is about to leave.
@@ -136,6 +141,12 @@ pub enum DecideError {
     /// The debate cannot be forked so (rule K14).
     #[error("{0}")]
     NotForkable(String),
+    /// There is no such event.
+    #[error("the debate has no event {0}")]
+    NoEvent(Seq),
+    /// The redaction of that event is recorded already.
+    #[error("event {0} is redacted")]
+    Redacted(Seq),
     /// An event that was decided does not apply: a defect of this program.
     #[error("a decided event does not apply: {0}")]
     Defect(String),

@@ -71,7 +71,7 @@ pub struct Debate<F: Format> {
     pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
     pub(crate) resolved: Option<(Resolved, Timestamp)>,
-    pub(crate) redacted: bool,
+    pub(crate) redacted: BTreeSet<Seq>,
     /// The forks that led here, the last one last.
     pub(crate) lineage: Vec<Forked>,
     pub(crate) state: F::State,
@@ -126,7 +126,7 @@ impl<F: Format> Debate<F> {
             unpriced_models: BTreeSet::new(),
             conclusion: None,
             resolved: None,
-            redacted: false,
+            redacted: BTreeSet::new(),
             lineage: Vec::new(),
             state: F::open(&opened.config),
         }
@@ -258,7 +258,7 @@ impl<F: Format> Debate<F> {
                 self.deadline_at = continued.deadline_at;
             }
             KernelEvent::Resolved(resolved) => self.resolved = Some((resolved.clone(), at)),
-            KernelEvent::Redacted(_) => self.redacted = true,
+            KernelEvent::Redacted(redacted) => drop(self.redacted.insert(redacted.seq)),
             KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)
             | KernelEvent::PhaseOpened(_)
@@ -444,7 +444,13 @@ impl<F: Format> Debate<F> {
     /// Returns whether prose of this debate was deleted.
     #[must_use]
     pub fn is_redacted(&self) -> bool {
-        self.redacted
+        !self.redacted.is_empty()
+    }
+
+    /// Returns the events whose prose was deleted, as far as the log says so (rule K15).
+    #[must_use]
+    pub fn redacted(&self) -> &BTreeSet<Seq> {
+        &self.redacted
     }
 
     /// Returns the rule that ended the debate, or is ending it.

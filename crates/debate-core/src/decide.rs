@@ -2,6 +2,7 @@
 //! list that comes out applies cleanly to the state it was decided on.
 
 mod fork;
+mod life;
 mod resolve;
 
 use crate::call::{Cause, Work};
@@ -11,9 +12,8 @@ use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
-    CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, KernelEvent, Opened,
-    Paused, PhaseClosed, PhaseOpened, ReplyFacts, Resumed, StopRuleFired, ToolAnswered, ToolStarted,
-    TurnAnswered, TurnProse,
+    CallVoided, Cancelled, Concluded, Event, FailureKind, FailureProse, KernelEvent, Opened, PhaseClosed,
+    PhaseOpened, ReplyFacts, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -173,6 +173,7 @@ impl<F: Format> Draft<F> {
             }
             Command::Continue { rounds } => self.continue_debate(rounds)?,
             Command::Resolve { outcome, happened_at } => self.resolve(outcome, happened_at)?,
+            Command::Redact { seq } => self.redact(seq)?,
         }
         self.settle()
     }
@@ -357,36 +358,6 @@ impl<F: Format> Draft<F> {
         closing: bool,
     ) -> Result<(), DecideError> {
         self.push(StopRuleFired { rule, budget: None, statistic, threshold, shadow: false, closing })
-    }
-
-    fn pause(&mut self) -> Result<(), DecideError> {
-        match self.debate.lifecycle {
-            Lifecycle::Running => {
-                self.push(Paused { remaining_ms: self.debate.deadline_at.since_ms(self.at) })
-            }
-            Lifecycle::Paused { .. } => Err(DecideError::Paused),
-            Lifecycle::Concluded => Err(DecideError::Concluded),
-        }
-    }
-
-    fn resume(&mut self) -> Result<(), DecideError> {
-        match self.debate.lifecycle {
-            Lifecycle::Paused { remaining_ms } => {
-                self.push(Resumed { deadline_at: self.at.plus_ms(remaining_ms) })
-            }
-            Lifecycle::Running => Err(DecideError::NotPaused),
-            Lifecycle::Concluded => Err(DecideError::Concluded),
-        }
-    }
-
-    fn continue_debate(&mut self, rounds: u32) -> Result<(), DecideError> {
-        if self.debate.lifecycle != Lifecycle::Concluded {
-            return Err(DecideError::NotConcluded);
-        }
-        if rounds == 0 || F::continued(&self.debate.config, rounds).is_none() {
-            return Err(DecideError::NotContinuable(rounds));
-        }
-        self.push(Continued { rounds, deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms) })
     }
 
     /// Adds what follows from the state without asking anybody, until nothing does.

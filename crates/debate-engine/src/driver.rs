@@ -3,6 +3,7 @@
 //! so the same loop starts whatever is still wanted.
 
 mod racing;
+mod takeoff;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -14,7 +15,7 @@ use debate_core::codec::Author;
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::decide::Draft;
-use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts};
+use debate_core::event::{AttemptRef, PromptRef};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_llm::ChatModel;
@@ -29,6 +30,7 @@ use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::turn::{self, Question};
+use takeoff::{Takeoff, attempts_of, run_tool, unaskable};
 
 /// How often a driver looks whether another process wrote to its debate.
 const FOREIGN_WRITES_EVERY: Duration = Duration::from_secs(1);
@@ -207,7 +209,7 @@ impl<P: Prompts> Driver<P> {
                     draft.decide(Command::CheckDeadline).map_err(DriveError::Plan)?;
                     continue;
                 }
-                _ = foreign.tick() => !self.has_foreign_writes().await,
+                _ = foreign.tick() => !self.has_foreign_writes().await || self.takes_in_foreign_writes().await?,
             };
             if !kept {
                 return Ok(Ended::ClaimLost);
@@ -433,7 +435,15 @@ impl<P: Prompts> Driver<P> {
         }
     }
 
-    /// Returns whether somebody else wrote to this debate, who then has the claim to it.
+    /// Takes in what others wrote while this replica has the lease: controls. Without leases it is a rival who writes.
+    async fn takes_in_foreign_writes(&mut self) -> Result<bool, DriveError> {
+        if self.house.leasing.is_some() {
+            self.journal.catch_up(&*self.house.store).await?;
+        }
+        Ok(self.house.leasing.is_some())
+    }
+
+    /// Returns whether somebody else wrote to this debate.
     fn has_foreign_writes(&self) -> impl Future<Output = bool> + use<P> {
         let (house, debate, known) = (Arc::clone(&self.house), self.debate().id(), self.journal.head.seq);
         async move {
@@ -441,54 +451,4 @@ impl<P: Prompts> Driver<P> {
             matches!(head, Ok(Some(head)) if head.seq > known)
         }
     }
-}
-
-/// Work that is about to start.
-enum Takeoff<F: Format> {
-    Turn(Work, Arc<Question<F>>),
-    Unaskable(Work, String),
-    Tool(Work),
-}
-
-impl<F: Format> Takeoff<F> {
-    fn work(&self) -> &Work {
-        match self {
-            Self::Turn(work, _) | Self::Unaskable(work, _) | Self::Tool(work) => work,
-        }
-    }
-}
-
-fn attempts_of<F: Format>(events: &[Event<F>]) -> Vec<AttemptRef> {
-    let started = events.iter().filter_map(|event| match event {
-        Event::Kernel(KernelEvent::CallStarted(started)) => Some(started),
-        Event::Kernel(_) | Event::Opened(_) | Event::Fact(_) => None,
-    });
-    let attempt = |started: &CallStarted| AttemptRef {
-        call: started.call.clone(),
-        revision: started.revision,
-        attempt: started.attempt,
-        turn: started.turn,
-    };
-    started.map(attempt).collect()
-}
-
-fn unaskable<F: Format>(attempt: AttemptRef, message: String) -> Command<F> {
-    Command::FailCall {
-        attempt,
-        failure: FailureKind::Denied,
-        reply: ReplyFacts::default(),
-        message,
-        text: None,
-    }
-}
-
-async fn run_tool<F: Format>(
-    house: Arc<House>,
-    (name, arguments): (String, String),
-    work: Work,
-) -> Command<F> {
-    let begun = house.surroundings.now();
-    let (ok, result) = (house.tools)(name, arguments).await;
-    let latency_ms = house.surroundings.now().since_ms(begun);
-    Command::FinishTool { work, ok, latency_ms, result }
 }

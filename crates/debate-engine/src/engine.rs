@@ -1,8 +1,9 @@
-//! Many debates in one process: starting, following, controlling, recovering, checking them.
+//! Many debates in one process: starting, following, controlling, checking them.
 
-use std::collections::hash_map::Entry;
+mod holding;
+
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use debate_core::codec::{self, Head};
@@ -15,7 +16,7 @@ use debate_core::prices::Prices;
 use debate_core::prose::Prose;
 use debate_llm::Models;
 use debate_prompts::prompts::Prompts;
-use debate_store::{Append, AppendError, EventStore, ListFilter, Listed, ReadError, RequestKey};
+use debate_store::{Append, AppendError, EventStore, ReadError, Release, RequestKey};
 use futures::stream::Stream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -26,9 +27,11 @@ use crate::driver::Order;
 use crate::hedging::Races;
 use crate::house::{House, Settings, Tools};
 use crate::journal::{Journal, LoadError};
-use crate::keeping::{Held, keep};
+use crate::keeping::Held;
+use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
 use crate::pricing;
+use crate::redaction::{Redact, Redaction, RedactionError};
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::start::{Start, StartError, Started};
@@ -63,6 +66,7 @@ pub struct EngineBuilder {
     settings: Settings,
     surroundings: Surroundings,
     actor: String,
+    sharing: Option<Sharing>,
     formats: BTreeMap<&'static str, Arc<dyn Served>>,
 }
 
@@ -115,6 +119,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Shares the store's debates with other replicas; without it this process drives whatever it takes up.
+    #[must_use]
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = Some(sharing);
+        self
+    }
+
     /// Returns the engine; it drives nothing until told.
     #[must_use]
     pub fn build(self) -> Engine {
@@ -126,6 +137,7 @@ impl EngineBuilder {
             settings: self.settings,
             surroundings: self.surroundings,
             actor: self.actor,
+            leasing: self.sharing.map(Leasing::new),
             calls: Semaphore::new(self.settings.calls_max),
             debates: Semaphore::new(self.settings.debates_max),
             schemas: Schemas::default(),
@@ -154,6 +166,7 @@ impl Engine {
             settings: Settings::default(),
             surroundings: Surroundings::real(),
             actor: "engine".to_owned(),
+            sharing: None,
             formats: BTreeMap::new(),
         }
     }
@@ -210,9 +223,17 @@ impl Engine {
             });
         }
         let written = Seq(events.len() as u64);
-        match self.house.store.append(append).await {
+        // Taken before the debate is there, so that no crash leaves one that nobody knows of.
+        let tenure = self.tenure(debate).await.map_err(StartError::Leases)?;
+        let appended = self.house.store.append(append).await;
+        if let (Err(error), Some(leasing), Some(tenure)) = (&appended, &self.house.leasing, &tenure) {
+            let is_unknown = matches!(error, AppendError::Backend { .. });
+            let release = if is_unknown { Release::HandedBack } else { Release::Finished };
+            leasing.give_back(tenure, release).await;
+        }
+        match appended {
             Ok(_) => {
-                self.hold(debate, F::NAME);
+                self.hold(debate, F::NAME, tenure);
                 Ok(Started { debate, existing: false })
             }
             Err(AppendError::RequestTaken { stream, same_body: true }) => {
@@ -235,101 +256,6 @@ impl Engine {
             }
             Err(error) => Err(StartError::Store(error)),
         }
-    }
-
-    /// Begins to drive a debate of which the log has its opening and no more: whoever opened it may be gone. Says
-    /// whether there is such a debate.
-    async fn hold_if_idle(&self, debate: DebateId, format: &str, opening: Seq) -> Result<bool, ReadError> {
-        let head = self.house.store.head(debate.into()).await?;
-        let is_idle = head.is_some_and(|head| head.seq <= opening);
-        if is_idle {
-            self.hold(debate, format);
-        }
-        Ok(is_idle)
-    }
-
-    /// Takes up every debate in the store that has not concluded; returns how many (rule K2).
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub async fn recover(&self) -> Result<usize, ReadError> {
-        let open = LIFECYCLE_KINDS.iter().filter(|kind| **kind != "concluded");
-        let mut filter = ListFilter {
-            lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
-            status: Some(open.map(|kind| (*kind).to_owned()).collect()),
-            ..ListFilter::default()
-        };
-        let mut taken = 0;
-        loop {
-            let page = self.house.store.list(filter.clone()).await?;
-            for listed in &page {
-                taken += usize::from(self.hold_listed(listed));
-            }
-            match page.last() {
-                Some(last) if page.len() == filter.limit as usize => filter.before = Some(last.position),
-                Some(_) | None => return Ok(taken),
-            }
-        }
-    }
-
-    fn hold_listed(&self, listed: &Listed) -> bool {
-        let debate = DebateId(listed.first.stream.id);
-        let Some(format) = format_of(&listed.first) else { return false };
-        self.hold(debate, &format)
-    }
-
-    /// Begins to drive a debate unless it is driven here already.
-    pub(crate) fn hold(&self, debate: DebateId, format: &str) -> bool {
-        let Some(served) = self.formats.get(format).cloned() else {
-            tracing::warn!(%debate, format, "the format is not served here");
-            return false;
-        };
-        let (held, mut inbox) = Held::new();
-        match self.held().entry(debate) {
-            Entry::Occupied(_) => return false,
-            Entry::Vacant(entry) => drop(entry.insert(held.clone())),
-        }
-        let engine = self.clone();
-        self.tasks.spawn(async move {
-            loop {
-                match keep(&engine.house, &*served, debate, &held, &mut inbox).await {
-                    Ok(ended) => tracing::debug!(%debate, ?ended, "driver ended"),
-                    Err(error) => {
-                        tracing::error!(%debate, error = &error as &dyn std::error::Error, "driver failed");
-                    }
-                }
-                let mut all = engine.held();
-                if engine.house.shutdown.is_cancelled() || !held.take_nudge() {
-                    // Only then the inbox closes: whoever finds it closed can take the debate up anew.
-                    all.remove(&debate);
-                    break;
-                }
-            }
-        });
-        true
-    }
-
-    /// Begins to drive a debate that was just written to from beside its driver.
-    fn take_up(&self, debate: DebateId, format: &str) {
-        if !self.hold(debate, format)
-            && let Some(held) = self.held().get(&debate)
-        {
-            held.nudge();
-        }
-    }
-
-    fn held(&self) -> std::sync::MutexGuard<'_, HashMap<DebateId, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn house(&self) -> &House {
-        &self.house
-    }
-
-    /// Returns how many debates are driven or wait here.
-    #[must_use]
-    pub fn held_count(&self) -> usize {
-        self.held().len()
     }
 
     /// Carries out a control, wherever the debate is.
@@ -442,10 +368,27 @@ impl Engine {
                 let head = debate_core::chain::ChainCheck::new(debate.into()).head();
                 let why = "the first event does not name a format that is known here".to_owned();
                 let fault = Some(Fault { seq: Seq(1), why });
-                Ok(Verification { debate, events: 0, inherited: 0, head, redacted: 0, outcomes: 0, fault })
+                Ok(Verification { fault, ..Verification::new(debate, head) })
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Deletes words of a concluded debate for good, and records that they were (rule K15).
+    ///
+    /// The record comes first, so that words never go without one; whatever was interrupted in between is finished by
+    /// asking again.
+    ///
+    /// # Errors
+    /// [`RedactionError`] says what could not be recorded or deleted.
+    pub async fn redact(
+        &self,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError> {
+        let (_, served) = self.served(debate).await?;
+        served.redact(&self.house, debate, what, actor).await
     }
 
     /// Stops driving; debates stay as they are in the log and can be taken up again.

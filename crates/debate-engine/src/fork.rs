@@ -86,7 +86,7 @@ impl Engine {
         let (format, served) = self.served(fork.parent).await?;
         let forked = served.fork(self.house(), &fork).await?;
         if let Some(debate) = forked.debate {
-            self.hold(debate, &format);
+            self.hold(debate, &format, None);
         }
         Ok(forked)
     }

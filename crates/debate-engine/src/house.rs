@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::hedging::{Hedging, Races};
+use crate::leasing::Leasing;
 use crate::schemas::Schemas;
 use crate::surroundings::Surroundings;
 
@@ -56,6 +57,7 @@ pub(crate) struct House {
     pub(crate) settings: Settings,
     pub(crate) surroundings: Surroundings,
     pub(crate) actor: String,
+    pub(crate) leasing: Option<Leasing>,
     pub(crate) calls: Semaphore,
     pub(crate) debates: Semaphore,
     pub(crate) schemas: Schemas,

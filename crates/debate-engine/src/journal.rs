@@ -86,11 +86,26 @@ impl<F: Format> Journal<F> {
         debate: DebateId,
         until: Option<Seq>,
     ) -> Result<Self, LoadError> {
-        let stream = StreamId::from(debate);
-        let mut fold: Option<Self> = None;
-        let mut after = Seq::START;
+        Self::read_on(None, store, debate, until).await?.ok_or(LoadError::NotFound(debate))
+    }
+
+    /// Folds what was appended from beside.
+    pub(crate) async fn catch_up(&mut self, store: &dyn EventStore) -> Result<(), LoadError> {
+        let debate = self.debate.id();
+        let so_far = Self { debate: self.debate.clone(), head: self.head, tenant: self.tenant.clone() };
+        *self = Self::read_on(Some(so_far), store, debate, None).await?.ok_or(LoadError::NotFound(debate))?;
+        Ok(())
+    }
+
+    async fn read_on(
+        mut fold: Option<Self>,
+        store: &dyn EventStore,
+        debate: DebateId,
+        until: Option<Seq>,
+    ) -> Result<Option<Self>, LoadError> {
+        let mut after = fold.as_ref().map_or(Seq::START, |journal| journal.head.seq);
         loop {
-            let page = store.read(stream, after, PAGE).await?;
+            let page = store.read(debate.into(), after, PAGE).await?;
             let whole = page.len() < PAGE as usize;
             for envelope in page.iter().take_while(|envelope| until.is_none_or(|last| envelope.seq <= last)) {
                 if fold.is_none() {
@@ -102,7 +117,7 @@ impl<F: Format> Journal<F> {
                 after = envelope.seq;
             }
             if whole || until.is_some_and(|last| after >= last) {
-                return fold.ok_or(LoadError::NotFound(debate));
+                return Ok(fold);
             }
         }
     }

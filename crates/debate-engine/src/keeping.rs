@@ -55,7 +55,8 @@ impl Held {
     }
 }
 
-/// Keeps a debate until it concludes, is lost to another writer, or the process shuts down.
+/// Keeps a debate until it concludes, is lost to another writer, or the process shuts down; where debates are shared,
+/// also until it rests.
 ///
 /// # Errors
 /// Driving it failed.
@@ -85,8 +86,9 @@ pub(crate) async fn keep(
         let ended = served.drive(Arc::clone(house), debate, held.live.clone(), inbox).await?;
         drop(slot);
         match ended {
-            Ended::Resting => is_resting = true,
-            Ended::Concluded | Ended::ClaimLost | Ended::ShutDown => return Ok(ended),
+            // Where debates are shared, the replica that resumes it drives it.
+            Ended::Resting if house.leasing.is_none() => is_resting = true,
+            Ended::Resting | Ended::Concluded | Ended::ClaimLost | Ended::ShutDown => return Ok(ended),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use debate_core::codec::Author;
+use debate_core::debate::Lifecycle;
 use debate_core::event::Forked;
 use debate_core::format::Format;
 use debate_core::id::DebateId;
@@ -15,8 +16,9 @@ use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
 use crate::fork::{self, Fork, ForkError};
 use crate::house::House;
-use crate::journal::Journal;
+use crate::journal::{Journal, LoadError};
 use crate::live::Live;
+use crate::redaction::{self, Redact, Redaction, RedactionError};
 use crate::verify::{self, Verification};
 
 /// What the engine does with a debate without knowing its format.
@@ -40,8 +42,20 @@ pub(crate) trait Served: Send + Sync {
         actor: &str,
     ) -> Result<bool, ControlError>;
 
+    /// Returns whether a debate runs, as it is stored.
+    async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
+
     /// Opens a fork of a debate.
     async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError>;
+
+    /// Deletes prose of a debate and records that it did.
+    async fn redact(
+        &self,
+        house: &House,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError>;
 
     /// Checks a stored debate.
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
@@ -78,8 +92,23 @@ impl<P: Prompts> Served for ServedFormat<P> {
         Ok(!journal.debate.running_work().is_empty())
     }
 
+    async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {
+        let journal: Journal<P::Format> = Journal::load(store, debate, None).await?;
+        Ok(journal.debate.lifecycle() == Lifecycle::Running)
+    }
+
     async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError> {
         fork::open::<P::Format>(house, fork).await
+    }
+
+    async fn redact(
+        &self,
+        house: &House,
+        debate: DebateId,
+        what: Redact,
+        actor: &str,
+    ) -> Result<Redaction, RedactionError> {
+        redaction::redact::<P::Format>(house, debate, what, actor).await
     }
 
     async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {

@@ -6,7 +6,7 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest};
 use debate_core::limits::Limits;
 use debate_core::request::Violations;
-use debate_store::AppendError;
+use debate_store::{AppendError, LeaseError};
 
 /// A valid request to open a debate of format `F`.
 #[derive(Debug, Clone)]
@@ -63,6 +63,9 @@ pub enum StartError {
     /// The store failed.
     #[error("the debate cannot be recorded")]
     Store(#[source] AppendError),
+    /// The debate cannot be leased.
+    #[error("the debate cannot be leased")]
+    Leases(#[source] LeaseError),
     /// The process is shutting down.
     #[error("the engine is shutting down")]
     ShutDown,

@@ -1,6 +1,8 @@
 //! Checking a stored debate: the chain of hashes, the fold, and the recorded outcomes against recomputed ones
 //! (rules K4, K15). Never calls a model.
 
+use std::collections::BTreeSet;
+
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec;
 use debate_core::debate::Debate;
@@ -26,10 +28,20 @@ pub struct Verification {
     pub head: (Seq, Digest),
     /// Events whose prose was deleted; their facts verify all the same.
     pub redacted: u64,
+    /// Events whose redaction is recorded, and whose prose is stored all the same: deleting it was interrupted.
+    pub unfinished: u64,
     /// Conclusions whose outcome was recomputed and found equal.
     pub outcomes: u64,
     /// The first thing that is wrong.
     pub fault: Option<Fault>,
+}
+
+impl Verification {
+    /// Starts before the first event, with the chain's head there.
+    #[must_use]
+    pub fn new(debate: DebateId, head: (Seq, Digest)) -> Self {
+        Self { debate, events: 0, inherited: 0, head, redacted: 0, unfinished: 0, outcomes: 0, fault: None }
+    }
 }
 
 /// Something wrong with a stored debate.
@@ -65,21 +77,25 @@ pub(crate) async fn verify<F: Format>(
             Err(Fault { seq: Seq(1), why })
         }
     };
-    check.found.fault = own.err();
-    Ok(check.found)
+    match own {
+        Ok(()) => Ok(check.end()),
+        Err(fault) => Ok(Verification { fault: Some(fault), ..check.found }),
+    }
 }
 
 struct Check<F: Format> {
     debate: Option<Debate<F>>,
+    /// Events that should have prose and have none.
+    bare: BTreeSet<Seq>,
+    /// Events that have prose.
+    worded: BTreeSet<Seq>,
     found: Verification,
 }
 
 impl<F: Format> Check<F> {
     fn new(debate: DebateId) -> Self {
-        let head = ChainCheck::new(debate.into()).head();
-        let found =
-            Verification { debate, events: 0, inherited: 0, head, redacted: 0, outcomes: 0, fault: None };
-        Self { debate: None, found }
+        let found = Verification::new(debate, ChainCheck::new(debate.into()).head());
+        Self { debate: None, bare: BTreeSet::new(), worded: BTreeSet::new(), found }
     }
 
     /// Checks what a fork shares with its parents, the eldest first; says what is wrong with it.
@@ -102,6 +118,9 @@ impl<F: Format> Check<F> {
             }
             self.found.inherited += std::mem::take(&mut self.found.events);
             (self.found.redacted, self.found.outcomes) = (0, 0);
+            // Redactions of a parent are on record in the parent's own stream, maybe behind what is shared.
+            self.bare.clear();
+            self.worded.clear();
         }
         Ok(Ok(()))
     }
@@ -155,7 +174,24 @@ impl<F: Format> Check<F> {
             }
         }
         self.found.events += 1;
-        self.found.redacted += u64::from(envelope.is_redacted());
+        if envelope.is_redacted() {
+            self.found.redacted += 1;
+            self.bare.insert(seq);
+        } else if envelope.prose.is_some() {
+            self.worded.insert(seq);
+        }
         Ok(())
+    }
+
+    /// Compares the prose that is gone with the redactions on record (rule K15).
+    fn end(mut self) -> Verification {
+        let none = BTreeSet::new();
+        let redacted = self.debate.as_ref().map_or(&none, Debate::redacted);
+        self.found.unfinished = self.worded.intersection(redacted).count() as u64;
+        self.found.fault = self.bare.difference(redacted).next().map(|seq| Fault {
+            seq: *seq,
+            why: "its words were deleted and no redaction is on record".to_owned(),
+        });
+        self.found
     }
 }

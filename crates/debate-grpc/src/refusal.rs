@@ -206,6 +206,7 @@ impl From<StartError> for Refusal {
             StartError::Format(format) => Self::Unserved(format.to_owned()),
             StartError::Open(error) => Self::defect(&error),
             StartError::Store(error) => error.into(),
+            StartError::Leases(error) => ReadError::Backend { source: error.into() }.into(),
             StartError::ShutDown => Self::ShuttingDown,
         }
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use debate_sim::run::{self, Report};
 
-/// Every kind of event of the kernel for which there is a command; `forked` opens a stream of its own, `redacted` has none yet.
+/// Every kind of event of the kernel that these worlds bring about: `forked` opens a stream of its own, and words are
+/// redacted when all is over.
 const KERNEL_KINDS: [&str; 19] = [
     "opened",
     "phase_opened",

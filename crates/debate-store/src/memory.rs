@@ -89,6 +89,15 @@ impl EventStore for MemoryStore {
         Ok(self.log().head(stream))
     }
 
+    async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
+        let log = self.log();
+        let mut streams: Vec<StreamId> = log.streams.keys().copied().collect();
+        streams.retain(|stream| after.is_none_or(|after| *stream > after));
+        streams.sort_unstable();
+        let page = streams.into_iter().take(size(limit));
+        Ok(page.filter_map(|stream| Some((stream, log.head(stream)?))).collect())
+    }
+
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {
         let key = (tenant.to_owned(), request_id.to_owned());
         Ok(self.log().requests.get(&key).copied())

@@ -7,13 +7,14 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
 
 use crate::append::{Append, AppendError};
+use crate::heads;
 use crate::list::{ListFilter, Listed};
 
 /// The cause of a backend's failure, in the backend's own words.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The place of an event among all events of a store: 1, 2, 3 … in the order of commits. 0 stands for "before
-/// the first".
+/// The place of an event among all events of a store: later ones are greater, and nothing else is said. In SQLite and
+/// in memory they are 1, 2, 3 …; in PostgreSQL they have gaps. 0 stands for "before the first".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
 
@@ -48,7 +49,8 @@ pub struct RequestOwner {
 
 /// Keeps streams of events, append only.
 ///
-/// Reads see every append that was acknowledged before they began.
+/// Reads see every append that was acknowledged before they began. Only reads of all streams may see it later: where
+/// many processes write at once, an event is held back until nothing can appear before it any more.
 #[async_trait]
 pub trait EventStore: Send + Sync + fmt::Debug {
     /// Appends events to one stream, all or none, and returns the position of the last one.
@@ -68,9 +70,10 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// When the store cannot be read; an error never looks like the end of the stream.
     async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError>;
 
-    /// Returns at most `limit` events of all streams, those right after `after`, in the order of commits.
+    /// Returns at most `limit` events of all streams, those right after `after`, in an order that never changes.
     ///
-    /// No event ever appears before a position that was already returned.
+    /// No event ever appears before a position that was already returned, so that who reads on from the last one
+    /// misses none and sees none twice.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -81,6 +84,16 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the store cannot be read.
     async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError>;
+
+    /// Returns at most `limit` streams with their heads, those right after `after`, in the order of kind and id.
+    ///
+    /// A backend that does not bring a way of its own reads the whole log for every page.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
+        heads::scan(self, after, limit).await
+    }
 
     /// Returns what was opened under a request id (rule K11).
     ///
@@ -110,7 +123,7 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// When the store cannot be read or was closed.
     async fn wait(&self, stream: StreamId, after: Seq) -> Result<Seq, ReadError>;
 
-    /// Waits until the store has an event after `after`, and returns the last position then known.
+    /// Waits until [`EventStore::read_all`] has an event after `after`, and returns the last position then known.
     ///
     /// # Errors
     /// When the store cannot be read or was closed.
@@ -144,6 +157,15 @@ impl ReadError {
     /// Wraps a backend's error.
     pub(crate) fn backend(source: impl Into<BoxError>) -> Self {
         Self::Backend { source: source.into() }
+    }
+}
+
+impl From<sqlx::Error> for ReadError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::PoolClosed => Self::Closed,
+            other => Self::backend(other),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! commit before; reads go through a pool beside it. Other processes may use the same file.
 
 mod commit;
+mod heads;
 mod open;
 mod poll;
 mod read;
@@ -24,6 +25,7 @@ use tokio::task::AbortHandle;
 pub use open::OpenError;
 
 use crate::append::{Append, AppendError};
+use crate::group::AppendJob;
 use crate::list::{ListFilter, Listed};
 use crate::port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 use crate::wake::Wakes;
@@ -141,7 +143,7 @@ impl EventStore for SqliteStore {
         append.check()?;
         let stream = append.stream;
         let (reply, done) = oneshot::channel();
-        let job = Job::Append(writer::AppendJob { append, reply });
+        let job = Job::Append(AppendJob { append, reply });
         self.jobs.send(job).await.map_err(|_| AppendError::Closed)?;
         match done.await {
             Ok(answer) => answer,
@@ -159,6 +161,10 @@ impl EventStore for SqliteStore {
 
     async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError> {
         read::head(&self.readers, stream).await
+    }
+
+    async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
+        heads::heads(&self.readers, after, limit).await
     }
 
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {

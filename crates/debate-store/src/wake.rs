@@ -73,6 +73,16 @@ impl Wakes {
         self.waiting.subscribe()
     }
 
+    /// Returns the streams that somebody waits for.
+    pub(crate) fn streams_waited_for(&self) -> Vec<StreamId> {
+        self.streams().iter().flat_map(|streams| streams.keys().copied()).collect()
+    }
+
+    /// Returns whether somebody waits for any stream.
+    pub(crate) fn is_all_waited_for(&self) -> bool {
+        self.all.receiver_count() > 0
+    }
+
     /// Ends every wait with [`ReadError::Closed`].
     pub(crate) fn close(&self) {
         *self.streams() = None;

@@ -8,12 +8,14 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 12] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
+    ("debate-postgres-fixture", &[]),
     ("debate-prompts", &["debate-core"]),
     ("debate-store", &["debate-core"]),
+    ("debate-proof", &["debate-core"]),
     ("debate-engine", &["debate-core", "debate-prompts", "debate-store", "debate-llm"]),
     ("debate-grpc", &["debate-engine", "debate-core", "debate-proto", "debate-store"]),
     (
@@ -24,6 +26,7 @@ const ROOMS: [(&str, &[&str]); 12] = [
             "debate-store",
             "debate-llm",
             "debate-engine",
+            "debate-proof",
             "debate-proto",
             "debate-grpc",
             "debate-rehearsal",
@@ -43,7 +46,7 @@ const ROOMS: [(&str, &[&str]); 12] = [
             "debate-rehearsal",
         ],
     ),
-    ("xtask", &[]),
+    ("xtask", &["debate-postgres-fixture"]),
 ];
 
 /// Other people's crates and the members that alone may ship them.
@@ -55,7 +58,7 @@ const HOMES: [(&str, &[&str]); 4] = [
 ];
 
 /// Members that do no IO and wait for nothing, and what they therefore cannot need.
-const PURE: [&str; 2] = ["debate-core", "debate-prompts"];
+const PURE: [&str; 3] = ["debate-core", "debate-prompts", "debate-proof"];
 const IMPURE: [&str; 8] =
     ["tokio", "futures", "async-trait", "rand", "getrandom", "tokio-util", "tokio-stream", "crossbeam"];
 

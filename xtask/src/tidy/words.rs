@@ -17,7 +17,7 @@ const MACHINES: [&str; 5] = [
 ];
 
 /// Crates that do no IO and wait for nothing.
-const PURE: [&str; 2] = ["crates/debate-core/src/", "crates/debate-prompts/src/"];
+const PURE: [&str; 3] = ["crates/debate-core/src/", "crates/debate-prompts/src/", "crates/debate-proof/src/"];
 
 /// Words of IO and waiting.
 const IMPURE: [&str; 9] = [

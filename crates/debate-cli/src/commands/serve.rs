@@ -145,7 +145,7 @@ impl Serve {
 fn announce(house: &House, address: SocketAddr, taken: usize) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
-    let kept = house.store.path().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
+    let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
     writeln!(stdout, "model {}, store {kept}, {taken} debates taken up", house.engine.model_name())?;
     if house.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;

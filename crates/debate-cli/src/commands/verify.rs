@@ -1,20 +1,26 @@
 //! `debate verify`: checks stored debates.
 
-use std::collections::BTreeSet;
+pub(super) mod bundle;
+mod record;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use debate_core::chain::ChainCheck;
-use debate_core::envelope::{StreamId, StreamKind};
+use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Engine, Fault, LoadError, Verification};
 use debate_store::{EventStore, Position, ReadError};
 use serde::Serialize;
 
+use self::record::Record;
 use crate::args::Options;
 use crate::exit::End;
 use crate::house::House;
 use crate::plain::one_line;
+use crate::proof::keys;
 
 /// Events looked at in one go.
 const PAGE: u32 = 1_000;
@@ -22,21 +28,48 @@ const PAGE: u32 = 1_000;
 /// Check stored debates: hashes, the fold, recorded outcomes against recomputed ones
 ///
 /// A changed, removed, reordered or inserted event is found, and the first bad sequence number is named. Events cut
-/// off the end leave no trace; only a signed checkpoint kept elsewhere shows them.
+/// off the end and whole debates that are gone leave no trace of their own: --checkpoint shows them. --bundle checks a
+/// bundle, without any store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   debate verify 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
-  debate verify --all
-  debate verify --all --json | jq 'select(.ok | not)'")]
+  debate verify --all --json | jq 'select(.ok | not)'
+  debate verify --checkpoint proof --key audit.pub
+  debate verify --bundle all.bundle --key audit.pub --since seen-in-march")]
 pub(crate) struct Verify {
     /// Which debate
-    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        value_name = "ID",
+        required_unless_present_any = ["all", "checkpoint", "bundle"],
+        conflicts_with_all = ["all", "bundle"]
+    )]
     id: Option<DebateId>,
 
     /// Check every debate of the store
     #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
     all: bool,
+
+    /// Check also that every debate is what a checkpoint says, and that none is missing; a folder of checkpoints, for its
+    /// latest, or a file
+    #[arg(long, env = "DEBATE_CHECKPOINT", value_name = "PATH", requires = "key", conflicts_with = "bundle")]
+    checkpoint: Option<PathBuf>,
+
+    /// File of the leaves that the checkpoint is over; by default beside it
+    #[arg(long, env = "DEBATE_LEAVES", value_name = "FILE", requires = "checkpoint")]
+    leaves: Option<PathBuf>,
+
+    /// Check a bundle instead of the store
+    #[arg(long, env = "DEBATE_BUNDLE", value_name = "FILE")]
+    bundle: Option<PathBuf>,
+
+    /// Public key, or a file with it, that must have signed the checkpoint
+    #[arg(long, env = "DEBATE_KEY", value_name = "KEY")]
+    key: Option<String>,
+
+    /// An older checkpoint that the bundle's must continue
+    #[arg(long, env = "DEBATE_SINCE", value_name = "PATH", requires_all = ["bundle", "key"])]
+    since: Option<PathBuf>,
 
     /// Print one JSON object in each line
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
@@ -55,17 +88,28 @@ struct Entry {
     head_hash: String,
     outcomes: u64,
     redacted: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    unfinished_redactions: u64,
+    /// The last event that the checkpoint covers; 0 where it covers none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed_seq: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault_seq: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
 }
 
-impl From<&Verification> for Entry {
-    fn from(found: &Verification) -> Self {
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Entry {
+    fn of(name: &str, found: &Verification, signed: Option<Covered>) -> Self {
         let (seq, hash) = found.head;
         Self {
-            debate_id: found.debate.to_string(),
+            debate_id: name.to_owned(),
+            signed_seq: signed.map(|Covered(seq)| seq.map_or(0, |seq| seq.0)),
             ok: found.fault.is_none(),
             events: found.events,
             inherited: found.inherited,
@@ -73,6 +117,7 @@ impl From<&Verification> for Entry {
             head_hash: hash.to_string(),
             outcomes: found.outcomes,
             redacted: found.redacted,
+            unfinished_redactions: found.unfinished,
             fault_seq: found.fault.as_ref().map(|fault| fault.seq.0),
             fault: found.fault.as_ref().map(|fault| one_line(&fault.why)),
         }
@@ -82,72 +127,159 @@ impl From<&Verification> for Entry {
 impl Verify {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let key = self.key.as_deref().map(keys::verifier).transpose()?;
+        if let Some(path) = &self.bundle {
+            let since = match (&self.since, &key) {
+                (Some(path), Some(key)) => Some(bundle::since(path, key)?),
+                (Some(_) | None, _) => None,
+            };
+            let checked = bundle::check(path, key, since).await?;
+            checked.tell(self.json)?;
+            return Ok(if checked.is_sound() { End::Done } else { End::Fault });
+        }
+        let record = match (&self.checkpoint, &key) {
+            (Some(path), Some(key)) => Some(Record::read(path, self.leaves.as_deref(), key)?),
+            (Some(_) | None, _) => None,
+        };
         let house = House::open_existing(options).await?;
-        let checked = self.check(&house).await;
+        let checked = self.check(&house, record.as_ref()).await;
         house.close().await?;
         checked
     }
 
-    async fn check(&self, house: &House) -> anyhow::Result<End> {
-        let (debates, unreadable) = match self.id {
-            Some(id) => (BTreeSet::from([id]), None),
-            None => debates(&**house.store.events()).await?,
+    async fn check(&self, house: &House, record: Option<&Record>) -> anyhow::Result<End> {
+        let store = &**house.store.events();
+        let (streams, wrong) = match self.id {
+            Some(id) => (BTreeSet::from([StreamId::from(id)]), None),
+            None => streams(store).await?,
         };
-        let mut faults = usize::from(unreadable.is_some());
-        for debate in &debates {
-            let found = verify(&house.engine, *debate).await?;
+        let mut all: BTreeSet<StreamId> = streams.into_iter().filter(is_debate).collect();
+        let mut faults = usize::from(wrong.is_some());
+        if let Some(record) = record {
+            faults += usize::from(record.fault().is_some());
+            record.tell(self.json)?;
+            if self.id.is_none() {
+                all.extend(record.leaves().streams());
+            }
+        }
+        for stream in &all {
+            let mut found = verify(&house.engine, *stream, record.is_some()).await?;
+            let signed = match record {
+                Some(record) => Some(record.compare(store, *stream, &mut found).await?),
+                None => None,
+            };
+            if found.events == 0 && found.fault.is_none() {
+                return Err(LoadError::NotFound(found.debate).into());
+            }
             faults += usize::from(found.fault.is_some());
-            self.tell(&found)?;
+            tell(&stream_name(*stream), &found, signed, self.json)?;
         }
         let mut stdout = io::stdout().lock();
-        if let Some(what) = unreadable {
+        if let Some(what) = wrong {
             writeln!(stdout, "FAULT  {}", one_line(&what))?;
         }
-        if self.all && !self.json {
-            writeln!(stdout, "{} debates checked, {faults} with a fault", debates.len())?;
+        if self.id.is_none() && !self.json {
+            writeln!(stdout, "{} debates checked, {faults} with a fault", all.len())?;
         }
         Ok(if faults == 0 { End::Done } else { End::Fault })
     }
+}
 
-    fn tell(&self, found: &Verification) -> anyhow::Result<()> {
-        let mut stdout = io::stdout().lock();
-        if self.json {
-            return Ok(writeln!(stdout, "{}", serde_json::to_string(&Entry::from(found))?)?);
+/// How far a checkpoint covers a debate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Covered(Option<Seq>);
+
+fn is_debate(stream: &StreamId) -> bool {
+    stream.kind == StreamKind::Debate
+}
+
+/// Returns how people name a stream: a debate by its id.
+fn stream_name(stream: StreamId) -> String {
+    if is_debate(&stream) { stream.id.to_string() } else { stream.to_string() }
+}
+
+fn tell(name: &str, found: &Verification, signed: Option<Covered>, json: bool) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if json {
+        return Ok(writeln!(stdout, "{}", serde_json::to_string(&Entry::of(name, found, signed))?)?);
+    }
+    match &found.fault {
+        Some(fault) => writeln!(stdout, "FAULT  {name}  at event {}: {}", fault.seq, one_line(&fault.why))?,
+        None => {
+            let (events, outcomes, head) = (found.events, found.outcomes, found.head);
+            let redacted = redactions(found);
+            let inherited = if found.inherited > 0 {
+                format!(" behind {} of parents", found.inherited)
+            } else {
+                String::new()
+            };
+            let signed = match signed {
+                Some(Covered(Some(seq))) if seq == head.0 => ", signed".to_owned(),
+                Some(Covered(Some(seq))) => format!(", signed up to event {seq}"),
+                Some(Covered(None)) => ", not signed yet".to_owned(),
+                None => String::new(),
+            };
+            let hash = head.1;
+            writeln!(
+                stdout,
+                "ok     {name}  {events} events{inherited}, {outcomes} outcomes recomputed{redacted}{signed}, head {hash}"
+            )?;
         }
-        let id = found.debate;
-        match &found.fault {
-            Some(fault) => writeln!(stdout, "FAULT  {id}  at event {}: {}", fault.seq, one_line(&fault.why))?,
-            None => {
-                let (events, outcomes) = (found.events, found.outcomes);
-                let redacted =
-                    if found.redacted > 0 { format!(", {} redacted", found.redacted) } else { String::new() };
-                let inherited = if found.inherited > 0 {
-                    format!(" behind {} of parents", found.inherited)
-                } else {
-                    String::new()
-                };
-                let hash = found.head.1;
-                writeln!(
-                    stdout,
-                    "ok     {id}  {events} events{inherited}, {outcomes} outcomes recomputed{redacted}, head {hash}"
-                )?;
-            }
+    }
+    Ok(())
+}
+
+/// Returns what there is to say of redactions, after a comma.
+fn redactions(found: &Verification) -> String {
+    let mut text = String::new();
+    if found.redacted > 0 {
+        text += &format!(", {} redacted", found.redacted);
+    }
+    if found.unfinished > 0 {
+        text += &format!(", {} redactions unfinished: redact again", found.unfinished);
+    }
+    text
+}
+
+/// Checks one stream; a row that cannot even be read is a fault like any other. A stream that is not there is one
+/// without events, where it `may_be_gone`.
+async fn verify(engine: &Engine, stream: StreamId, may_be_gone: bool) -> Result<Verification, LoadError> {
+    let debate = DebateId(stream.id);
+    let nothing = || Verification::new(debate, ChainCheck::new(stream).head());
+    if !is_debate(&stream) {
+        return Ok(check_chain(&**engine.store(), stream, nothing()).await?);
+    }
+    match engine.verify(debate).await {
+        Err(LoadError::NotFound(_)) if may_be_gone => Ok(nothing()),
+        Err(LoadError::Read(ReadError::Corrupt { what, .. })) => {
+            let seq = first_unreadable(&**engine.store(), debate).await?;
+            let fault = Some(Fault { seq, why: what });
+            Ok(Verification { events: seq.0 - 1, fault, ..nothing() })
         }
-        Ok(())
+        found => found,
     }
 }
 
-/// Checks one debate; a row that cannot even be read is a fault like any other.
-async fn verify(engine: &Engine, debate: DebateId) -> Result<Verification, LoadError> {
-    match engine.verify(debate).await {
-        Err(LoadError::Read(ReadError::Corrupt { what, .. })) => {
-            let seq = first_unreadable(&**engine.store(), debate).await?;
-            let head = ChainCheck::new(debate.into()).head();
-            let fault = Some(Fault { seq, why: what });
-            let events = seq.0 - 1;
-            Ok(Verification { debate, events, inherited: 0, head, redacted: 0, outcomes: 0, fault })
+/// Checks the chain of a stream that is no debate.
+async fn check_chain(
+    store: &dyn EventStore,
+    stream: StreamId,
+    mut found: Verification,
+) -> Result<Verification, ReadError> {
+    let mut chain = ChainCheck::new(stream);
+    loop {
+        let page = store.read(stream, chain.head().0, PAGE).await?;
+        if page.is_empty() {
+            return Ok(found);
         }
-        found => found,
+        for envelope in &page {
+            if let Err(broken) = chain.push(envelope) {
+                return Ok(Verification { fault: Some(broken.into()), ..found });
+            }
+            found.events += 1;
+            found.redacted += u64::from(envelope.is_redacted());
+            found.head = chain.head();
+        }
     }
 }
 
@@ -167,23 +299,30 @@ async fn first_unreadable(store: &dyn EventStore, debate: DebateId) -> Result<Se
     }
 }
 
-/// Returns every debate of which there is any event, also where its first one is gone; and what kept the rest of
-/// the store from being read.
-async fn debates(store: &dyn EventStore) -> Result<(BTreeSet<DebateId>, Option<String>), ReadError> {
-    let (mut found, mut after, mut limit) = (BTreeSet::new(), Position::START, PAGE);
-    let mut unreadable = None;
+/// Returns every stream of which there is any event, also where its first one is gone; and the first thing that is wrong
+/// with the store as a whole.
+async fn streams(store: &dyn EventStore) -> Result<(BTreeSet<StreamId>, Option<String>), ReadError> {
+    let (mut found, mut after, mut limit) = (BTreeMap::new(), Position::START, PAGE);
+    let mut wrong = None;
     loop {
         match store.read_all(after, limit).await {
             Ok(page) => {
-                let Some((last, _)) = page.last() else { return Ok((found, unreadable)) };
+                let Some((last, _)) = page.last() else { return Ok((found.into_keys().collect(), wrong)) };
                 after = *last;
-                let streams = page.iter().map(|(_, envelope)| envelope.stream);
-                found.extend(streams.filter(|it| it.kind == StreamKind::Debate).map(|it| DebateId(it.id)));
+                for (position, Envelope { stream, seq, .. }) in &page {
+                    let before = found.insert(*stream, *seq).unwrap_or(Seq::START);
+                    if before >= *seq {
+                        wrong.get_or_insert(format!(
+                            "the order of the store was changed: event {seq} of {stream}, at position {position}, stands \
+                             after event {before}"
+                        ));
+                    }
+                }
             }
             // One by one up to the bad row, then on behind it.
             Err(ReadError::Corrupt { .. }) if limit > 1 => limit = 1,
             Err(ReadError::Corrupt { position, what }) => {
-                unreadable.get_or_insert(format!("the event at position {position} cannot be read: {what}"));
+                wrong.get_or_insert(format!("the event at position {position} cannot be read: {what}"));
                 after = position.max(Position(after.0 + 1));
                 limit = PAGE;
             }

@@ -117,7 +117,7 @@ fn options_that_cannot_be_used_are_named() {
     let program = Program::new();
     let file = example("ice.json");
     for (option, value) in [
-        ("--store", "postgres://h/db"),
+        ("--store", "mysql://h/db"),
         ("--store", "debates.sqlite"),
         ("--model", "gpt-5"),
         ("--model", "openai:"),

@@ -9,9 +9,12 @@ mod forking;
 mod help;
 mod hindsight;
 mod models;
+#[cfg(unix)]
+mod postgres;
 mod prices;
 mod program;
 mod provider;
+mod proving;
 mod reading;
 mod running;
 mod server;

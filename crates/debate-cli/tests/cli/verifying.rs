@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use crate::program::Program;
 
 /// Changes the store's file behind its back.
-fn alter(program: &Program, statements: &[&str]) {
+pub(crate) fn alter(program: &Program, statements: &[&str]) {
     let options =
         SqliteConnectOptions::new().filename(program.path("debates.sqlite")).disable_statement_logging();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -82,6 +82,17 @@ fn k15_every_way_of_altering_a_log_is_found_at_its_first_bad_event() {
             );
         }
     }
+}
+
+#[test]
+fn k15_a_changed_order_of_the_store_is_found() {
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    alter(&program, &["UPDATE events SET position = position + 1048576 WHERE seq = 9"]);
+    let found = program.run(["verify", "--all"]);
+    assert_eq!(found.code, Some(4), "{found:?}");
+    let fault = format!("event 9 of debate/{id}, at position 1048585, stands after event ");
+    assert!(found.stdout.contains(&fault), "{}", found.stdout);
 }
 
 #[test]

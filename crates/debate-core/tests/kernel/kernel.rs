@@ -1,10 +1,13 @@
 //! What the kernel promises whatever the format, shown on prediction debates (rules K2, K8, K9, K17).
 
+use std::collections::BTreeSet;
+
 use debate_core::call::Want;
 use debate_core::debate::Debate;
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::id::Seq;
 use debate_core::prose::Texts;
 use serde_json::Value;
 
@@ -308,6 +311,22 @@ fn k16_a_concluded_debate_is_resolved_and_a_correction_is_a_new_event() {
         (resolved.outcome.as_str(), resolved.happened_at),
         ("no", Some(debate_core::id::Timestamp(0)))
     );
+}
+
+#[test]
+fn k15_events_of_a_concluded_debate_are_redacted_once() {
+    let stage = check::<Prediction>(
+        "given    started roles=optimist,pessimist
+         refused  redact 1 because the debate has not concluded
+         when     cancel
+         refused  redact 0 because the debate has no event 0
+         refused  redact 99 because the debate has no event 99
+         when     redact 1
+         refused  redact 1 because event 1 is redacted
+         when     redact 2",
+    );
+    assert_eq!(stage.debate.redacted(), &BTreeSet::from([Seq(1), Seq(2)]));
+    assert!(stage.debate.is_redacted());
 }
 
 /// Starts whatever is wanted and answers it, until nothing is.

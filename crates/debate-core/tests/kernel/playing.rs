@@ -101,7 +101,7 @@ fn argument(view: &ArgueView, probabilities: Vec<(OutcomeRef, f64)>, silent: boo
     let earlier = view.points.iter().find(|point| point.id.round < view.round);
     let cites = earlier.map(|point| Citation {
         point: point.id.to_string(),
-        quote: point.argument.clone().unwrap_or_default(),
+        quote: point.words.argument().unwrap_or_default().to_owned(),
     });
     let precedent = |event: &str| Precedent {
         event: event.to_owned(),

@@ -19,7 +19,7 @@ use debate_core::event::{
     AttemptRef, Event, FailureKind, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse,
 };
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_core::limits::Limits;
 use debate_core::prose::{Prose, Texts};
 use debate_core::stop::Completeness;
@@ -210,6 +210,7 @@ impl<F: Cast> Stage<F> {
                 outcome: target.into(),
                 happened_at: (!said.is_empty()).then(|| Timestamp(said.parse().unwrap())),
             }),
+            "redact" => self.decide(Command::Redact { seq: Seq(target.parse().unwrap()) }),
             _ => panic!("no such command: {words}"),
         }
     }

@@ -10,5 +10,7 @@ mod life;
 mod money;
 mod moody_store;
 mod racing;
+mod redacting;
 mod searching;
+mod sharing;
 mod watching;

@@ -18,7 +18,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     let Outgoing { model, request, schema, dialect } = *outgoing;
     let is_cached = dialect.takes(Parameter::CacheMarks);
     let temperature = request.temperature.filter(|_| dialect.takes(Parameter::Temperature));
-    serde_json::to_vec(&Body {
+    outgoing.write(&Body {
         model,
         max_tokens: request.max_output_tokens,
         stream: true,

@@ -13,7 +13,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     let takes = |parameter| dialect.takes(parameter);
     let system = request.messages.iter().filter(|message| message.role == Role::System);
     let system: Vec<Part<'_>> = system.map(|message| Part::Text(&message.content)).collect();
-    serde_json::to_vec(&Body {
+    outgoing.write(&Body {
         system_instruction: (!system.is_empty()).then_some(Content { role: None, parts: system }),
         contents: contents(request),
         tools: tools(request, takes(Parameter::WebSearch)),

@@ -1,6 +1,7 @@
 //! What an adapter is: a provider's protocol over HTTP.
 
 use reqwest::Url;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::decode::Events;
@@ -8,6 +9,12 @@ use super::dialect::{Dialect, Parameter};
 use super::failure::Codes;
 use super::schema::Subset;
 use crate::ChatRequest;
+
+/// Bytes of prose among which one that JSON escapes is expected.
+const ESCAPES_PER: usize = 32;
+
+/// Bytes that the rest of a body takes as a rule.
+const FRAME_BYTES: usize = 512;
 
 /// A provider's protocol; everything that is not the same for all.
 pub(crate) trait Protocol: Send + Sync {
@@ -43,6 +50,18 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) schema: Option<&'a RawValue>,
     /// What the server does not take.
     pub(crate) dialect: Dialect,
+}
+
+impl Outgoing<'_> {
+    /// Writes a body as JSON into memory that is large enough from the start, as all that is long in it is known.
+    pub(crate) fn write(&self, body: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+        let said: usize = self.request.messages.iter().map(|message| message.content.len()).sum();
+        let escapes = said / ESCAPES_PER;
+        let schema = self.schema.map_or(0, |schema| schema.get().len());
+        let mut written = Vec::with_capacity(said + escapes + schema + FRAME_BYTES);
+        serde_json::to_writer(&mut written, body)?;
+        Ok(written)
+    }
 }
 
 /// What is fixed about a protocol.

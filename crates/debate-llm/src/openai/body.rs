@@ -14,7 +14,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     let takes = |parameter| dialect.takes(parameter);
     let limit = request.max_output_tokens;
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
-    serde_json::to_vec(&Body {
+    outgoing.write(&Body {
         model,
         messages: joined::turns(&request.messages).map(BodyMessage::from).collect(),
         stream: true,

@@ -205,7 +205,7 @@ pub(super) fn point(point: &Point, forecast: bool, score: Option<f64>, share: Sh
     if let Some(score) = score {
         spare.push_str(&format!(" score=\"{score:.2}\""));
     }
-    let text = point.argument.as_deref().unwrap_or(REDACTED);
+    let text = point.words.argument().unwrap_or(REDACTED);
     Block::tagged(format!("point {id}"), Slot::Points, "point", &attributes, &spare, text, share)
 }
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use debate_core::formats::prediction::config::{
     Brief, Config, DataSummary, OutcomeText, Phase, SimulationSummary,
 };
+use debate_core::formats::prediction::fact::ArgumentProse;
 use debate_core::formats::prediction::point::PointId;
-use debate_core::formats::prediction::visible::{ArgueView, Point, ScoreView, Subject, SynthesisView};
+use debate_core::formats::prediction::visible::{ArgueView, Point, ScoreView, Subject, SynthesisView, Words};
 use debate_core::id::Role;
 use debate_core::measures::distribution::Distribution;
 use debate_core::prose::Prose;
@@ -84,10 +85,9 @@ fn argue_view(config: &Config, subject: &Subject, role: &Role, phase: Phase) -> 
     let supports = (0..config.outcomes.len()).max_by_key(|&place| measure::count(&outcomes::alias(place)));
     let point = other.zip(Distribution::uniform(config.outcomes.len())).map(|(other, probabilities)| Point {
         id: PointId::new(1, other),
-        argument: Some(TEXT.to_owned()),
+        words: words(),
         supports: supports.unwrap_or_default(),
         probabilities,
-        evidence_cited: Vec::new(),
     });
     let is_opening = phase == Phase::Opening;
     ArgueView {
@@ -110,9 +110,14 @@ fn score_view(config: &Config, brief: &Brief, subject: &Subject) -> ScoreView {
         subject: subject.clone(),
         phase: Phase::Rebuttal,
         criteria: config.criteria.clone(),
-        argument: Some(TEXT.to_owned()),
+        words: words(),
         supports: (0..config.outcomes.len()).max_by_key(label).unwrap_or_default(),
-        evidence_cited: Vec::new(),
         precedents: 0,
     }
+}
+
+fn words() -> Words {
+    let prose =
+        ArgumentProse { argument: TEXT.to_owned(), evidence_cited: Vec::new(), precedents: Vec::new() };
+    Words::of(&Prose::new(prose))
 }

@@ -33,7 +33,7 @@ const DATA: Share = Share::spare(5, 16);
 pub(super) fn render(view: &ScoreView) -> Result<Prompt, RenderError> {
     let redacted = || RenderError::Redacted { version: templates::SCORE };
     let brief = view.subject.brief.shown().ok_or_else(redacted)?;
-    let argument = view.argument.as_deref().ok_or_else(redacted)?;
+    let argument = view.words.argument().ok_or_else(redacted)?;
     let stem =
         stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?;
     let fitted = draft(view, &stem, brief, argument).fit()?;
@@ -67,7 +67,7 @@ pub(super) fn draft(view: &ScoreView, stem: &Stem, brief: &Brief, argument: &str
         format!(" supports=\"{}\" precedents=\"{}\"", outcomes::alias(view.supports), view.precedents);
     let name = "argument".to_owned();
     blocks.push(Block::tagged(name, Slot::Argument, "argument", &attributes, "", argument, ARGUMENT));
-    let evidence = view.evidence_cited.iter().map(|evidence| ("- ", evidence.as_str()));
+    let evidence = view.words.evidence_cited().iter().map(|evidence| ("- ", evidence.as_str()));
     blocks.extend(Block::list(Slot::Evidence, "evidence", evidence, EVIDENCE));
     let values = Values::from([("phase", Value::from(view.phase.as_str()))]);
     let supported = outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false);

@@ -3,9 +3,10 @@
 use debate_core::call::{CallKey, Want};
 use debate_core::formats::prediction::answer::{Answer, Argument, OutcomeRef, Scores, Synthesis};
 use debate_core::formats::prediction::config::Phase;
+use debate_core::formats::prediction::fact::ArgumentProse;
 use debate_core::formats::prediction::point::PointId;
 use debate_core::formats::prediction::visible::{
-    ArgueView, Point, ScoreView, Subject, SynthesisView, Visible,
+    ArgueView, Point, ScoreView, Subject, SynthesisView, Visible, Words,
 };
 use debate_core::id::Role;
 use debate_core::measures::distribution::Distribution;
@@ -25,13 +26,17 @@ fn subject() -> Subject {
     Subject { brief: Prose::new(request.brief), outcomes: request.config.outcomes }
 }
 
+fn words(argument: &str) -> Words {
+    let (argument, evidence_cited, precedents) = (argument.to_owned(), Vec::new(), Vec::new());
+    Words::of(&Prose::new(ArgumentProse { argument, evidence_cited, precedents }))
+}
+
 fn point(round: u32, role: &str, argument: Option<&str>) -> Point {
     Point {
         id: PointId::new(round, &Role::from(role)),
-        argument: argument.map(str::to_owned),
+        words: argument.map_or_else(Words::default, words),
         supports: 0,
         probabilities: Distribution::new(vec![0.6, 0.4]).unwrap(),
-        evidence_cited: Vec::new(),
     }
 }
 
@@ -55,9 +60,8 @@ fn score() -> Visible {
         subject: subject(),
         phase: Phase::Opening,
         criteria,
-        argument: Some("It always rains in Bergen.".to_owned()),
+        words: words("It always rains in Bergen."),
         supports: 0,
-        evidence_cited: Vec::new(),
         precedents: 0,
     }))
 }
@@ -284,14 +288,14 @@ fn p13_p14_a_synthesis_is_read_with_its_disagreements_and_insights() {
 #[test]
 fn k15_what_was_redacted_is_said_or_refused() {
     let Visible::Argue(mut view) = argue() else { panic!() };
-    view.points[0].argument = None;
+    view.points[0].words = Words::default();
     let prompt = PredictionPrompts.render(&Visible::Argue(view.clone()), &want(), &[]).unwrap();
     assert!(prompt.messages.last().unwrap().text.contains(">[redacted]</point>"));
     view.subject.brief = Prose::default();
     let error = PredictionPrompts.render(&Visible::Argue(view), &want(), &[]).unwrap_err();
     assert_eq!(error, RenderError::Redacted { version: "prediction/argue@2" });
     let Visible::Score(mut view) = score() else { panic!() };
-    view.argument = None;
+    view.words = Words::default();
     let error = PredictionPrompts.render(&Visible::Score(view), &want(), &[]).unwrap_err();
     assert_eq!(error, RenderError::Redacted { version: "prediction/score@2" });
 }

@@ -15,7 +15,8 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{Arguments as _, AssertSqlSafe, Row as _};
 
 use crate::append::{Append, AppendError};
-use crate::port::{BoxError, Head, Position, RequestOwner};
+use crate::decision::Decision;
+use crate::port::{BoxError, Head, Position};
 use crate::sqlite::read::{self, integer};
 
 /// Events per insert statement. Each number up to this one has its own prepared statement.
@@ -57,18 +58,6 @@ pub(super) struct Committer {
     heads: HashMap<StreamId, Head>,
     /// The insert statements for 1, 2, … rows.
     inserts: Vec<Arc<str>>,
-}
-
-/// What is to be done with one append.
-enum Decision {
-    /// Its events follow the stream's last one.
-    Write,
-    /// Its events are there already.
-    Stored {
-        last: Position,
-        record_request: bool,
-    },
-    Refuse(AppendError),
 }
 
 impl Committer {
@@ -220,16 +209,7 @@ impl Committer {
         };
         let head = self.heads.get(&append.stream).copied().unwrap_or(Head { seq: Seq::START, hash: GENESIS });
         let stored = if head.seq > append.expected { self.stored_position(append).await? } else { None };
-        if let Some(owner) = owner {
-            return Ok(decide_repeated(append, &owner, stored));
-        }
-        if let Some(last) = stored {
-            return Ok(Decision::Stored { last, record_request: true });
-        }
-        if head.seq != append.expected {
-            return Ok(Decision::Refuse(append.conflict(head.seq)));
-        }
-        Ok(append.check_follows(&head.hash).map_or_else(Decision::Refuse, |()| Decision::Write))
+        Ok(Decision::of(append, owner.as_ref(), &head, stored))
     }
 
     /// Returns where the last of these events stands, if all of them are already there.
@@ -311,17 +291,6 @@ impl Committer {
 
 fn events_of<'a>(appends: &'a [&Append]) -> impl Iterator<Item = &'a Envelope> {
     appends.iter().flat_map(|append| &append.envelopes).map(|envelope| &**envelope)
-}
-
-/// Decides an append whose request id is known: it must be the very same append.
-fn decide_repeated(append: &Append, owner: &RequestOwner, stored: Option<Position>) -> Decision {
-    let same_body = append.request.as_ref().is_some_and(|it| it.body_hash == owner.body_hash);
-    match stored {
-        Some(last) if same_body && owner.stream == append.stream => {
-            Decision::Stored { last, record_request: false }
-        }
-        Some(_) | None => Decision::Refuse(AppendError::RequestTaken { stream: owner.stream, same_body }),
-    }
 }
 
 fn bind(arguments: &mut SqliteArguments, envelope: &Envelope) -> Result<(), sqlx::error::BoxDynError> {

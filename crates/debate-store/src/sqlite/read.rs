@@ -227,7 +227,7 @@ fn envelope(row: &SqliteRow, base: usize) -> Result<(Position, Envelope), ReadEr
 
 /// Reads the columns of a row from `base` on, and names the event's position where one is not what it must be.
 #[derive(Clone, Copy)]
-struct Fields<'r> {
+pub(super) struct Fields<'r> {
     row: &'r SqliteRow,
     base: usize,
     position: Position,
@@ -235,7 +235,7 @@ struct Fields<'r> {
 
 impl<'r> Fields<'r> {
     /// Starts at a column that holds a position.
-    fn of(row: &'r SqliteRow, base: usize) -> Result<Self, ReadError> {
+    pub(super) fn of(row: &'r SqliteRow, base: usize) -> Result<Self, ReadError> {
         let mut fields = Self { row, base, position: Position::START };
         fields.position = Position(fields.number(0)?);
         Ok(fields)
@@ -245,16 +245,16 @@ impl<'r> Fields<'r> {
         self.row.try_get_unchecked(self.base + index).map_err(|error| self.corrupt(error))
     }
 
-    fn number(self, index: usize) -> Result<u64, ReadError> {
+    pub(super) fn number(self, index: usize) -> Result<u64, ReadError> {
         u64::try_from(self.get::<i64>(index)?).map_err(|error| self.corrupt(error))
     }
 
-    fn digest(self, index: usize) -> Result<Digest, ReadError> {
+    pub(super) fn digest(self, index: usize) -> Result<Digest, ReadError> {
         Ok(Digest(self.sized("a digest", self.get(index)?)?))
     }
 
     /// Reads the stream's kind and, from the next column, its id.
-    fn stream(self, index: usize) -> Result<StreamId, ReadError> {
+    pub(super) fn stream(self, index: usize) -> Result<StreamId, ReadError> {
         let name: &str = self.get(index)?;
         let kind = StreamKind::from_name(name)
             .ok_or_else(|| self.corrupt(format_args!("unknown kind of stream `{name}`")))?;
@@ -274,13 +274,4 @@ impl<'r> Fields<'r> {
 /// Returns a number as SQLite stores it; what is too large stands for "after everything".
 pub(super) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
-}
-
-impl From<sqlx::Error> for ReadError {
-    fn from(error: sqlx::Error) -> Self {
-        match error {
-            sqlx::Error::PoolClosed => Self::Closed,
-            other => Self::backend(other),
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! The one task that writes. It needs no timer: what queues up while the disk is busy is the next group.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use debate_core::envelope::StreamId;
@@ -9,8 +9,9 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, Row as _};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::append::{Append, AppendError};
-use crate::port::{BoxError, Position, RedactError};
+use crate::append::AppendError;
+use crate::group::{AppendJob, Group};
+use crate::port::{BoxError, RedactError};
 use crate::sqlite::commit::Committer;
 use crate::sqlite::poll::Cursor;
 use crate::sqlite::read::integer;
@@ -19,20 +20,11 @@ use crate::wake::Wakes;
 /// Jobs that may wait for the writer; more wait in front of the queue.
 const JOBS_MAX: usize = 1_024;
 
-/// The most events of one group; one append alone may have more.
-const EVENTS_PER_GROUP_MAX: usize = 1_024;
-
 /// Something to write, and where the answer goes.
 pub(super) enum Job {
     Append(AppendJob),
     Redact { stream: StreamId, seq: Seq, reply: oneshot::Sender<Result<(), RedactError>> },
     Close { reply: oneshot::Sender<Result<(), BoxError>> },
-}
-
-/// An append, already checked in itself.
-pub(super) struct AppendJob {
-    pub(super) append: Append,
-    pub(super) reply: oneshot::Sender<Result<Position, AppendError>>,
 }
 
 /// Starts the writer. It ends on [`Job::Close`] or when every sender is gone and the queue is empty.
@@ -62,6 +54,8 @@ impl Writer {
         while let Some(job) = self.next().await {
             match job {
                 Job::Append(first) => {
+                    // Whoever is about to append does so first; nobody waits where nobody is.
+                    tokio::task::yield_now().await;
                     let group = self.gather(first);
                     self.append(group).await;
                 }
@@ -139,35 +133,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// Appends that are committed together: at most one per stream and per request, so that each is decided on what
-/// is already stored.
-#[derive(Default)]
-struct Group {
-    jobs: Vec<AppendJob>,
-    events: usize,
-    streams: HashSet<StreamId>,
-    requests: HashSet<(String, String)>,
-}
-
-impl Group {
-    fn has_room_for(&self, append: &Append) -> bool {
-        self.events + append.envelopes.len() <= EVENTS_PER_GROUP_MAX
-            && !self.streams.contains(&append.stream)
-            && request_of(append).is_none_or(|request| !self.requests.contains(&request))
-    }
-
-    fn push(&mut self, job: AppendJob) {
-        self.events += job.append.envelopes.len();
-        self.streams.insert(job.append.stream);
-        self.requests.extend(request_of(&job.append));
-        self.jobs.push(job);
-    }
-}
-
-fn request_of(append: &Append) -> Option<(String, String)> {
-    append.request.as_ref().map(|request| (request.tenant.clone(), request.request_id.clone()))
 }
 
 /// Deletes prose and salt; returns whether the event is there. The journal is emptied too, for it still has them.

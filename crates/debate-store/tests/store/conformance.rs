@@ -2,6 +2,7 @@
 
 mod appends;
 mod concurrency;
+mod heads;
 mod listing;
 mod redaction;
 mod requests;
@@ -30,6 +31,13 @@ async fn sqlite() -> Fresh {
     Fresh { store: Arc::new(store), _folder: Some(folder) }
 }
 
+#[cfg(unix)]
+async fn postgres() -> Fresh {
+    let url = debate_postgres_fixture::fresh_database().unwrap();
+    let store = debate_store::PostgresStore::open(&url, Default::default()).await.unwrap();
+    Fresh { store: Arc::new(store), _folder: None }
+}
+
 /// Runs each named test on each backend.
 macro_rules! on_every_store {
     ($($test:ident),* $(,)?) => {
@@ -45,6 +53,15 @@ macro_rules! on_every_store {
             $(#[tokio::test]
             async fn $test() {
                 let fresh = crate::conformance::sqlite().await;
+                super::$test(fresh.store.clone()).await;
+            })*
+        }
+
+        #[cfg(unix)]
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                let fresh = crate::conformance::postgres().await;
                 super::$test(fresh.store.clone()).await;
             })*
         }

@@ -1,8 +1,18 @@
-//! What every store promises, run on every store; then what is particular to SQLite.
+//! What every store and every keeper of leases promises, run on each; then what is particular to each backend.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod conformance;
+mod leases;
+#[cfg(unix)]
+mod postgres_faults;
+#[cfg(unix)]
+mod postgres_feed;
+#[cfg(unix)]
+mod postgres_guard;
+#[cfg(unix)]
+mod proxy;
+mod sqlite_faults;
 mod sqlite_file;
 mod sqlite_open;
 mod sqlite_tamper;

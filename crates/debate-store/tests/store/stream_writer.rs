@@ -3,7 +3,7 @@
 use debate_core::chain::{ChainBreak, ChainCheck, GENESIS, hash_of};
 use debate_core::envelope::{Envelope, SaltedProse, StreamId, StreamKind};
 use debate_core::id::{Digest, Seq, Timestamp};
-use debate_store::{Append, EventStore};
+use debate_store::{Append, EventStore, Position};
 use uuid::Uuid;
 
 /// Writes one stream and knows where it stands.
@@ -79,6 +79,11 @@ impl StreamWriter {
 /// Reads a whole stream.
 pub(crate) async fn read_stream(store: &dyn EventStore, stream: StreamId) -> Vec<Envelope> {
     store.read(stream, Seq::START, u32::MAX).await.unwrap()
+}
+
+/// Waits until all events up to a position can be read.
+pub(crate) async fn settled(store: &dyn EventStore, position: Position) {
+    store.wait_all(Position(position.0 - 1)).await.unwrap();
 }
 
 /// Checks a stream's chain and returns where it ends, or the first break.

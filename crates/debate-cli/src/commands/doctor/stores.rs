@@ -24,6 +24,7 @@ pub(super) async fn check(options: &Options) -> Vec<Check> {
             return vec![Check::new(STORE, Verdict::Warn, text).remedy("--store sqlite://PATH keeps them")];
         }
         StoreChoice::Sqlite(path) => path,
+        StoreChoice::Postgres(_) => return vec![database(options).await],
     };
     let shown = path.display();
     if !path.exists() {
@@ -43,6 +44,41 @@ pub(super) async fn check(options: &Options) -> Vec<Check> {
         Err(error) => Check::new(STORE, Verdict::Fail, exit::one_line(&error)),
     };
     vec![folder(path), checked]
+}
+
+/// How long a transaction may hold back readers of the whole log before that is worth a warning.
+const HELD_BACK_MAX: Duration = Duration::from_secs(5);
+
+/// Checks a database: it answers, has the current schema, and nothing holds its readers back.
+async fn database(options: &Options) -> Check {
+    let shown = &options.store;
+    let found = async {
+        let store = store::open(&options.store, options.durability.into()).await?;
+        let horizon = match store.database() {
+            Some(database) => Some(database.horizon().await?),
+            None => None,
+        };
+        store.close().await?;
+        anyhow::Ok(horizon)
+    };
+    match found.await {
+        Ok(Some(horizon)) if horizon.age.is_some_and(|age| age > HELD_BACK_MAX) => {
+            let age = horizon.age.unwrap_or_default().as_secs();
+            let process = horizon.held_by.map(|pid| format!(" of process {pid}")).unwrap_or_default();
+            let text = format!(
+                "{shown} answers, but a transaction{process}, open for {age} s, keeps {} events from readers of the \
+                 whole log",
+                horizon.events_behind
+            );
+            Check::new(STORE, Verdict::Warn, text)
+                .remedy("end that transaction: pg_terminate_backend(PROCESS)")
+        }
+        Ok(_) => {
+            let text = format!("{shown} answers and has the schema of this program");
+            Check::new(STORE, Verdict::Ok, text)
+        }
+        Err(error) => Check::new(STORE, Verdict::Fail, exit::one_line(&error)),
+    }
 }
 
 /// Checks that the folder of the store can be written: the journal lies beside the file.

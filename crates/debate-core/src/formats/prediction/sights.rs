@@ -5,7 +5,7 @@ use super::call::{self, Call, JUDGE};
 use super::config::Phase;
 use super::point::PointId;
 use super::state::Turn;
-use super::visible::{ArgueView, Point, ScoreView, ScoredPoint, Subject, SynthesisView, Visible};
+use super::visible::{ArgueView, Point, ScoreView, ScoredPoint, Subject, SynthesisView, Visible, Words};
 use crate::call::{Sight, Want};
 use crate::debate::Debate;
 use crate::id::{Digest, Role};
@@ -124,27 +124,23 @@ pub(super) fn opponents(debate: &Debate<Prediction>, round: u32, role: &Role) ->
 
 fn point(debate: &Debate<Prediction>, turn: &Turn) -> Point {
     let made = &turn.made;
-    let prose = made.prose.shown();
     Point {
         id: PointId::new(made.round, &made.role),
-        argument: prose.map(|prose| prose.argument.clone()),
+        words: Words::of(&made.prose),
         supports: debate.config().outcome_index(&made.outcome_supported).unwrap_or(0),
         probabilities: made.probabilities.clone(),
-        evidence_cited: prose.map(|prose| prose.evidence_cited.clone()).unwrap_or_default(),
     }
 }
 
 fn score_view(debate: &Debate<Prediction>, revision: u32, round: u32, role: &Role) -> ScoreView {
     let made = debate.state().slot(round, role).and_then(|slot| slot.turn(revision)).map(|turn| &turn.made);
-    let prose = made.and_then(|made| made.prose.shown());
     let supports = made.and_then(|made| debate.config().outcome_index(&made.outcome_supported));
     ScoreView {
         subject: subject(debate),
         phase: debate.config().phase(round),
         criteria: debate.config().criteria.clone(),
-        argument: prose.map(|prose| prose.argument.clone()),
+        words: made.map_or_else(Words::default, |made| Words::of(&made.prose)),
         supports: supports.unwrap_or(0),
-        evidence_cited: prose.map(|prose| prose.evidence_cited.clone()).unwrap_or_default(),
         precedents: made.map_or(0, |made| made.precedents),
     }
 }

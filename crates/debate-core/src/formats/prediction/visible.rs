@@ -2,6 +2,7 @@
 //! is blind (P4), the scorer is not told who spoke (P3).
 
 use super::config::{Brief, Criterion, Phase};
+use super::fact::ArgumentProse;
 use super::point::PointId;
 use crate::id::{OutcomeId, Role};
 use crate::measures::distribution::Distribution;
@@ -55,14 +56,36 @@ pub struct ArgueView {
 pub struct Point {
     /// How it is named.
     pub id: PointId,
-    /// The words, unless they were redacted.
-    pub argument: Option<String>,
+    /// What was said.
+    pub words: Words,
     /// The outcome it speaks for, by its place in the request.
     pub supports: usize,
     /// The role's distribution.
     pub probabilities: Distribution,
-    /// What it rests on.
-    pub evidence_cited: Vec<String>,
+}
+
+/// What an argument says, as all who may see it share it; its precedents are not shown.
+#[derive(Debug, Clone, Default)]
+pub struct Words(Prose<ArgumentProse>);
+
+impl Words {
+    /// Shows the words of an argument.
+    #[must_use]
+    pub fn of(prose: &Prose<ArgumentProse>) -> Self {
+        Self(prose.clone())
+    }
+
+    /// Returns the argument, unless it was redacted.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        self.0.shown().map(|prose| prose.argument.as_str())
+    }
+
+    /// Returns what it rests on; nothing where that was redacted.
+    #[must_use]
+    pub fn evidence_cited(&self) -> &[String] {
+        self.0.shown().map_or(&[], |prose| &prose.evidence_cited)
+    }
 }
 
 /// What the scorer sees: the question and one argument, nobody's name.
@@ -74,12 +97,10 @@ pub struct ScoreView {
     pub phase: Phase,
     /// The criteria.
     pub criteria: Vec<Criterion>,
-    /// The words of the argument, unless they were redacted.
-    pub argument: Option<String>,
+    /// What the argument says.
+    pub words: Words,
     /// The outcome it speaks for, by its place in the request.
     pub supports: usize,
-    /// What it rests on.
-    pub evidence_cited: Vec<String>,
     /// How many precedents it brings.
     pub precedents: u32,
 }

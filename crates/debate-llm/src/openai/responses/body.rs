@@ -16,7 +16,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     for turn in joined::turns(&request.messages) {
         add_items(&mut input, turn);
     }
-    serde_json::to_vec(&Body {
+    outgoing.write(&Body {
         model,
         input,
         stream: true,

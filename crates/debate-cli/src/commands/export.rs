@@ -1,0 +1,197 @@
+//! `debate export`: debates as a bundle.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::builder::FalseyValueParser;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::event::Redacted;
+use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::record::Body as _;
+use debate_proof::bundle::{Consistency, End as BundleEnd, Inclusion, Line, Signed};
+use debate_proof::checkpoint::Checkpoint;
+use debate_proof::leaves::Leaves;
+use debate_proof::tree;
+use debate_store::EventStore;
+
+use super::print;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::proof::bundle_file::BundleWriter;
+use crate::proof::{folder, streams};
+use crate::store;
+
+/// Events read at once.
+const PAGE: u32 = 1_000;
+
+/// Write debates into a bundle: exact to the byte, with what proves them
+///
+/// A bundle can be verified on a machine that has neither the store nor a network, by `debate verify --bundle` or by
+/// another program; its format is specified. With a checkpoint it carries the proof that its debates are under it; a
+/// bundle of all debates shows also that none is missing. Words that were redacted are not in it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate export 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --output debate.bundle
+  debate export --all --checkpoint proof --output all.bundle
+  debate export --all --checkpoint proof --since seen-in-march --output all.bundle")]
+pub(crate) struct Export {
+    /// Which debate
+    #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
+    id: Option<DebateId>,
+
+    /// Every debate of the store
+    #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
+    all: bool,
+
+    /// Where to write the bundle: JSON lines, compressed with gzip
+    #[arg(short, long, env = "DEBATE_OUTPUT", value_name = "FILE")]
+    output: PathBuf,
+
+    /// The checkpoint that proves the debates: a folder of checkpoints, for its latest, or a file
+    #[arg(long, env = "DEBATE_CHECKPOINT", value_name = "PATH")]
+    checkpoint: Option<PathBuf>,
+
+    /// File of the leaves that the checkpoint is over; by default beside it
+    #[arg(long, env = "DEBATE_LEAVES", value_name = "FILE", requires = "checkpoint")]
+    leaves: Option<PathBuf>,
+
+    /// An older checkpoint that the reader has: the bundle then proves that it is continued
+    #[arg(long, env = "DEBATE_SINCE", value_name = "PATH", requires = "checkpoint")]
+    since: Option<PathBuf>,
+}
+
+/// What proves the debates.
+struct Proof {
+    signed: Signed,
+    leaves: Leaves,
+    hashes: Vec<Digest>,
+}
+
+impl Export {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let proof = self.proof()?;
+        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        let exported = self.export(&**store.events(), proof.as_ref()).await;
+        store.close().await?;
+        let BundleEnd { streams, events } = exported?;
+        let path = self.output.display();
+        let how = if proof.is_some() { "" } else { "; without a checkpoint, so nobody has signed them" };
+        print(&format!("{path}: {streams} debates, {events} events{how}\n"))?;
+        Ok(End::Done)
+    }
+
+    fn proof(&self) -> anyhow::Result<Option<Proof>> {
+        let Some(path) = &self.checkpoint else { return Ok(None) };
+        let note = folder::note(path)?;
+        let bad = |path: &PathBuf, why: String| {
+            Failure::bad_input(format!("{} is no checkpoint to use: {why}", path.display()))
+        };
+        let read =
+            |path, note: &str| Checkpoint::read_unchecked(note).map_err(|error| bad(path, error.to_string()));
+        let checkpoint = read(path, &note)?;
+        let leaves = folder::leaves(path, self.leaves.as_deref(), checkpoint.size)?;
+        if let Some(why) = folder::mismatch(&leaves, &checkpoint) {
+            return Err(Failure::fault(why));
+        }
+        let hashes = leaves.tree_hashes();
+        let since = match &self.since {
+            Some(path) => {
+                let older = read(path, &folder::note(path)?)?;
+                let size = usize::try_from(older.size).unwrap_or(usize::MAX);
+                let proof = tree::consistency_proof(&hashes, size);
+                let proof = proof.filter(|_| tree::root(&hashes[..size]) == older.root);
+                let why = || "the checkpoint to export does not continue it".to_owned();
+                Some(Consistency { size: older.size, proof: proof.ok_or_else(|| bad(path, why()))? })
+            }
+            None => None,
+        };
+        Ok(Some(Proof { signed: Signed { note, since }, leaves, hashes }))
+    }
+
+    async fn export(&self, store: &dyn EventStore, proof: Option<&Proof>) -> anyhow::Result<BundleEnd> {
+        let all: Vec<StreamId> = match self.id {
+            Some(id) => vec![id.into()],
+            None => streams::heads(store).await?.into_keys().collect(),
+        };
+        let mut bundle = BundleWriter::create(&self.output)?;
+        match self.write(store, proof, &all, &mut bundle).await {
+            Ok(end) => {
+                bundle.finish()?;
+                Ok(end)
+            }
+            Err(error) => {
+                bundle.discard();
+                Err(error)
+            }
+        }
+    }
+
+    async fn write(
+        &self,
+        store: &dyn EventStore,
+        proof: Option<&Proof>,
+        all: &[StreamId],
+        bundle: &mut BundleWriter,
+    ) -> anyhow::Result<BundleEnd> {
+        bundle.write(&Line::start(self.all))?;
+        if let Some(proof) = proof {
+            bundle.write(&Line::Checkpoint(proof.signed.clone()))?;
+            for leaf in proof.leaves.as_slice().iter().filter(|_| self.all) {
+                bundle.write(&Line::Leaf(leaf.to_string()))?;
+            }
+        }
+        let mut end = BundleEnd { streams: 0, events: 0 };
+        for &stream in all {
+            let events = events(store, stream).await?;
+            if events.is_empty() {
+                return Err(debate_engine::LoadError::NotFound(DebateId(stream.id)).into());
+            }
+            let inclusion = proof.filter(|_| !self.all).and_then(|proof| proof.of(stream));
+            if proof.is_some() && !self.all && inclusion.is_none() {
+                let why = format!("{stream} is not under that checkpoint yet; make a new one first");
+                return Err(Failure::bad_input(why));
+            }
+            bundle.write(&Line::stream(stream, inclusion))?;
+            for event in &events {
+                bundle.write(&Line::Event(event.into()))?;
+            }
+            end = BundleEnd { streams: end.streams + 1, events: end.events + events.len() as u64 };
+        }
+        bundle.write(&Line::End(end.clone()))?;
+        Ok(end)
+    }
+}
+
+impl Proof {
+    /// Returns the proof of a stream's latest leaf; none where it has no leaf yet.
+    fn of(&self, stream: StreamId) -> Option<Inclusion> {
+        let place = self.leaves.place(stream)?;
+        Some(Inclusion {
+            leaf: self.leaves.latest(stream)?.to_string(),
+            index: place as u64,
+            proof: tree::inclusion_proof(&self.hashes, place)?,
+        })
+    }
+}
+
+/// Reads a stream, without the words whose redaction is recorded, though it be unfinished.
+async fn events(store: &dyn EventStore, stream: StreamId) -> anyhow::Result<Vec<Envelope>> {
+    let mut events: Vec<Envelope> = Vec::new();
+    loop {
+        let after = events.last().map_or(Seq::START, |last| last.seq);
+        let page = store.read(stream, after, PAGE).await?;
+        if page.is_empty() {
+            break;
+        }
+        events.extend(page);
+    }
+    let records = events.iter().filter(|event| event.kind == Redacted::KIND);
+    let read = records.filter_map(|event| serde_json::from_str::<Redacted>(&event.body).ok());
+    let redacted: BTreeSet<Seq> = read.map(|redacted| redacted.seq).collect();
+    for event in events.iter_mut().filter(|event| redacted.contains(&event.seq)) {
+        event.prose = None;
+    }
+    Ok(events)
+}

@@ -1,0 +1,122 @@
+//! `debate import`: brings debates of a bundle into a store.
+
+use std::path::PathBuf;
+
+use debate_core::envelope::Envelope;
+use debate_core::id::Seq;
+use debate_proof::bundle::BundleCheck;
+use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore};
+
+use super::print;
+use super::verify::bundle;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::proof::bundle_file::BundleLines;
+use crate::proof::keys;
+use crate::store;
+
+/// Bring the debates of a bundle into the store, exact to the byte
+///
+/// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
+/// left as they are; where it has other events under the same id, it keeps them and the import ends.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate import all.bundle --key audit.pub
+  debate --store sqlite://restored.sqlite import debate.bundle")]
+pub(crate) struct Import {
+    /// The bundle
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Public key, or a file with it, that must have signed the bundle's checkpoint
+    #[arg(long, env = "DEBATE_KEY", value_name = "KEY")]
+    key: Option<String>,
+}
+
+impl Import {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let key = self.key.as_deref().map(keys::verifier).transpose()?;
+        let checked = bundle::check(&self.file, key, None).await?;
+        if !checked.is_sound() {
+            checked.tell(false)?;
+            print("nothing was imported\n")?;
+            return Ok(End::Fault);
+        }
+        let store = store::open(&options.store, options.durability.into()).await?;
+        let imported = self.import(&**store.events()).await;
+        store.close().await?;
+        let (streams, events) = imported?;
+        let path = self.file.display();
+        let unsigned = match checked.not_wholly_signed() {
+            0 => String::new(),
+            debates => format!("; {debates} debates are not wholly signed"),
+        };
+        print(&format!("{path}: {streams} debates, {events} events are in the store{unsigned}\n"))?;
+        Ok(End::Done)
+    }
+
+    async fn import(&self, store: &dyn EventStore) -> anyhow::Result<(usize, usize)> {
+        let mut lines = BundleLines::open(&self.file)?;
+        // Checked again: the file may have changed meanwhile.
+        let mut check = BundleCheck::new(None, None);
+        let mut batch = Batch::default();
+        let (mut streams, mut events) = (0, 0);
+        while let Some(line) = lines.next()? {
+            let found = check.push(line).map_err(|error| Failure::fault(error.to_string()))?;
+            let Some(envelope) = found else { continue };
+            streams += usize::from(envelope.seq == Seq(1));
+            events += 1;
+            batch.push(store, envelope).await?;
+        }
+        batch.flush(store).await?;
+        let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
+        if report.is_sound() {
+            Ok((streams, events))
+        } else {
+            Err(Failure::fault("the bundle changed meanwhile"))
+        }
+    }
+}
+
+/// Events of one stream that go into the store together.
+#[derive(Debug, Default)]
+pub(super) struct Batch(Vec<Envelope>);
+
+impl Batch {
+    /// Adds the next event; a full batch is stored.
+    pub(super) async fn push(&mut self, store: &dyn EventStore, envelope: Envelope) -> anyhow::Result<()> {
+        let is_other = self.0.last().is_some_and(|last| last.stream != envelope.stream);
+        if is_other || self.0.len() == EVENTS_PER_APPEND_MAX {
+            self.flush(store).await?;
+        }
+        self.0.push(envelope);
+        Ok(())
+    }
+
+    /// Stores what is not there yet.
+    pub(super) async fn flush(&mut self, store: &dyn EventStore) -> anyhow::Result<()> {
+        let mut events = std::mem::take(&mut self.0);
+        let Some(stream) = events.first().map(|first| first.stream) else { return Ok(()) };
+        let head = store.head(stream).await?.map_or(Seq::START, |head| head.seq);
+        if let Some(last) = events.iter().rev().find(|event| event.seq <= head) {
+            // The chain says that all before are the same where this one is.
+            let there = store.read(stream, Seq(last.seq.0 - 1), 1).await?;
+            if there.first().is_none_or(|there| there.hash != last.hash) {
+                return Err(Failure::fault(format!("the store has other events in {stream}; it keeps them")));
+            }
+        }
+        events.retain(|event| event.seq > head);
+        if events.is_empty() {
+            return Ok(());
+        }
+        match store.append(Append::new(stream, head, events)).await {
+            Ok(_) => Ok(()),
+            Err(error @ (AppendError::Conflict { .. } | AppendError::Invalid(_))) => {
+                Err(Failure::fault(format!("the store has other events in {stream}: {error}")))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}

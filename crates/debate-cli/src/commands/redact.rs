@@ -1,0 +1,58 @@
+//! `debate redact`: deletes words of a debate.
+
+use clap::builder::FalseyValueParser;
+use debate_core::id::{DebateId, Seq};
+use debate_engine::{Redact as What, Redaction};
+use serde_json::json;
+
+use super::ACTOR;
+use super::print;
+use crate::args::Options;
+use crate::exit::End;
+use crate::house::House;
+
+/// Delete words of a concluded debate for good
+///
+/// An event's words go, its facts stay: numbers, outcomes, hashes and checkpoints hold as before, and everything that
+/// shows the debate says that it was redacted. That it happened is an event of its own. Bundles and copies of the store
+/// made before keep the words.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate redact 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --event 17
+  debate redact 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --all-prose")]
+pub(crate) struct Redact {
+    /// Which debate
+    #[arg(value_name = "ID")]
+    id: DebateId,
+
+    /// The event whose words go
+    #[arg(long, env = "DEBATE_EVENT", value_name = "NUMBER", required_unless_present = "all_prose")]
+    event: Option<u64>,
+
+    /// All words of the debate go: the question, arguments, replies, reasons
+    #[arg(long, env = "DEBATE_ALL_PROSE", value_parser = FalseyValueParser::new(), conflicts_with = "event")]
+    all_prose: bool,
+
+    /// Print one JSON object
+    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    json: bool,
+}
+
+impl Redact {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let what = self.event.map_or(What::All, |seq| What::Event(Seq(seq)));
+        let house = House::open_existing(options).await?;
+        let redacted = house.engine.redact(self.id, what, ACTOR).await;
+        house.close().await?;
+        let Redaction { recorded, deleted } = redacted?;
+        let id = self.id;
+        print(&if self.json {
+            format!("{}\n", json!({ "debate_id": id.to_string(), "recorded": recorded, "deleted": deleted }))
+        } else {
+            format!("debate {id}: {recorded} redactions recorded, the words of {deleted} events deleted\n")
+        })?;
+        Ok(End::Done)
+    }
+}

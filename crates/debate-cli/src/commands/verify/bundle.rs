@@ -1,0 +1,168 @@
+//! Checking a bundle: line by line what it proves, and then each of its debates as if it were in a store.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use debate_core::chain::ChainCheck;
+use debate_core::envelope::StreamId;
+use debate_core::id::DebateId;
+use debate_engine::{Fault, Verification};
+use debate_proof::bundle::{BundleCheck, BundleReport};
+use debate_proof::checkpoint::Checkpoint;
+use debate_proof::key::VerifierKey;
+use serde_json::json;
+
+use super::super::import::Batch;
+use super::{Covered, stream_name, tell};
+use crate::exit::Failure;
+use crate::house::House;
+use crate::plain::one_line;
+use crate::proof::bundle_file::BundleLines;
+use crate::proof::folder;
+
+/// What checking a bundle found.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    report: BundleReport,
+    streams: Vec<(StreamId, Verification, Covered)>,
+}
+
+/// Reads an older checkpoint, which must be the key's.
+pub(super) fn since(path: &Path, key: &VerifierKey) -> anyhow::Result<Checkpoint> {
+    Checkpoint::open(&folder::note(path)?, key)
+        .map_err(|error| Failure::fault(format!("{}: {error}", path.display())))
+}
+
+/// Checks a bundle. Without a key its checkpoint may be anybody's.
+///
+/// # Errors
+/// The bundle cannot be read to its end.
+pub(crate) async fn check(
+    path: &Path,
+    key: Option<VerifierKey>,
+    since: Option<Checkpoint>,
+) -> anyhow::Result<Checked> {
+    let unreadable = |error: String| Failure::fault(format!("{}: {}", path.display(), one_line(&error)));
+    let mut lines = BundleLines::open(path)?;
+    let mut check = BundleCheck::new(key, since);
+    let mut folds = BTreeMap::new();
+    let mut open: Option<Fold> = None;
+    while let Some(line) = lines.next()? {
+        let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
+            continue;
+        };
+        let stream = envelope.stream;
+        if open.as_ref().is_none_or(|open| open.stream != stream) {
+            if let Some(fold) = open.take() {
+                folds.insert(fold.stream, fold.finish().await?);
+            }
+            open = Some(Fold::open(stream).await?);
+        }
+        if let Some(fold) = &mut open {
+            fold.batch.push(&**fold.house.store.events(), envelope).await?;
+        }
+    }
+    if let Some(fold) = open {
+        folds.insert(fold.stream, fold.finish().await?);
+    }
+    let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
+    let streams = report.streams.iter().map(|stream| {
+        let nothing = Verification::new(DebateId(stream.stream.id), ChainCheck::new(stream.stream).head());
+        let mut found = folds.remove(&stream.stream).unwrap_or(nothing);
+        (found.events, found.head, found.redacted) = (stream.events, stream.head, stream.redacted);
+        if let Some(fault) = &stream.fault {
+            found.fault = Some(Fault { seq: fault.seq(), why: fault.to_string() });
+        }
+        (stream.stream, found, Covered(stream.signed))
+    });
+    Ok(Checked { streams: streams.collect(), report })
+}
+
+/// One debate of a bundle, in a store of its own.
+struct Fold {
+    stream: StreamId,
+    house: House,
+    batch: Batch,
+}
+
+impl Fold {
+    async fn open(stream: StreamId) -> anyhow::Result<Self> {
+        Ok(Self { stream, house: House::empty().await?, batch: Batch::default() })
+    }
+
+    /// Folds the debate, and recomputes its outcomes.
+    async fn finish(mut self) -> anyhow::Result<Verification> {
+        self.batch.flush(&**self.house.store.events()).await?;
+        Ok(super::verify(&self.house.engine, self.stream, true).await?)
+    }
+}
+
+impl Checked {
+    /// Returns whether nothing is wrong.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.report.is_sound() && self.streams.iter().all(|(_, found, _)| found.fault.is_none())
+    }
+
+    /// Returns how many debates have events that no signature which was checked covers.
+    pub(crate) fn not_wholly_signed(&self) -> usize {
+        let is_signed = |found: &Verification, covered: Covered| {
+            self.report.is_signed && covered.0.is_some_and(|seq| seq >= found.head.0)
+        };
+        self.streams.iter().filter(|(_, found, covered)| !is_signed(found, *covered)).count()
+    }
+
+    /// Prints what was found.
+    pub(crate) fn tell(&self, json: bool) -> anyhow::Result<()> {
+        self.tell_checkpoint(json)?;
+        for (stream, found, covered) in &self.streams {
+            let covered = self.report.checkpoint.is_some().then_some(*covered);
+            tell(&stream_name(*stream), found, covered, json)?;
+        }
+        if !json {
+            let bad = self.streams.iter().filter(|(_, found, _)| found.fault.is_some()).count();
+            let (faults, unsigned) = (bad + self.report.faults.len(), self.not_wholly_signed());
+            let unsigned =
+                if unsigned > 0 { format!(", {unsigned} not wholly signed") } else { String::new() };
+            writeln!(
+                io::stdout().lock(),
+                "{} debates checked, {faults} faults{unsigned}",
+                self.streams.len()
+            )?;
+        }
+        Ok(())
+    }
+
+    fn tell_checkpoint(&self, json: bool) -> anyhow::Result<()> {
+        let mut stdout = io::stdout().lock();
+        let BundleReport { whole, checkpoint, is_signed, faults, .. } = &self.report;
+        let faults: Vec<String> = faults.iter().map(|fault| one_line(&fault.to_string())).collect();
+        if json {
+            let signed = |it: &Checkpoint| json!({ "origin": it.origin, "size": it.size, "root": it.root.to_string() });
+            let told = json!({
+                "whole": whole,
+                "checkpoint": checkpoint.as_ref().map(signed),
+                "signed": is_signed,
+                "ok": faults.is_empty(),
+                "faults": faults,
+            });
+            return Ok(writeln!(stdout, "{told}")?);
+        }
+        for fault in &faults {
+            writeln!(stdout, "FAULT  {fault}")?;
+        }
+        let line = match checkpoint {
+            Some(Checkpoint { origin, size, root }) if *is_signed => {
+                format!("ok     checkpoint of {origin}, {size} leaves, root {root}")
+            }
+            Some(Checkpoint { origin, .. }) => {
+                let origin = one_line(origin);
+                format!(
+                    "       the checkpoint says it is of {origin}; without --key its signature is not checked"
+                )
+            }
+            None => "       no checkpoint: whoever made the bundle can have made up all of it".to_owned(),
+        };
+        Ok(writeln!(stdout, "{line}")?)
+    }
+}

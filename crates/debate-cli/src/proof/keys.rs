@@ -1,0 +1,53 @@
+//! Keys as they are given on the command line.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::Path;
+
+use debate_proof::key::{SigningKey, VerifierKey};
+
+use crate::exit::Failure;
+
+/// Reads a public key: the key itself, or the path of a file with it.
+pub(crate) fn verifier(given: &str) -> anyhow::Result<VerifierKey> {
+    let from_text = given.trim().parse();
+    match from_text {
+        Ok(key) => Ok(key),
+        Err(error) if Path::new(given).is_file() => {
+            let text = read(Path::new(given))?;
+            text.trim()
+                .parse()
+                .map_err(|_| Failure::bad_input(format!("{given} holds no public key: {error}")))
+        }
+        Err(error) => Err(Failure::bad_input(format!("--key: {error}"))),
+    }
+}
+
+/// Reads a private key from its file.
+pub(crate) fn signing(path: &Path) -> anyhow::Result<SigningKey> {
+    let text = read(path)?;
+    text.trim()
+        .parse()
+        .map_err(|error| Failure::bad_input(format!("{} holds no private key: {error}", path.display())))
+}
+
+/// Writes a private key into a new file that nobody else may read.
+pub(crate) fn write(path: &Path, key: &SigningKey) -> anyhow::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    let written = options.open(path).and_then(|mut file| {
+        writeln!(file, "{}", key.secret_text())?;
+        file.sync_all()
+    });
+    written.map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))
+}

@@ -1,0 +1,62 @@
+//! Debates kept in PostgreSQL: every command that takes a store takes this one.
+
+use debate_postgres_fixture::{Server, fresh_database};
+
+use crate::program::{Program, example};
+
+#[test]
+fn a_debate_is_held_read_and_verified_on_postgres() {
+    let program = Program::new();
+    let url = fresh_database().unwrap();
+    let run = |args: &[&str]| {
+        let ran = program.run(args.iter().copied().chain(["--store", &url]));
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        ran
+    };
+    let file = example("deliberation.json");
+    let told = run(&["run", file.to_str().unwrap(), "--json"]);
+    let id = told.json()["debate_id"].as_str().unwrap().to_owned();
+    assert!(run(&["list"]).stdout.contains(&id));
+    assert!(!run(&["show", &id]).stdout.is_empty());
+    let log = run(&["log", &id, "--json"]).stdout;
+    assert!(log.lines().count() > 10, "{log}");
+    assert!(!run(&["watch", &id]).stdout.is_empty());
+    for args in [&["verify", &id][..], &["verify", "--all"]] {
+        let verified = run(args).stdout;
+        assert!(verified.contains("ok") && verified.contains(&id), "{verified}");
+    }
+    assert!(!program.path("debates.sqlite").exists());
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_one_clear_error_without_the_password() {
+    let program = Program::new();
+    let server = Server::start(&[]).unwrap();
+    server.sql("postgres", "CREATE ROLE app LOGIN PASSWORD 's3cret'").unwrap();
+    let file = example("deliberation.json");
+    let run = ["run", file.to_str().unwrap()];
+    for (database, args, says) in [
+        ("postgres", &["list"][..], "there is no log"),
+        ("postgres", &["verify", "--all"], "there is no log"),
+        ("nothing", &run, "there is no database"),
+        ("postgres", &run, "as the owner of the database"),
+    ] {
+        let url = server.url_for("app:s3cret", database);
+        let ran = program.run(args.iter().copied().chain(["--store", &url]));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(5), ""), "{args:?}: {ran:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{args:?}: {}", ran.stderr);
+        let is_told = ran.stderr.contains(says) && !ran.stderr.contains("s3cret");
+        assert!(is_told, "{args:?}: {}", ran.stderr);
+    }
+    let help = program.command(["--help"]).env("DEBATE_STORE", "postgres://a:s3cret@b/c").output().unwrap();
+    assert!(!String::from_utf8(help.stdout).unwrap().contains("s3cret"));
+}
+
+#[test]
+fn the_doctor_looks_at_the_database() {
+    let program = Program::new();
+    let url = fresh_database().unwrap();
+    let ran = program.run(["doctor", "--store", &url]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("answers and has the schema of this program"), "{}", ran.stdout);
+}

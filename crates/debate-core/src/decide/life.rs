@@ -1,0 +1,54 @@
+//! Choosing events of a debate's life: pause and resumption, continuation and redaction (rules K15, K17).
+
+use super::Draft;
+use crate::command::DecideError;
+use crate::debate::Lifecycle;
+use crate::event::{Continued, Paused, Redacted, Resumed};
+use crate::format::Format;
+use crate::id::Seq;
+
+impl<F: Format> Draft<F> {
+    pub(super) fn pause(&mut self) -> Result<(), DecideError> {
+        match self.debate.lifecycle {
+            Lifecycle::Running => {
+                self.push(Paused { remaining_ms: self.debate.deadline_at.since_ms(self.at) })
+            }
+            Lifecycle::Paused { .. } => Err(DecideError::Paused),
+            Lifecycle::Concluded => Err(DecideError::Concluded),
+        }
+    }
+
+    pub(super) fn resume(&mut self) -> Result<(), DecideError> {
+        match self.debate.lifecycle {
+            Lifecycle::Paused { remaining_ms } => {
+                self.push(Resumed { deadline_at: self.at.plus_ms(remaining_ms) })
+            }
+            Lifecycle::Running => Err(DecideError::NotPaused),
+            Lifecycle::Concluded => Err(DecideError::Concluded),
+        }
+    }
+
+    pub(super) fn continue_debate(&mut self, rounds: u32) -> Result<(), DecideError> {
+        if self.debate.lifecycle != Lifecycle::Concluded {
+            return Err(DecideError::NotConcluded);
+        }
+        if rounds == 0 || F::continued(&self.debate.config, rounds).is_none() {
+            return Err(DecideError::NotContinuable(rounds));
+        }
+        self.push(Continued { rounds, deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms) })
+    }
+
+    /// A debate that still runs has its words in the prompts to come, so it must have ended first.
+    pub(super) fn redact(&mut self, seq: Seq) -> Result<(), DecideError> {
+        if self.debate.lifecycle != Lifecycle::Concluded {
+            return Err(DecideError::NotConcluded);
+        }
+        if seq == Seq::START || seq > self.debate.head {
+            return Err(DecideError::NoEvent(seq));
+        }
+        if self.debate.redacted.contains(&seq) {
+            return Err(DecideError::Redacted(seq));
+        }
+        self.push(Redacted { seq })
+    }
+}

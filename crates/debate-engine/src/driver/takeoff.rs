@@ -1,0 +1,61 @@
+//! What is about to leave: questions, tool runs, and calls that cannot be asked.
+
+use std::sync::Arc;
+
+use debate_core::call::Work;
+use debate_core::command::Command;
+use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, ReplyFacts};
+use debate_core::format::Format;
+
+use crate::house::House;
+use crate::turn::Question;
+
+/// Work that is about to start.
+pub(super) enum Takeoff<F: Format> {
+    Turn(Work, Arc<Question<F>>),
+    Unaskable(Work, String),
+    Tool(Work),
+}
+
+impl<F: Format> Takeoff<F> {
+    pub(super) fn work(&self) -> &Work {
+        match self {
+            Self::Turn(work, _) | Self::Unaskable(work, _) | Self::Tool(work) => work,
+        }
+    }
+}
+
+pub(super) fn attempts_of<F: Format>(events: &[Event<F>]) -> Vec<AttemptRef> {
+    let started = events.iter().filter_map(|event| match event {
+        Event::Kernel(KernelEvent::CallStarted(started)) => Some(started),
+        Event::Kernel(_) | Event::Opened(_) | Event::Fact(_) => None,
+    });
+    let attempt = |started: &CallStarted| AttemptRef {
+        call: started.call.clone(),
+        revision: started.revision,
+        attempt: started.attempt,
+        turn: started.turn,
+    };
+    started.map(attempt).collect()
+}
+
+pub(super) fn unaskable<F: Format>(attempt: AttemptRef, message: String) -> Command<F> {
+    Command::FailCall {
+        attempt,
+        failure: FailureKind::Denied,
+        reply: ReplyFacts::default(),
+        message,
+        text: None,
+    }
+}
+
+pub(super) async fn run_tool<F: Format>(
+    house: Arc<House>,
+    (name, arguments): (String, String),
+    work: Work,
+) -> Command<F> {
+    let begun = house.surroundings.now();
+    let (ok, result) = (house.tools)(name, arguments).await;
+    let latency_ms = house.surroundings.now().since_ms(begun);
+    Command::FinishTool { work, ok, latency_ms, result }
+}

@@ -1,0 +1,256 @@
+//! Which debates this process drives: those it opened, those it recovers, those it adopts from other replicas.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use debate_core::id::{DebateId, Seq};
+use debate_store::{LeaseError, ListFilter, ReadError, Release};
+use tokio::sync::mpsc;
+
+use super::{Engine, LIFECYCLE_KINDS, format_of};
+use crate::driver::{DriveError, Ended, Order};
+use crate::house::House;
+use crate::journal::LoadError;
+use crate::keeping::{Held, keep};
+use crate::leasing::Tenure;
+use crate::served::Served;
+
+/// Debates adopted at once, so that replicas share what one of them left.
+const ADOPTED_AT_ONCE: u32 = 8;
+
+impl Engine {
+    /// Takes up every debate in the store that has not concluded and that no other replica has; returns how many (rule
+    /// K2). From then on this process adopts what other replicas leave, if it shares with any.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn recover(&self) -> Result<usize, ReadError> {
+        let open = LIFECYCLE_KINDS.iter().filter(|kind| **kind != "concluded");
+        let mut filter = ListFilter {
+            lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
+            status: Some(open.map(|kind| (*kind).to_owned()).collect()),
+            ..ListFilter::default()
+        };
+        let mut taken = 0;
+        loop {
+            let page = self.house.store.list(filter.clone()).await?;
+            for listed in &page {
+                let debate = DebateId(listed.first.stream.id);
+                let Some(format) = format_of(&listed.first) else { continue };
+                let backend = |error: LeaseError| ReadError::Backend { source: error.into() };
+                let tenure = self.tenure(debate).await.map_err(backend)?;
+                if tenure.is_some() || self.house.leasing.is_none() {
+                    taken += usize::from(self.hold(debate, &format, tenure));
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == filter.limit as usize => filter.before = Some(last.position),
+                Some(_) | None => break,
+            }
+        }
+        if let Some(leasing) = &self.house.leasing {
+            leasing.begin_to_adopt();
+            self.tend_leases();
+        }
+        Ok(taken)
+    }
+
+    /// Leases a debate; `None` where another replica has it, or nothing is shared.
+    pub(super) async fn tenure(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
+        let Some(leasing) = &self.house.leasing else { return Ok(None) };
+        self.tend_leases();
+        leasing.acquire(debate).await
+    }
+
+    /// Renews leases, and adopts debates where that was begun, until the process shuts down.
+    fn tend_leases(&self) {
+        let Some(leasing) = &self.house.leasing else { return };
+        if !leasing.begin_to_tend() {
+            return;
+        }
+        let engine = self.clone();
+        self.tasks.spawn(async move {
+            let Some(leasing) = &engine.house.leasing else { return };
+            let mut beats = tokio::time::interval(leasing.beat_every());
+            beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    biased;
+                    () = engine.house.shutdown.cancelled() => return,
+                    _ = beats.tick() => {}
+                }
+                leasing.beat().await;
+                if leasing.adopts() {
+                    engine.adopt().await;
+                }
+            }
+        });
+    }
+
+    async fn adopt(&self) {
+        let Some(leasing) = &self.house.leasing else { return };
+        let room = self.house.settings.debates_held_max.saturating_sub(self.held().len());
+        let room = u32::try_from(room).unwrap_or(u32::MAX).min(ADOPTED_AT_ONCE);
+        let adopted = match leasing.adopt(room).await {
+            Ok(adopted) => adopted,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "cannot adopt debates");
+                return;
+            }
+        };
+        for tenure in adopted {
+            let debate = tenure.debate();
+            match self.served(debate).await {
+                Ok((format, _)) => {
+                    tracing::info!(%debate, "taken over");
+                    self.hold(debate, &format, Some(tenure));
+                }
+                // Leased, and then never opened.
+                Err(LoadError::NotFound(_)) => leasing.give_back(&tenure, Release::Finished).await,
+                Err(error) => {
+                    tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot take over");
+                    leasing.let_run_out(&tenure);
+                }
+            }
+        }
+    }
+
+    /// Begins to drive a debate of which the log has its opening and no more: whoever opened it may be gone. Says
+    /// whether there is such a debate.
+    pub(super) async fn hold_if_idle(
+        &self,
+        debate: DebateId,
+        format: &str,
+        opening: Seq,
+    ) -> Result<bool, ReadError> {
+        let head = self.house.store.head(debate.into()).await?;
+        let is_idle = head.is_some_and(|head| head.seq <= opening);
+        if is_idle {
+            self.hold(debate, format, None);
+        }
+        Ok(is_idle)
+    }
+
+    /// Begins to drive a debate unless it is driven here already; leases it first where nobody has yet.
+    pub(crate) fn hold(&self, debate: DebateId, format: &str, tenure: Option<Arc<Tenure>>) -> bool {
+        let served = self.formats.get(format).cloned();
+        if served.is_none() {
+            tracing::warn!(%debate, format, "the format is not served here");
+        }
+        let (held, inbox) = Held::new();
+        let served = served.filter(|_| match self.held().entry(debate) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(entry) => {
+                entry.insert(held.clone());
+                true
+            }
+        });
+        let Some(served) = served else {
+            if let (Some(leasing), Some(tenure)) = (&self.house.leasing, &tenure) {
+                leasing.let_run_out(tenure);
+            }
+            return false;
+        };
+        let engine = self.clone();
+        self.tasks.spawn(async move { engine.keep_on(&*served, debate, held, inbox, tenure).await });
+        true
+    }
+
+    /// Keeps a debate for as long as there is something to do that is this process's to do.
+    async fn keep_on(
+        &self,
+        served: &dyn Served,
+        debate: DebateId,
+        held: Held,
+        mut inbox: mpsc::Receiver<Order>,
+        mut tenure: Option<Arc<Tenure>>,
+    ) {
+        loop {
+            if tenure.is_none() && self.house.leasing.is_some() {
+                tenure = self.tenure(debate).await.unwrap_or_else(|error| {
+                    tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot lease");
+                    None
+                });
+                if tenure.is_none() {
+                    self.held().remove(&debate);
+                    return;
+                }
+            }
+            let kept = keep(&self.house, served, debate, &held, &mut inbox);
+            let ended = match &tenure {
+                Some(tenure) => tokio::select! {
+                    biased;
+                    () = tenure.lost() => Ok(Ended::ClaimLost),
+                    ended = kept => ended,
+                },
+                None => kept.await,
+            };
+            match &ended {
+                Ok(ended) => tracing::debug!(%debate, ?ended, "driver ended"),
+                Err(error) => {
+                    tracing::error!(%debate, error = error as &dyn std::error::Error, "driver failed");
+                }
+            }
+            let is_rightful = matches!(ended, Ok(Ended::ClaimLost))
+                && tenure.as_ref().is_some_and(|tenure| tenure.stands());
+            let mut wants_more = is_rightful;
+            if !is_rightful && let Some(tenure) = tenure.take() {
+                wants_more = self.part(&tenure, served, &ended).await;
+            }
+            let mut all = self.held();
+            if self.house.shutdown.is_cancelled() || !(held.take_nudge() || wants_more) {
+                // Only then the inbox closes: whoever finds it closed can take the debate up anew.
+                all.remove(&debate);
+                return;
+            }
+        }
+    }
+
+    /// Lets go of a lease in the way that fits how driving ended; says whether there is work again: another replica may
+    /// have continued or resumed the debate while this one still had it.
+    async fn part(&self, tenure: &Tenure, served: &dyn Served, ended: &Result<Ended, DriveError>) -> bool {
+        let Some(leasing) = &self.house.leasing else { return false };
+        match ended {
+            Ok(Ended::Concluded | Ended::Resting) => {
+                leasing.give_back(tenure, Release::Finished).await;
+                served.wants_driving(&*self.house.store, tenure.debate()).await.unwrap_or_else(|error| {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "cannot look for work again");
+                    false
+                })
+            }
+            Ok(Ended::ShutDown) => {
+                leasing.give_back(tenure, Release::HandedBack).await;
+                false
+            }
+            // Somebody tries again later, here or elsewhere.
+            Ok(Ended::ClaimLost) | Err(_) => {
+                leasing.let_run_out(tenure);
+                false
+            }
+        }
+    }
+
+    /// Begins to drive a debate that was just written to from beside its driver.
+    pub(super) fn take_up(&self, debate: DebateId, format: &str) {
+        if !self.hold(debate, format, None)
+            && let Some(held) = self.held().get(&debate)
+        {
+            held.nudge();
+        }
+    }
+
+    pub(crate) fn house(&self) -> &House {
+        &self.house
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, HashMap<DebateId, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many debates are driven or wait here.
+    #[must_use]
+    pub fn held_count(&self) -> usize {
+        self.held().len()
+    }
+}

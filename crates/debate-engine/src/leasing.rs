@@ -1,0 +1,196 @@
+//! Leases of the debates that this replica drives: taken before a debate is, renewed while it is, given back after.
+//!
+//! Without leases whoever appends drives, and a rival is noticed by its events. With them a replica leaves alone what
+//! another has, takes up what another left, and stops what it could not renew in time. Its clock decides only for itself,
+//! and too early rather than too late: a lease is over here before it is over for the others.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use debate_core::envelope::StreamId;
+use debate_core::id::DebateId;
+use debate_store::{Lease, LeaseError, Leases, Release};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// The longest wait between two looks at the leases.
+const BEAT_MAX: Duration = Duration::from_secs(1);
+
+/// Beats within the time of a lease, so that one that fails is no loss.
+const BEATS_PER_TTL: u32 = 3;
+
+/// How a replica shares debates with others.
+#[derive(Debug, Clone)]
+pub struct Sharing {
+    /// Who has which debate.
+    pub leases: Arc<dyn Leases>,
+    /// This replica's name, which no other has.
+    pub replica: String,
+    /// How long a debate is left alone after its replica was last heard of. At least a few round trips to the store.
+    pub ttl: Duration,
+}
+
+/// What this replica has.
+#[derive(Debug)]
+pub(crate) struct Leasing {
+    sharing: Sharing,
+    tenures: Mutex<HashMap<StreamId, Arc<Tenure>>>,
+    is_tended: AtomicBool,
+    adopts: AtomicBool,
+}
+
+/// One debate, had for a while.
+#[derive(Debug)]
+pub(crate) struct Tenure {
+    lease: Lease,
+    until: Mutex<Instant>,
+    lost: CancellationToken,
+}
+
+impl Tenure {
+    /// Returns which debate it is.
+    pub(crate) fn debate(&self) -> DebateId {
+        DebateId(self.lease.stream.id)
+    }
+
+    /// Returns once the debate is no longer had.
+    pub(crate) async fn lost(&self) {
+        self.lost.cancelled().await;
+    }
+
+    /// Returns whether the debate is still had.
+    pub(crate) fn stands(&self) -> bool {
+        !self.lost.is_cancelled() && !self.is_over(Instant::now())
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) <= now
+    }
+
+    fn extend(&self, until: Instant) {
+        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+    }
+}
+
+impl Leasing {
+    pub(crate) fn new(sharing: Sharing) -> Self {
+        let (tenures, is_tended, adopts) = Default::default();
+        Self { sharing, tenures, is_tended, adopts }
+    }
+
+    /// Returns whether the caller is the one who renews leases from now on.
+    pub(crate) fn begin_to_tend(&self) -> bool {
+        !self.is_tended.swap(true, Ordering::AcqRel)
+    }
+
+    /// From now on what other replicas leave is taken up here.
+    pub(crate) fn begin_to_adopt(&self) {
+        self.adopts.store(true, Ordering::Release);
+    }
+
+    /// Returns whether what other replicas leave is taken up here.
+    pub(crate) fn adopts(&self) -> bool {
+        self.adopts.load(Ordering::Acquire)
+    }
+
+    /// Returns how long to wait between two beats.
+    pub(crate) fn beat_every(&self) -> Duration {
+        (self.sharing.ttl / BEATS_PER_TTL).min(BEAT_MAX)
+    }
+
+    /// Takes a debate, unless somebody has it.
+    pub(crate) async fn acquire(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
+        let Sharing { leases, replica, ttl } = &self.sharing;
+        let asked = Instant::now();
+        let lease = leases.acquire(debate.into(), replica, *ttl).await?;
+        Ok(lease.map(|lease| self.hold(lease, asked)))
+    }
+
+    /// Takes at most so many debates that nobody has any more.
+    pub(crate) async fn adopt(&self, debates_max: u32) -> Result<Vec<Arc<Tenure>>, LeaseError> {
+        let Sharing { leases, replica, ttl } = &self.sharing;
+        let asked = Instant::now();
+        let adopted = leases.adopt(replica, *ttl, debates_max).await?;
+        Ok(adopted.into_iter().map(|lease| self.hold(lease, asked)).collect())
+    }
+
+    fn hold(&self, lease: Lease, asked: Instant) -> Arc<Tenure> {
+        let until = Mutex::new(asked + self.sharing.ttl);
+        let tenure = Arc::new(Tenure { lease, until, lost: CancellationToken::new() });
+        if let Some(former) = self.tenures().insert(lease.stream, Arc::clone(&tenure)) {
+            former.lost.cancel();
+        }
+        tenure
+    }
+
+    /// Renews what is had; what was not renewed in time, or was taken by another, is lost.
+    pub(crate) async fn beat(&self) {
+        let now = Instant::now();
+        let standing: Vec<Lease> = {
+            let mut tenures = self.tenures();
+            tenures.retain(|_, tenure| {
+                let stands = !tenure.is_over(now);
+                if !stands {
+                    tracing::warn!(debate = %tenure.debate(), "the lease could not be renewed in time");
+                    tenure.lost.cancel();
+                }
+                stands
+            });
+            tenures.values().map(|tenure| tenure.lease).collect()
+        };
+        if standing.is_empty() {
+            return;
+        }
+        let Sharing { leases, ttl, .. } = &self.sharing;
+        let renewed = match timeout(*ttl / BEATS_PER_TTL, leases.renew(&standing, *ttl)).await {
+            Ok(Ok(renewed)) => renewed,
+            Ok(Err(error)) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "cannot renew leases");
+                return;
+            }
+            Err(_) => {
+                tracing::warn!("cannot renew leases: no answer");
+                return;
+            }
+        };
+        for tenure in renewed.iter().filter_map(|lease| self.tenure(lease)) {
+            tenure.extend(now + *ttl);
+        }
+        for lease in standing.iter().filter(|lease| !renewed.contains(lease)) {
+            if let Some(tenure) = self.forget(lease) {
+                tracing::warn!(debate = %tenure.debate(), "another replica took the lease");
+                tenure.lost.cancel();
+            }
+        }
+    }
+
+    /// Gives a debate back.
+    pub(crate) async fn give_back(&self, tenure: &Tenure, release: Release) {
+        self.forget(&tenure.lease);
+        if let Err(error) = self.sharing.leases.release(tenure.lease, release).await {
+            // It runs out by itself.
+            tracing::warn!(error = &error as &dyn std::error::Error, "cannot give a lease back");
+        }
+    }
+
+    /// Renews a debate no longer, so that it is taken up after a while, here or elsewhere.
+    pub(crate) fn let_run_out(&self, tenure: &Tenure) {
+        self.forget(&tenure.lease);
+    }
+
+    fn tenure(&self, lease: &Lease) -> Option<Arc<Tenure>> {
+        self.tenures().get(&lease.stream).filter(|tenure| tenure.lease == *lease).cloned()
+    }
+
+    fn forget(&self, lease: &Lease) -> Option<Arc<Tenure>> {
+        let tenure = self.tenure(lease)?;
+        self.tenures().remove(&lease.stream);
+        Some(tenure)
+    }
+
+    fn tenures(&self) -> MutexGuard<'_, HashMap<StreamId, Arc<Tenure>>> {
+        self.tenures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,235 @@
+//! Replicas that share a store: who drives what, and what happens when one stalls, is cut off, or leaves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use debate_core::debate::{Debate, Lifecycle};
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::formats::prediction::Prediction;
+use debate_core::id::DebateId;
+use debate_engine::{Control, Engine, Sharing};
+use debate_llm::ChatModel;
+use debate_prompts::prediction::PredictionPrompts;
+use debate_store::{EventStore, Lease, LeaseError, Leases, MemoryLeases, Release};
+use tokio::time::sleep;
+
+use crate::bench_of_one::{PATIENCE, kinds, log, memory, model, paused_clock, start};
+
+const TTL: Duration = Duration::from_secs(10);
+
+/// Leases as one replica reaches them; the way can be cut.
+#[derive(Debug)]
+struct Way {
+    leases: Arc<MemoryLeases>,
+    is_cut: AtomicBool,
+}
+
+impl Way {
+    fn cut(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::Relaxed);
+    }
+
+    fn look(&self) -> Result<(), LeaseError> {
+        if self.is_cut.load(Ordering::Relaxed) { Err(LeaseError("cut".into())) } else { Ok(()) }
+    }
+}
+
+#[async_trait]
+impl Leases for Way {
+    async fn acquire(
+        &self,
+        stream: StreamId,
+        holder: &str,
+        ttl: Duration,
+    ) -> Result<Option<Lease>, LeaseError> {
+        self.look()?;
+        self.leases.acquire(stream, holder, ttl).await
+    }
+
+    async fn renew(&self, leases: &[Lease], ttl: Duration) -> Result<Vec<Lease>, LeaseError> {
+        self.look()?;
+        self.leases.renew(leases, ttl).await
+    }
+
+    async fn release(&self, lease: Lease, release: Release) -> Result<(), LeaseError> {
+        self.look()?;
+        self.leases.release(lease, release).await
+    }
+
+    async fn adopt(&self, holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError> {
+        self.look()?;
+        self.leases.adopt(holder, ttl, leases_max).await
+    }
+}
+
+/// A store that replicas share.
+struct Platform {
+    store: Arc<dyn EventStore>,
+    leases: Arc<MemoryLeases>,
+}
+
+impl Platform {
+    fn new() -> Self {
+        Self { store: memory(), leases: Arc::new(MemoryLeases::new()) }
+    }
+
+    /// Returns a replica that adopts what others leave, and its way to the leases.
+    async fn replica(&self, name: &str, model: Arc<dyn ChatModel>) -> (Engine, Arc<Way>) {
+        let way = Arc::new(Way { leases: Arc::clone(&self.leases), is_cut: AtomicBool::new(false) });
+        let sharing = Sharing { leases: way.clone(), replica: name.to_owned(), ttl: TTL };
+        let engine = Engine::builder(self.store.clone(), model)
+            .format(PredictionPrompts)
+            .surroundings(paused_clock())
+            .actor(name)
+            .sharing(sharing)
+            .build();
+        engine.recover().await.unwrap();
+        (engine, way)
+    }
+}
+
+fn slow() -> Arc<dyn ChatModel> {
+    model("seed=7,latency=4s")
+}
+
+/// Returns who drove a debate, in order.
+fn drivers(log: &[Envelope]) -> Vec<&str> {
+    let mut drivers: Vec<&str> = log
+        .iter()
+        .filter(|envelope| envelope.kind == "call_started")
+        .map(|envelope| envelope.actor.as_str())
+        .collect();
+    drivers.dedup();
+    drivers
+}
+
+/// Returns how many starts went unanswered.
+fn starts_lost(log: &[Envelope]) -> usize {
+    let kinds = kinds(log);
+    kinds["call_started"] - kinds["call_answered"]
+}
+
+async fn lifecycle(engine: &Engine, debate: DebateId) -> Lifecycle {
+    let debate: Debate<Prediction> = engine.load(debate, None).await.unwrap();
+    debate.lifecycle()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debate_is_driven_by_the_replica_that_opened_it_and_left_alone_by_others() {
+    let platform = Platform::new();
+    let (a, _) = platform.replica("a", slow()).await;
+    let debate = a.start(start(None)).await.unwrap().debate;
+    let (b, _) = platform.replica("b", slow()).await;
+    assert_eq!(b.recover().await.unwrap(), 0);
+    assert!(b.concluded(debate, PATIENCE).await.unwrap());
+    let log = log(&a, debate).await;
+    assert_eq!((drivers(&log), starts_lost(&log)), (vec!["a"], 0));
+    assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "nobody takes up what has concluded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn k2_a_replica_that_is_cut_off_stops_its_calls_and_another_goes_on() {
+    let platform = Platform::new();
+    let (a, way) = platform.replica("a", slow()).await;
+    let (b, _) = platform.replica("b", slow()).await;
+    let debate = a.start(start(None)).await.unwrap().debate;
+    sleep(Duration::from_secs(5)).await;
+    way.cut(true);
+    sleep(TTL + Duration::from_secs(2)).await;
+    assert_eq!(a.held_count(), 0, "its lease ran out");
+    assert!(b.concluded(debate, PATIENCE).await.unwrap());
+    let log = log(&b, debate).await;
+    assert_eq!(drivers(&log), ["a", "b"]);
+    assert!(starts_lost(&log) <= 10, "only what was in flight is asked again");
+    assert_eq!(kinds(&log)["concluded"], 1);
+    assert_eq!(b.verify(debate).await.unwrap().fault, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_was_cut_off_for_a_moment_loses_nothing() {
+    let platform = Platform::new();
+    let (a, way) = platform.replica("a", slow()).await;
+    let debate = a.start(start(None)).await.unwrap().debate;
+    sleep(Duration::from_secs(5)).await;
+    way.cut(true);
+    sleep(TTL / 2).await;
+    way.cut(false);
+    assert!(a.concluded(debate, PATIENCE).await.unwrap());
+    let log = log(&a, debate).await;
+    assert_eq!((drivers(&log), starts_lost(&log)), (vec!["a"], 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_leaves_hands_its_debates_back_at_once() {
+    let platform = Platform::new();
+    let (a, _) = platform.replica("a", slow()).await;
+    let (b, _) = platform.replica("b", slow()).await;
+    let debate = a.start(start(None)).await.unwrap().debate;
+    sleep(Duration::from_secs(5)).await;
+    a.shut_down().await;
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(b.held_count(), 1, "long before the lease would have run out");
+    assert!(b.concluded(debate, PATIENCE).await.unwrap());
+    assert_eq!(drivers(&log(&b, debate).await), ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_replica_left_is_shared_by_those_that_stay() {
+    let platform = Platform::new();
+    let (a, _) = platform.replica("a", slow()).await;
+    for _ in 0..24 {
+        a.start(start(None)).await.unwrap();
+    }
+    let (b, _) = platform.replica("b", slow()).await;
+    let (c, _) = platform.replica("c", slow()).await;
+    sleep(Duration::from_secs(1)).await;
+    a.shut_down().await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(b.held_count() + c.held_count(), 24);
+    assert!(b.held_count() >= 8 && c.held_count() >= 8, "{} and {}", b.held_count(), c.held_count());
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_a_cancel_on_any_replica_reaches_the_one_that_drives() {
+    let platform = Platform::new();
+    let (a, _) = platform.replica("a", slow()).await;
+    let (b, _) = platform.replica("b", slow()).await;
+    let debate = a.start(start(None)).await.unwrap().debate;
+    sleep(Duration::from_secs(5)).await;
+    b.control(debate, Control::Cancel { reason: "enough".to_owned() }, "alice").await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!((a.held_count(), b.held_count()), (0, 0));
+    assert_eq!(lifecycle(&a, debate).await, Lifecycle::Concluded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k17_a_pause_on_any_replica_lets_calls_in_flight_finish_on_the_one_that_drives() {
+    let platform = Platform::new();
+    let (a, _) = platform.replica("a", slow()).await;
+    let (b, _) = platform.replica("b", slow()).await;
+    let debate = a.start(start(None)).await.unwrap().debate;
+    sleep(Duration::from_secs(1)).await;
+    b.control(debate, Control::Pause, "alice").await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let paused: Debate<Prediction> = b.load(debate, None).await.unwrap();
+    assert_eq!((paused.spend().calls, kinds(&log(&b, debate).await)["call_answered"]), (5, 5));
+    assert_eq!(a.held_count(), 0, "a paused debate is nobody's");
+    b.control(debate, Control::Resume, "alice").await.unwrap();
+    assert!(a.concluded(debate, PATIENCE).await.unwrap());
+    let log = log(&b, debate).await;
+    assert_eq!((drivers(&log), starts_lost(&log)), (vec!["a", "b"], 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_debate_that_was_leased_and_never_opened_is_forgotten() {
+    let platform = Platform::new();
+    let ghost: StreamId = DebateId(uuid::Uuid::from_u128(7)).into();
+    platform.leases.acquire(ghost, "gone", Duration::ZERO).await.unwrap().unwrap();
+    let (a, _) = platform.replica("a", slow()).await;
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(a.held_count(), 0);
+    let free = platform.leases.acquire(ghost, "b", TTL).await.unwrap().unwrap();
+    assert_eq!(free.fence, 1, "nothing is left of the former lease");
+}

@@ -1,0 +1,155 @@
+//! The test vectors, which never change, and a second verifier that must agree on them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use debate_core::chain::GENESIS;
+use debate_proof::bundle::{EventLine, Line};
+use debate_proof::checkpoint::Checkpoint;
+use debate_proof::tree;
+use serde_json::{Value, json};
+
+use crate::log::{Log, check, key, rehash, verifier};
+
+fn log() -> Log {
+    let mut log = Log::default().grow(&[3, 1]);
+    // One event is redacted, and says so.
+    let stream = &mut log.streams[0];
+    stream[1].prose = None;
+    stream[2].kind = "redacted".to_owned();
+    stream[2].body = "{\"seq\":2}".to_owned();
+    rehash(stream);
+    Log { streams: log.streams, ..Log::default() }.grow(&[3, 1]).grow(&[5, 1, 2]).grow(&[5, 4, 2])
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
+}
+
+/// Returns what the file of vectors must hold.
+fn vectors(log: &Log) -> Value {
+    let leaves = log.leaves.as_slice();
+    let hashes = log.leaves.tree_hashes();
+    let sizes = 0..=hashes.len();
+    let note = |size: usize| Checkpoint::sign(&log.leaves.first(size as u64).unwrap(), &key());
+    let checkpoints = [2, 4, hashes.len()].map(|size| json!({ "size": size, "note": note(size) }));
+    let inclusion = sizes.clone().flat_map(|size| (0..size).map(move |index| (index, size)));
+    let consistency = sizes.clone().flat_map(|size| (0..=size).map(move |from| (from, size)));
+    let events = log.streams.iter().flat_map(|events| {
+        let before = std::iter::once(GENESIS).chain(events.iter().map(|event| event.hash));
+        before.zip(events).map(|(previous, event)| {
+            json!({
+                "stream": event.stream.to_string(),
+                "previous": previous.to_string(),
+                "event": serde_json::to_value(EventLine::from(event)).unwrap(),
+            })
+        })
+    });
+    json!({
+        "private_key": key().secret_text(),
+        "public_key": key().verifier().to_string(),
+        "leaves": leaves.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "leaf_hashes": hashes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "roots": sizes.clone().map(|size| tree::root(&hashes[..size]).to_string()).collect::<Vec<_>>(),
+        "inclusion": inclusion.map(|(index, size)| json!({
+            "index": index, "size": size, "proof": tree::inclusion_proof(&hashes[..size], index).unwrap(),
+        })).collect::<Vec<_>>(),
+        "consistency": consistency.map(|(from, size)| json!({
+            "from": from, "size": size, "proof": tree::consistency_proof(&hashes[..size], from).unwrap(),
+        })).collect::<Vec<_>>(),
+        "checkpoints": checkpoints,
+        "events": events.collect::<Vec<_>>(),
+        "bundles": ["whole.bundle", "single.bundle"],
+    })
+}
+
+fn bundles(log: &Log) -> [(&'static str, Vec<String>); 2] {
+    [("whole.bundle", log.whole(Some(2))), ("single.bundle", log.single(1, Some(2)))]
+}
+
+fn text(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_vectors_are_what_is_computed() {
+    let log = log();
+    let stored = std::fs::read_to_string(folder().join("proof.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), vectors(&log));
+    let since =
+        Checkpoint::open(&Checkpoint::sign(&log.leaves.first(2).unwrap(), &key()), &verifier()).unwrap();
+    for (name, lines) in bundles(&log) {
+        assert_eq!(std::fs::read_to_string(folder().join(name)).unwrap(), text(&lines), "{name}");
+        assert!(check(&lines, Some(verifier()), Some(since.clone())).unwrap().is_sound(), "{name}");
+    }
+}
+
+/// Runs the verifier in another language; says so where Python is not there.
+fn second_verifier(args: &[&Path]) -> Option<Output> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify_bundle.py");
+    match Command::new("python3").arg(script).args(args).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            println!("skipped: python3 cannot be run ({error})");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_second_verifier_agrees_on_every_vector() {
+    let Some(output) = second_verifier(&[Path::new("--vectors"), &folder().join("proof.json")]) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.starts_with("ok     every vector"), "{said}");
+}
+
+#[test]
+fn k15_a_second_verifier_agrees_on_altered_bundles() {
+    let folder = std::env::temp_dir().join(format!("debate-proof-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let older = Checkpoint::sign(&log().leaves.first(2).unwrap(), &key());
+    let since = Checkpoint::open(&older, &verifier()).unwrap();
+    std::fs::write(folder.join("older"), older).unwrap();
+    let mut paths = Vec::new();
+    for number in 0..160 {
+        let (_, mut lines) = bundles(&log())[number % 2].clone();
+        let index = (number / 2) % lines.len();
+        let mut bytes = lines[index].clone().into_bytes();
+        let bit = (number * 7_919) % (bytes.len() * 8);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        // What is no text is found by both when the file is read.
+        if let Ok(line) = String::from_utf8(bytes)
+            && !line.contains('\n')
+        {
+            lines[index] = line;
+            let report = check(&lines, Some(verifier()), Some(since.clone()));
+            assert!(!report.is_ok_and(|report| report.is_sound()), "{}", lines[index]);
+            paths.push(folder.join(number.to_string()));
+            std::fs::write(&paths[paths.len() - 1], text(&lines)).unwrap();
+        }
+    }
+    let (key, older) = (verifier().to_string(), folder.join("older"));
+    let mut args = vec![Path::new("--key"), Path::new(&key), Path::new("--since"), &older];
+    args.extend(paths.iter().map(PathBuf::as_path));
+    let output = second_verifier(&args);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let Some(output) = output else { return };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(paths.len() > 100, "{} of them", paths.len());
+    for path in &paths {
+        assert!(said.contains(&format!("FAULT  {}: ", path.display())), "{}: {said}", path.display());
+    }
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn an_event_is_written_as_it_is_specified() {
+    let log = log();
+    let line = Line::Event(EventLine::from(&log.streams[0][0])).text();
+    assert!(
+        line.starts_with("{\"event\":{\"seq\":1,\"kind\":\"opened\",\"version\":1,\"at\":1700000000001,")
+    );
+}

@@ -1,0 +1,109 @@
+//! The order of all events, without holes, while many processes write at once.
+//!
+//! The naive way numbers events by a sequence and has readers ask for what is behind the last number they saw. A sequence
+//! hands out its numbers before the commit, so this happens:
+//!
+//! ```text
+//! writer A    begins, is given 10
+//! writer B    begins, is given 11, commits
+//! reader      sees 9, 11; remembers 11
+//! writer A    commits 10
+//! reader      asks for what is behind 11: event 10 is never seen
+//! ```
+//!
+//! Here a position begins with the id of its transaction (`position_of` in the schema), and a reader reads only below a
+//! horizon: the oldest transaction that was still running when its statement began (`pg_snapshot_xmin`). Every
+//! transaction below the horizon has ended, so its events are visible or will never be; every one to come gets an id at
+//! or above it. Nothing can appear any more below a position that was read: no event is lost, none is read twice, the
+//! order never changes, and writers wait for nobody. In the story above, A and B run as transactions 7 and 8: the
+//! horizon stays at 7 until A has ended, and then A's event is read before B's.
+//!
+//! The price: a transaction that writes anywhere in the server and does not end holds the horizon back, and with it every
+//! reader of all events (readers of one stream are never held back). Hence [`Horizon`], its age, and a warning. What is
+//! read from a standby is below that standby's own horizon, for the statement asks the server that it runs on.
+
+use std::time::Duration;
+
+use sqlx::Row as _;
+use sqlx::postgres::{PgConnection, PgRow};
+
+use crate::port::Position;
+use crate::postgres::read::{columns, integer};
+
+/// Where everything has been decided: below it, nothing can appear any more.
+macro_rules! horizon {
+    () => {
+        "position_of(pg_snapshot_xmin(pg_current_snapshot()))"
+    };
+}
+
+const ALL: &str = concat!(
+    "SELECT ",
+    columns!("e"),
+    " FROM events e WHERE e.position > $1 AND e.position < ",
+    horizon!(),
+    " ORDER BY e.position LIMIT $2"
+);
+const SETTLED: &str = concat!("SELECT coalesce(max(position), 0) FROM events WHERE position < ", horizon!());
+
+const SETTLED_AND_LAST: &str = concat!(
+    "SELECT (SELECT coalesce(max(position), 0) FROM events WHERE position < ",
+    horizon!(),
+    "), coalesce(max(position), 0) FROM events"
+);
+
+/// A login that may not see others' sessions is told of its own alone.
+const HELD_BACK: &str = concat!(
+    "SELECT (SELECT count(*) FROM events WHERE position >= ",
+    horizon!(),
+    "), a.pid, (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::bigint ",
+    "FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT pid, xact_start FROM pg_stat_activity ",
+    "WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid() ",
+    "ORDER BY age(backend_xid) DESC LIMIT 1) a ON true"
+);
+
+/// How far readers of all events are held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Horizon {
+    /// Events that are stored and not yet delivered to readers of all events.
+    pub events_behind: u64,
+    /// The process id, in the server, of the oldest transaction that writes, where this login may see it.
+    pub held_by: Option<i32>,
+    /// How long ago that transaction began.
+    pub age: Option<Duration>,
+}
+
+/// Reads events of all streams.
+pub(super) async fn all(
+    connection: &mut PgConnection,
+    after: Position,
+    limit: u32,
+) -> Result<Vec<PgRow>, sqlx::Error> {
+    sqlx::query(ALL).bind(integer(after.0)).bind(i64::from(limit)).fetch_all(connection).await
+}
+
+/// Reads the position of the last event below the horizon.
+pub(super) async fn settled(connection: &mut PgConnection) -> Result<Position, sqlx::Error> {
+    let last: i64 = sqlx::query_scalar(SETTLED).fetch_one(connection).await?;
+    Ok(Position(u64::try_from(last).unwrap_or(0)))
+}
+
+/// Reads the positions of the last event below the horizon, and of the last one of all.
+pub(super) async fn settled_and_last(
+    connection: &mut PgConnection,
+) -> Result<(Position, Position), sqlx::Error> {
+    let row = sqlx::query(SETTLED_AND_LAST).fetch_one(connection).await?;
+    let position = |last: i64| Position(u64::try_from(last).unwrap_or(0));
+    Ok((position(row.try_get(0)?), position(row.try_get(1)?)))
+}
+
+/// Reads how far readers are held back, and by whom.
+pub(super) async fn horizon(connection: &mut PgConnection) -> Result<Horizon, sqlx::Error> {
+    let row = sqlx::query(HELD_BACK).fetch_one(connection).await?;
+    let age_ms: Option<i64> = row.try_get(2)?;
+    Ok(Horizon {
+        events_behind: u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or(0),
+        held_by: row.try_get(1)?,
+        age: age_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0))),
+    })
+}
