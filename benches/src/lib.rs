@@ -41,6 +41,7 @@ pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
             .to_vec(),
         judge_weight: 0.6,
         seed: 1,
+        judge_reversed: false,
         pooling: Pooling::Linear,
         pool_settings: PoolSettings::default(),
         models: Default::default(),
