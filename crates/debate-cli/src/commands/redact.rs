@@ -5,8 +5,8 @@ use debate_core::id::{DebateId, Seq};
 use debate_engine::{Redact as What, Redaction};
 use serde_json::json;
 
-use super::print;
 use super::ACTOR;
+use super::print;
 use crate::args::Options;
 use crate::exit::End;
 use crate::house::House;
