@@ -72,6 +72,7 @@ pub struct Debate<F: Format> {
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
     pub(crate) resolved: Option<(Resolved, Timestamp)>,
     pub(crate) redacted: BTreeSet<Seq>,
+    pub(crate) inherits_redaction: bool,
     /// The forks that led here, the last one last.
     pub(crate) lineage: Vec<Forked>,
     pub(crate) state: F::State,
@@ -127,6 +128,7 @@ impl<F: Format> Debate<F> {
             conclusion: None,
             resolved: None,
             redacted: BTreeSet::new(),
+            inherits_redaction: false,
             lineage: Vec::new(),
             state: F::open(&opened.config),
         }
@@ -444,10 +446,10 @@ impl<F: Format> Debate<F> {
     /// Returns whether prose of this debate was deleted.
     #[must_use]
     pub fn is_redacted(&self) -> bool {
-        !self.redacted.is_empty()
+        self.inherits_redaction || !self.redacted.is_empty()
     }
 
-    /// Returns the events whose prose was deleted, as far as the log says so (rule K15).
+    /// Returns the events of its own log whose prose was deleted, as far as the log says so (rule K15).
     #[must_use]
     pub fn redacted(&self) -> &BTreeSet<Seq> {
         &self.redacted

@@ -159,6 +159,8 @@ impl<F: Format> Debate<F> {
         self.spend = Spend::NONE;
         self.unpriced_models.clear();
         self.conclusion = None;
+        // Its own events are numbered anew.
+        self.inherits_redaction |= !std::mem::take(&mut self.redacted).is_empty();
         self.resolved = None;
         self.lineage.push(forked.clone());
         Ok(())

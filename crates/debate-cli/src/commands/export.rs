@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
+use debate_core::codec;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::Redacted;
+use debate_core::fork::DEPTH_MAX;
 use debate_core::id::{DebateId, Digest, Seq};
 use debate_core::record::Body as _;
 use debate_proof::bundle::{Consistency, End as BundleEnd, Inclusion, Line, Signed};
@@ -27,7 +29,7 @@ const PAGE: u32 = 1_000;
 /// Write debates into a bundle: exact to the byte, with what proves them
 ///
 /// A bundle can be verified on a machine that has neither the store nor a network, by `debate verify --bundle` or by
-/// another program; its format is specified. With a checkpoint it carries the proof that its debates are under it; a
+/// another program; its format is specified. A fork brings the debates that it was forked from. With a checkpoint it carries the proof that its debates are under it; a
 /// bundle of all debates shows also that none is missing. Words that were redacted are not in it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -112,7 +114,7 @@ impl Export {
 
     async fn export(&self, store: &dyn EventStore, proof: Option<&Proof>) -> anyhow::Result<BundleEnd> {
         let all: Vec<StreamId> = match self.id {
-            Some(id) => vec![id.into()],
+            Some(id) => lineage(store, id.into()).await?,
             None => streams::heads(store).await?.into_keys().collect(),
         };
         let mut bundle = BundleWriter::create(&self.output)?;
@@ -174,6 +176,18 @@ impl Proof {
             proof: tree::inclusion_proof(&self.hashes, place)?,
         })
     }
+}
+
+/// Returns a stream and, before it, those that it was forked from, the eldest first (rule K14).
+async fn lineage(store: &dyn EventStore, stream: StreamId) -> anyhow::Result<Vec<StreamId>> {
+    let mut lineage = vec![stream];
+    for _ in 0..DEPTH_MAX {
+        let first = store.read(lineage[lineage.len() - 1], Seq::START, 1).await?;
+        let Some(forked) = first.first().and_then(codec::forked) else { break };
+        lineage.push(forked?.parent.into());
+    }
+    lineage.reverse();
+    Ok(lineage)
 }
 
 /// Reads a stream, without the words whose redaction is recorded, though it be unfinished.

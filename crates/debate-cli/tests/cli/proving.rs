@@ -129,6 +129,30 @@ fn k15_checkpoints_go_on_from_one_another() {
 }
 
 #[test]
+fn k14_a_fork_is_proved_with_what_it_was_forked_from() {
+    let program = audited();
+    let parent = program.debate("ice.json");
+    let forked = program.run(["fork", &parent, "--json", "--without", "optimist"]);
+    let fork = forked.json()["debate_id"].as_str().unwrap().to_owned();
+    assert_eq!(checkpoint(&program).code, Some(0));
+    assert_eq!(verify(&program).code, Some(0));
+    for debates in [&fork, "--all"] {
+        let export = ["export", debates, "--checkpoint", "proof", "--output", "fork.bundle"];
+        assert_eq!(program.run(export).code, Some(0));
+        let found = program.run(["verify", "--bundle", "fork.bundle", "--key", "audit.pub"]);
+        assert_eq!(found.code, Some(0), "{found:?}");
+        assert!(found.stdout.ends_with("2 debates checked, 0 faults\n"), "{found:?}");
+        let store = format!("sqlite://{}.sqlite", &debates[2..5]);
+        let imported = program.run(["--store", &store, "import", "fork.bundle", "--key", "audit.pub"]);
+        assert_eq!(imported.code, Some(0), "{imported:?}");
+        assert_eq!(program.run(["--store", &store, "verify", &fork]).code, Some(0));
+    }
+    let redacted = program.run(["redact", &fork, "--all-prose"]);
+    assert_eq!(redacted.code, Some(0), "{redacted:?}");
+    assert_eq!(verify(&program).code, Some(0));
+}
+
+#[test]
 fn k15_what_is_not_signed_is_told_apart() {
     let program = audited();
     program.debate("deliberation.json");

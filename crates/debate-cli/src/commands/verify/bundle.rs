@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use debate_core::chain::ChainCheck;
+use debate_core::codec;
 use debate_core::envelope::StreamId;
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
 use debate_proof::bundle::{BundleCheck, BundleReport};
 use debate_proof::checkpoint::Checkpoint;
@@ -47,12 +48,21 @@ pub(crate) async fn check(
     let mut lines = BundleLines::open(path)?;
     let mut check = BundleCheck::new(key, since);
     let mut folds = BTreeMap::new();
+    let mut parents = BTreeMap::new();
     let mut open: Option<Fold> = None;
     while let Some(line) = lines.next()? {
         let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
             continue;
         };
         let stream = envelope.stream;
+        if envelope.seq == Seq(1)
+            && let Some(Ok(forked)) = codec::forked(&envelope)
+        {
+            parents.insert(stream, StreamId::from(forked.parent));
+        }
+        if parents.contains_key(&stream) {
+            continue;
+        }
         if open.as_ref().is_none_or(|open| open.stream != stream) {
             if let Some(fold) = open.take() {
                 folds.insert(fold.stream, fold.finish().await?);
@@ -67,6 +77,9 @@ pub(crate) async fn check(
         folds.insert(fold.stream, fold.finish().await?);
     }
     let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
+    if !parents.is_empty() {
+        folds.extend(fold_forks(path, &parents).await?);
+    }
     let streams = report.streams.iter().map(|stream| {
         let nothing = Verification::new(DebateId(stream.stream.id), ChainCheck::new(stream.stream).head());
         let mut found = folds.remove(&stream.stream).unwrap_or(nothing);
@@ -77,6 +90,34 @@ pub(crate) async fn check(
         (stream.stream, found, Covered(stream.signed))
     });
     Ok(Checked { streams: streams.collect(), report })
+}
+
+/// Folds the forks of a bundle, in one store with the debates that they were forked from (rule K14).
+async fn fold_forks(
+    path: &Path,
+    parents: &BTreeMap<StreamId, StreamId>,
+) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+    let house = House::empty().await?;
+    let store = &**house.store.events();
+    let mut lines = BundleLines::open(path)?;
+    // All that it finds was found before.
+    let mut check = BundleCheck::new(None, None);
+    let mut batch = Batch::default();
+    while let Some(line) = lines.next()? {
+        let Some(envelope) = check.push(line).map_err(|error| Failure::fault(error.to_string()))? else {
+            continue;
+        };
+        let stream = envelope.stream;
+        if parents.contains_key(&stream) || parents.values().any(|parent| *parent == stream) {
+            batch.push(store, envelope).await?;
+        }
+    }
+    batch.flush(store).await?;
+    let mut folds = BTreeMap::new();
+    for fork in parents.keys() {
+        folds.insert(*fork, super::verify(&house.engine, *fork, true).await?);
+    }
+    Ok(folds)
 }
 
 /// One debate of a bundle, in a store of its own.
