@@ -32,11 +32,8 @@ fn a_server_stopped_or_killed_starts_again_with_what_was_committed() {
     server.sql("postgres", "CREATE TABLE kept (a int)").unwrap();
     for kill in [false, true, true] {
         server.sql("postgres", "INSERT INTO kept VALUES (1)").unwrap();
-        if kill {
-            server.kill().unwrap()
-        } else {
-            server.stop().unwrap()
-        }
+        let ended = if kill { server.kill() } else { server.stop() };
+        ended.unwrap();
         assert!(server.sql("postgres", "SELECT 1").is_err());
         server.start_again().unwrap();
     }

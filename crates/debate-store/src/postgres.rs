@@ -42,8 +42,10 @@ use crate::wake::Wakes;
 pub struct PostgresOptions {
     /// Whether the log is created where the database has none.
     pub create_missing: bool,
-    /// The most connections that read; three more write, tell other processes, and hear them.
+    /// The most connections that read; two more tell other processes and hear them.
     pub connections_max: u32,
+    /// The most connections that write. One does, unless much is written at once.
+    pub writers_max: usize,
     /// The most time of the server for one statement, and for one lock.
     pub statement_timeout: Duration,
     /// How long to try again where the server is gone, restarts, or takes no more connections.
@@ -57,6 +59,7 @@ impl Default for PostgresOptions {
         Self {
             create_missing: true,
             connections_max: 8,
+            writers_max: 4,
             statement_timeout: Duration::from_secs(30),
             retry_time: Duration::from_secs(10),
             poll_interval: Duration::from_secs(1),
@@ -101,7 +104,7 @@ impl PostgresStore {
         let announcer = Announcer::new(Arc::clone(&wakes));
         let background = Background::start(&announcer, &opened.writer, &opened.pool, &options);
         let committer = Committer::new(opened.writer, options.clone(), opened.pool.clone());
-        let queue = Queue::new(committer, Arc::clone(&announcer));
+        let queue = Queue::new(committer, options.writers_max.max(1), Arc::clone(&announcer));
         Ok(Self { server: opened.server, options, pool: opened.pool, queue, announcer, wakes, background })
     }
 

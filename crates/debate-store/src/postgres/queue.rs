@@ -1,9 +1,11 @@
 //! Who writes when. An append that finds nobody writing is written at once, by its caller; what arrives meanwhile waits
-//! and is written together. So nobody waits for a timer: the sync under way is what fills the next group.
+//! and is written together. So nobody waits for a timer: the sync under way is what fills the next group. Only where more
+//! waits than makes a good group do several write side by side, never two of them to one stream.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use debate_core::envelope::StreamId;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
@@ -12,9 +14,14 @@ use crate::group::{AppendJob, Group};
 use crate::postgres::commit::{Answer, Committer};
 use crate::postgres::wakeup::Announcer;
 
-/// Appends that wait for their turn, and whether somebody is writing.
+/// Events that make a group worth a writer of its own. Fewer are faster together with the next ones: writers side by
+/// side share the syncs, and pay for each statement.
+const EVENTS_PER_WRITER: usize = 64;
+
+/// Appends that wait for their turn, and who is writing.
 pub(super) struct Queue {
     committer: Committer,
+    writers_max: usize,
     announcer: Arc<Announcer>,
     runtime: Handle,
     waiting: Mutex<Waiting>,
@@ -25,7 +32,11 @@ pub(super) struct Queue {
 #[derive(Default)]
 struct Waiting {
     jobs: VecDeque<AppendJob>,
-    is_writing: bool,
+    /// Events of those that wait.
+    events: usize,
+    writers: usize,
+    /// The streams that are being written.
+    streams: HashSet<StreamId>,
     is_closed: bool,
 }
 
@@ -37,14 +48,17 @@ enum Entered {
     Soon(oneshot::Receiver<Answer>),
 }
 
-/// The right to write. Whoever drops it hands it to those who wait.
-struct Turn(Arc<Queue>);
+/// The right to write one stream. Whoever drops it hands it to those who wait.
+struct Turn {
+    queue: Arc<Queue>,
+    stream: StreamId,
+}
 
 impl Queue {
     /// Creates an empty queue. Must be called on the runtime that its groups are to be written on.
-    pub(super) fn new(committer: Committer, announcer: Arc<Announcer>) -> Arc<Self> {
+    pub(super) fn new(committer: Committer, writers_max: usize, announcer: Arc<Announcer>) -> Arc<Self> {
         let (runtime, is_idle) = (Handle::current(), watch::Sender::new(true));
-        Arc::new(Self { committer, announcer, runtime, waiting: Mutex::default(), is_idle })
+        Arc::new(Self { committer, writers_max, announcer, runtime, waiting: Mutex::default(), is_idle })
     }
 
     /// Writes an append that was checked in itself.
@@ -75,14 +89,28 @@ impl Queue {
         if waiting.is_closed {
             return Err(AppendError::Closed);
         }
-        if waiting.is_writing {
+        if waiting.writers > 0 {
             let (reply, answer) = oneshot::channel();
+            waiting.events += append.envelopes.len();
             waiting.jobs.push_back(AppendJob { append, reply });
+            if waiting.events >= EVENTS_PER_WRITER && waiting.writers < self.writers_max {
+                self.start_writer(&mut waiting);
+            }
             return Ok(Entered::Soon(answer));
         }
-        waiting.is_writing = true;
+        waiting.writers = 1;
+        waiting.streams.insert(append.stream);
         self.is_idle.send_replace(false);
-        Ok(Entered::Now(append, Turn(Arc::clone(self))))
+        let turn = Turn { queue: Arc::clone(self), stream: append.stream };
+        Ok(Entered::Now(append, turn))
+    }
+
+    /// Has another writer take what waits, if any of it may be written now.
+    fn start_writer(self: &Arc<Self>, waiting: &mut Waiting) {
+        if let Some(group) = waiting.gather() {
+            waiting.writers += 1;
+            self.runtime.spawn(drain(Arc::clone(self), group));
+        }
     }
 
     async fn write(&self, appends: Vec<Append>) -> Vec<Answer> {
@@ -95,27 +123,53 @@ impl Queue {
         answers
     }
 
-    /// Takes what waits and can be committed together; gives the turn up when nothing does.
-    fn gather(&self) -> Option<Vec<AppendJob>> {
+    /// Takes the next group after these streams were written; gives the turn up when there is none.
+    fn go_on(&self, written: impl IntoIterator<Item = StreamId>) -> Option<Vec<AppendJob>> {
         let mut waiting = self.waiting();
-        let mut group = Group::default();
-        while let Some(job) = waiting.jobs.pop_front() {
-            if !group.jobs.is_empty() && !group.has_room_for(&job.append) {
-                waiting.jobs.push_front(job);
-                break;
+        for stream in written {
+            waiting.streams.remove(&stream);
+        }
+        let group = waiting.gather();
+        if group.is_none() {
+            waiting.writers -= 1;
+            if waiting.writers == 0 {
+                self.is_idle.send_replace(true);
             }
-            group.push(job);
         }
-        if group.jobs.is_empty() {
-            waiting.is_writing = false;
-            self.is_idle.send_replace(true);
-            return None;
-        }
-        Some(group.jobs)
+        group
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// Takes what may be written now and is best written together, in order.
+    fn gather(&mut self) -> Option<Vec<AppendJob>> {
+        let mut group = Group::default();
+        let (mut events, mut kept) = (0, VecDeque::new());
+        // Whoever waits behind another append to its stream must stay behind it.
+        let mut passed_over = HashSet::new();
+        while let Some(job) = self.jobs.pop_front() {
+            let append = &job.append;
+            let is_busy = self.streams.contains(&append.stream) || passed_over.contains(&append.stream);
+            if is_busy || (events > 0 && !group.has_room_for(append)) {
+                passed_over.insert(append.stream);
+                kept.push_back(job);
+                continue;
+            }
+            events += append.envelopes.len();
+            group.push(job);
+            if events >= EVENTS_PER_WRITER {
+                break;
+            }
+        }
+        kept.append(&mut self.jobs);
+        self.jobs = kept;
+        self.events -= events;
+        self.streams.extend(group.jobs.iter().map(|job| job.append.stream));
+        (events > 0).then_some(group.jobs)
     }
 }
 
@@ -124,12 +178,13 @@ async fn drain(queue: Arc<Queue>, mut group: Vec<AppendJob>) {
     loop {
         let (appends, replies): (Vec<_>, Vec<_>) =
             group.into_iter().map(|job| (job.append, job.reply)).unzip();
+        let streams: Vec<StreamId> = appends.iter().map(|it| it.stream).collect();
         let answers = queue.write(appends).await;
         for (reply, answer) in replies.into_iter().zip(answers) {
             // Nobody may be waiting any more.
             let _ = reply.send(answer);
         }
-        match queue.gather() {
+        match queue.go_on(streams) {
             Some(next) => group = next,
             None => return,
         }
@@ -138,8 +193,8 @@ async fn drain(queue: Arc<Queue>, mut group: Vec<AppendJob>) {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some(group) = self.0.gather() {
-            self.0.runtime.spawn(drain(Arc::clone(&self.0), group));
+        if let Some(group) = self.queue.go_on([self.stream]) {
+            self.queue.runtime.spawn(drain(Arc::clone(&self.queue), group));
         }
     }
 }

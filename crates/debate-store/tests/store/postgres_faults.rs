@@ -65,11 +65,8 @@ async fn a_server_restarted_and_killed_again_and_again_loses_nothing() {
     });
     let server = tokio::task::spawn_blocking(move || {
         for kill in [true, false, true] {
-            if kill {
-                server.kill().unwrap()
-            } else {
-                server.stop().unwrap()
-            }
+            let ended = if kill { server.kill() } else { server.stop() };
+            ended.unwrap();
             server.start_again().unwrap();
         }
         server
