@@ -29,7 +29,6 @@ const WORDS: &str = "The base rate of such changes within half a year is low, an
 #[must_use]
 pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
     Config {
-        judge_reversed: false,
         task_id: "bench".to_owned(),
         outcomes: (0..outcomes).map(|place| format!("outcome-{place}").as_str().into()).collect(),
         roles: (0..roles).map(|place| format!("role-{place}").as_str().into()).collect(),
