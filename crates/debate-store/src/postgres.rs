@@ -188,6 +188,11 @@ impl EventStore for PostgresStore {
         row.as_ref().map(read::head_of).transpose()
     }
 
+    async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
+        let rows = self.ask(|it| Box::pin(read::heads(it, after, limit))).await?;
+        rows.iter().map(read::headed).collect()
+    }
+
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {
         let (tenant, request_id) = (Arc::<str>::from(tenant), Arc::<str>::from(request_id));
         let row = self.ask(|it| {

@@ -83,6 +83,22 @@ const STREAM: &str = concat!(
 );
 const HASHES: &str = "SELECT position, hash FROM events \
      WHERE stream_kind = $1 AND stream_id = $2 AND seq > $3 ORDER BY seq LIMIT $4";
+const HEADS: &str = "WITH RECURSIVE streams AS ( \
+         (SELECT stream_kind, stream_id, 1::bigint AS place FROM events \
+          WHERE (stream_kind, stream_id) > ($1, $2) AND $3 > 0 \
+          ORDER BY stream_kind, stream_id LIMIT 1) \
+         UNION ALL \
+         SELECT next.stream_kind, next.stream_id, s.place + 1 FROM streams s CROSS JOIN LATERAL ( \
+             SELECT e.stream_kind, e.stream_id FROM events e \
+             WHERE (e.stream_kind, e.stream_id) > (s.stream_kind, s.stream_id) \
+             ORDER BY e.stream_kind, e.stream_id LIMIT 1) next \
+         WHERE s.place < $3) \
+     SELECT s.stream_kind, s.stream_id, last.seq, last.hash FROM streams s CROSS JOIN LATERAL ( \
+         SELECT e.seq, e.hash FROM events e \
+         WHERE e.stream_kind = s.stream_kind AND e.stream_id = s.stream_id \
+         ORDER BY e.seq DESC LIMIT 1) last \
+     ORDER BY s.place";
+
 const HEAD: &str = "SELECT position, seq, hash FROM events \
      WHERE stream_kind = $1 AND stream_id = $2 ORDER BY seq DESC LIMIT 1";
 const REQUEST: &str =
@@ -130,6 +146,17 @@ pub(super) async fn head(
     sqlx::query(HEAD).bind(stream.kind.as_str()).bind(stream.id).fetch_optional(connection).await
 }
 
+/// Reads the heads of at most `limit` streams, those right after `after`: two steps down an index for each, however long
+/// it is.
+pub(super) async fn heads(
+    connection: &mut PgConnection,
+    after: Option<StreamId>,
+    limit: u32,
+) -> Result<Vec<PgRow>, sqlx::Error> {
+    let (kind, id) = after.map_or(("", Uuid::nil()), |after| (after.kind.as_str(), after.id));
+    sqlx::query(HEADS).bind(kind).bind(id).bind(i64::from(limit)).fetch_all(connection).await
+}
+
 /// Reads what a request opened.
 pub(super) async fn request(
     connection: &mut PgConnection,
@@ -163,6 +190,12 @@ pub(super) async fn list(
 pub(super) fn head_of(row: &PgRow) -> Result<Head, ReadError> {
     let fields = Fields::of(row, 0)?;
     Ok(Head { seq: Seq(fields.number(1)?), hash: fields.digest(2)? })
+}
+
+/// Makes a stream and its head of a row of [`heads`].
+pub(super) fn headed(row: &PgRow) -> Result<(StreamId, Head), ReadError> {
+    let fields = Fields { row, base: 0, position: Position::START };
+    Ok((fields.stream(0)?, Head { seq: Seq(fields.number(2)?), hash: fields.digest(3)? }))
 }
 
 /// Makes a position and a hash of a row of [`hashes`].
