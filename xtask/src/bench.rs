@@ -8,21 +8,30 @@ use serde_json::json;
 use crate::cargo::{Workspace, succeed};
 use crate::estimates::{Measured, measured_since};
 
-/// The bench that measures in virtual time, without criterion, and prints its own table.
-const OWN_TABLE: &str = "schedule";
+/// The benches that measure without criterion and print their own tables.
+const OWN_TABLES: [&str; 2] = ["schedule", "store"];
+
+/// The bench that can be had quicker.
+pub(crate) const QUICK: &str = "store";
 
 /// Runs one bench target and prints what it measured.
 ///
 /// # Errors
 ///
 /// When the target does not exist, does not run, or measures nothing.
-pub(crate) fn run(workspace: &Workspace, name: &str, json: bool, criterion: &[String]) -> Result<()> {
+pub(crate) fn run(
+    workspace: &Workspace,
+    name: &str,
+    json: bool,
+    quick: bool,
+    criterion: &[String],
+) -> Result<()> {
     let folder = workspace.target.join("criterion");
     let started = SystemTime::now();
     let mut bench = workspace.cargo(["bench", "--package", "debate-benches", "--bench", name, "--"]);
     bench.args(criterion).env("CRITERION_HOME", &folder);
-    if name == OWN_TABLE {
-        bench.args(json.then_some("--json"));
+    if OWN_TABLES.contains(&name) {
+        bench.args(json.then_some("--json")).args(quick.then_some("--quick"));
         return succeed(bench);
     }
     succeed(bench)?;

@@ -36,7 +36,7 @@ impl Fault {
             return if is_ours { Self::Lasting } else { Self::Passing };
         };
         match error.code().as_deref().unwrap_or_default() {
-            // A taken place; and ours, of events_refuse_holes().
+            // A taken place; and ours, of events_refuse().
             "23505" | "DB001" => Self::Refused,
             // Serialisation, deadlock, lock or statement timed out; too many connections; shut down, crashed,
             // starting, dropped while idle.
