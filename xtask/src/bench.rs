@@ -9,10 +9,15 @@ use crate::cargo::{Workspace, succeed};
 use crate::estimates::{Measured, measured_since};
 
 /// The benches that measure without criterion and print their own tables.
-const OWN_TABLES: [&str; 2] = ["schedule", "store"];
+const OWN_TABLES: [&str; 3] = ["schedule", "store", "replicas"];
 
-/// The bench that can be had quicker.
-pub(crate) const QUICK: &str = "store";
+/// The benches that can be had quicker.
+pub(crate) const QUICK: [&str; 2] = ["store", "replicas"];
+
+/// Returns the package that has a bench: the one of servers needs the program.
+fn package(name: &str) -> &'static str {
+    if name == "replicas" { "debate-cli" } else { "debate-benches" }
+}
 
 /// Runs one bench target and prints what it measured.
 ///
@@ -28,7 +33,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let folder = workspace.target.join("criterion");
     let started = SystemTime::now();
-    let mut bench = workspace.cargo(["bench", "--package", "debate-benches", "--bench", name, "--"]);
+    let mut bench = workspace.cargo(["bench", "--package", package(name), "--bench", name, "--"]);
     bench.args(criterion).env("CRITERION_HOME", &folder);
     if OWN_TABLES.contains(&name) {
         bench.args(json.then_some("--json")).args(quick.then_some("--quick"));
