@@ -15,14 +15,18 @@ mod platform;
 #[allow(dead_code, reason = "the tests use the rest of it")]
 #[path = "../tests/cli/program.rs"]
 mod program;
+#[allow(dead_code, reason = "the tests use the rest of it")]
+#[path = "../tests/cli/server.rs"]
+mod server;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use debate_postgres_fixture::Server;
-use platform::{Kept, LEASE_SECONDS, Replica, open, request};
+use debate_postgres_fixture::Server as Database;
+use platform::{Kept, LEASE_SECONDS, open, replica, request};
 use program::Program;
 use serde_json::json;
+use server::Server;
 
 /// Three answers of this model and more are lost with every server that is killed.
 const MODEL: &str = "simulated:latency=500ms,sigma=0.5,malformed=0.02";
@@ -53,17 +57,17 @@ async fn open_under_fire(
     program: &Program,
     store: &str,
     debates: usize,
-) -> (Vec<Replica>, BTreeMap<usize, String>, usize) {
+) -> (Vec<Server>, BTreeMap<usize, String>, usize) {
     let mut draw = Draw(7);
-    let mut replicas: Vec<Replica> = (0..REPLICAS).map(|_| Replica::start(program, store, MODEL)).collect();
+    let mut replicas: Vec<Server> = (0..REPLICAS).map(|_| replica(program, store, MODEL)).collect();
     let mut ids = BTreeMap::new();
     let (mut kills, began) = (0, Instant::now());
     for number in 0..debates {
         tokio::time::sleep_until((began + OPEN_EVERY * u32::try_from(number).unwrap()).into()).await;
         while began.elapsed() > KILL_EVERY * (kills + 1) {
             let victim = draw.below(REPLICAS);
-            replicas[victim].kill();
-            replicas[victim] = Replica::start(program, store, MODEL);
+            replicas.swap_remove(victim).kill();
+            replicas.push(replica(program, store, MODEL));
             kills += 1;
         }
         // A client whose server dies asks another one again, with the same request id (rule K11).
@@ -80,7 +84,7 @@ async fn main() {
     let has = |flag: &str| given.iter().any(|argument| argument == flag);
     let debates = if has("--quick") { 30 } else { 300 };
     let program = Program::new();
-    let server = Server::start(&[]).unwrap();
+    let server = Database::start(&[]).unwrap();
     for database in ["platform", "undisturbed"] {
         server.create_database(database).unwrap();
     }
@@ -98,7 +102,7 @@ async fn main() {
     kept.verify();
     eprintln!("all have ended after {seconds:.0} s and verify; comparing with a run that nobody disturbs");
     let undisturbed = server.url("undisturbed");
-    let alone = [Replica::start(&program, &undisturbed, AT_ONCE)];
+    let alone = [replica(&program, &undisturbed, AT_ONCE)];
     let wanted = open(&alone, debates).await;
     let beside = Kept { program: &program, store: &undisturbed };
     beside.wait_until_all_have_ended(PATIENCE);

@@ -13,14 +13,18 @@ mod platform;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
 #[path = "cli/program.rs"]
 mod program;
+#[allow(dead_code, reason = "the other tests use the rest of it")]
+#[path = "cli/server.rs"]
+mod server;
 
 use std::thread;
 use std::time::Duration;
 
-use debate_postgres_fixture::Server;
+use debate_postgres_fixture::Server as Database;
 use pass::Pass;
-use platform::{Kept, Replica, open};
+use platform::{Kept, open, replica};
 use program::Program;
+use server::Server;
 
 const DEBATES: usize = 9;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -34,28 +38,28 @@ const AWAY: Duration = Duration::from_secs(4);
 
 /// Lets debates run on three servers, the first of which reaches the database by a way of its own, while something
 /// happens to that one; then everything must be as if nothing had happened.
-async fn survive(happens: impl FnOnce(&mut Replica, &Pass)) {
+async fn survive(happens: impl FnOnce(&mut Vec<Server>, &Pass)) {
     let program = Program::new();
-    let server = Server::start(&[]).unwrap();
+    let server = Database::start(&[]).unwrap();
     for database in ["platform", "undisturbed"] {
         server.create_database(database).unwrap();
     }
     let store = server.url("platform");
     let pass = Pass::open(&server.socket());
-    let mut replicas = vec![Replica::start(&program, &pass.url(&store), MODEL)];
-    replicas.extend((0..2).map(|_| Replica::start(&program, &store, MODEL)));
+    let mut replicas = vec![replica(&program, &pass.url(&store), MODEL)];
+    replicas.extend((0..2).map(|_| replica(&program, &store, MODEL)));
     let ids = open(&replicas, DEBATES).await;
     let kept = Kept { program: &program, store: &store };
     thread::sleep(Duration::from_millis(1_500));
     assert_eq!(kept.running(), DEBATES, "something happens in the middle");
-    happens(&mut replicas[0], &pass);
+    happens(&mut replicas, &pass);
     kept.wait_until_all_have_ended(PATIENCE);
 
     let lost: usize = ids.values().map(|id| kept.check(id)).sum();
     assert!(lost > 0, "calls were in flight");
     kept.verify();
     let undisturbed = server.url("undisturbed");
-    let alone = [Replica::start(&program, &undisturbed, AT_ONCE)];
+    let alone = [replica(&program, &undisturbed, AT_ONCE)];
     let wanted = open(&alone, DEBATES).await;
     let beside = Kept { program: &program, store: &undisturbed };
     beside.wait_until_all_have_ended(PATIENCE);
@@ -69,15 +73,15 @@ async fn survive(happens: impl FnOnce(&mut Replica, &Pass)) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k2_debates_of_a_server_that_is_killed_go_on_elsewhere() {
-    survive(|replica, _| replica.kill()).await;
+    survive(|replicas, _| replicas.remove(0).kill()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn k2_a_server_that_stalls_and_wakes_up_disturbs_nobody() {
-    survive(|replica, _| {
-        replica.stall();
+    survive(|replicas, _| {
+        replicas[0].signal("-STOP");
         thread::sleep(AWAY);
-        replica.wake();
+        replicas[0].signal("-CONT");
     })
     .await;
 }

@@ -50,10 +50,15 @@ impl Server {
 
     /// Asks the process to end, and waits for it.
     pub(crate) fn terminate(mut self) -> ExitStatus {
-        let pid = self.child.id().to_string();
-        let told = std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-        assert!(told.success());
+        self.signal("-TERM");
         self.child.wait().unwrap()
+    }
+
+    /// Sends the process a signal, such as `-STOP`.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        let told = std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
+        assert!(told.success());
     }
 
     /// Kills the process with SIGKILL; nothing of it gets to say a word.

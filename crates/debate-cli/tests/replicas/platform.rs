@@ -1,99 +1,31 @@
 //! Three servers on one database, debates spread over them, and what goes wrong with servers.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use debate_proto::v1;
-use debate_proto::v1::debate_service_client::DebateServiceClient;
 use serde_json::Value;
-use tonic::transport::{Channel, Endpoint};
 
 use crate::asked::check_asked_once;
 use crate::program::Program;
+use crate::server::{self, Server};
 
 /// Seconds for which the debates of a server that is not heard of are left alone.
 pub(crate) const LEASE_SECONDS: &str = "2";
 
-/// One server.
-pub(crate) struct Replica {
-    child: Child,
-    pub(crate) address: String,
+/// Starts a server that shares the debates of a database.
+pub(crate) fn replica(program: &Program, store: &str, model: &str) -> Server {
+    Server::start(program, &["--store", store, "--model", model, "--lease-seconds", LEASE_SECONDS])
 }
 
-impl Replica {
-    /// Starts a server on a free port.
-    pub(crate) fn start(program: &Program, store: &str, model: &str) -> Self {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--store", store, "--model", model];
-        let args = args.into_iter().chain(["--lease-seconds", LEASE_SECONDS]);
-        let mut command = program.command(args);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let address =
-            line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
-        // Whatever else it says is read, so that it never waits for a reader.
-        thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
-        Self { child, address }
-    }
-
-    /// Kills it with SIGKILL.
-    pub(crate) fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-
-    /// Stops it in the middle of whatever it does.
-    pub(crate) fn stall(&self) {
-        self.signal("-STOP");
-    }
-
-    /// Lets it go on as if nothing had been.
-    pub(crate) fn wake(&self) {
-        self.signal("-CONT");
-    }
-
-    fn signal(&self, signal: &str) {
-        let pid = self.child.id().to_string();
-        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
-    }
-
-    /// Returns a client of it.
-    pub(crate) async fn client(&self) -> DebateServiceClient<Channel> {
-        let endpoint = Endpoint::from_shared(format!("http://{}", self.address)).unwrap();
-        DebateServiceClient::new(endpoint.connect().await.unwrap())
-    }
-}
-
-impl Drop for Replica {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Returns a small request; the same number is the same request.
+/// Returns a small request that nothing but its deadline could cut short; the same number is the same request.
 pub(crate) fn request(number: usize) -> v1::StartDebateRequest {
-    let outcome =
-        |id: &str| v1::Outcome { id: id.to_owned(), label: id.to_owned(), description: String::new() };
-    let context = v1::PredictionContext {
-        task: Some(prost_types::Value::from(format!("Will replica {number} be missed?"))),
-        outcomes: vec![outcome("yes"), outcome("no")],
-        ..Default::default()
-    };
-    let request = v1::DebateRequest {
-        task_id: format!("replica-{number}"),
-        prediction_context: Some(context),
-        options: Some(v1::DebateOptions { limits: Some(generous()), ..Default::default() }),
-        ..Default::default()
-    };
-    v1::StartDebateRequest {
-        request_id: format!("replica-{number}"),
-        format: Some(v1::start_debate_request::Format::Prediction(request)),
+    let mut request = server::request(number);
+    if let Some(v1::start_debate_request::Format::Prediction(debate)) = &mut request.format {
+        debate.options = Some(v1::DebateOptions { limits: Some(generous()), ..Default::default() });
     }
+    request
 }
 
 /// Limits that no number of lost calls reaches, so that what a debate comes to does not depend on it.
@@ -108,7 +40,7 @@ fn generous() -> v1::LimitsOption {
 }
 
 /// Opens debates, by turns on each of the servers; returns their ids by number.
-pub(crate) async fn open(replicas: &[Replica], debates: usize) -> BTreeMap<usize, String> {
+pub(crate) async fn open(replicas: &[Server], debates: usize) -> BTreeMap<usize, String> {
     let mut ids = BTreeMap::new();
     for (at, replica) in replicas.iter().enumerate() {
         let mut client = replica.client().await;
