@@ -75,7 +75,8 @@ pub(crate) fn model_server(workspace: &Workspace) -> Result<Ended> {
         succeed(install)?;
         fs::write(&stamp, MODEL_SERVER).with_context(|| format!("cannot write {}", stamp.display()))?;
     }
-    let cargo = workspace.cargo(["test", "--package", "debate-llm", "--test", "aimock"]);
+    // The same packages as those of the Rust tests, so that nothing is built twice.
+    let cargo = workspace.cargo(["test", "--workspace", "--exclude", "debate-sim", "--test", "aimock"]);
     let mut server = workspace.program(&node);
     server.arg("tests/clients/aimock.mjs").arg(cargo.get_program()).args(cargo.get_args());
     server.env("AIMOCK", &folder);

@@ -252,6 +252,7 @@ impl ReplySchema {
     }
 
     /// Returns the SHA-256 of name and schema.
+    #[cfg(feature = "http")]
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
     }

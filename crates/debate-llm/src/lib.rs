@@ -5,28 +5,38 @@
 //! wire end here (K5); retries of the question are the caller's. The crate knows no debates: it never reads what a
 //! message says, except in [`simulated`], where a [`simulated::Mind`] makes up the answer.
 
+#[cfg(feature = "http")]
 mod anthropic;
 pub mod chat;
+#[cfg(feature = "http")]
 mod gemini;
+#[cfg(feature = "http")]
 pub mod governed;
+#[cfg(feature = "http")]
 pub mod http;
 pub mod model_error;
 mod models;
+#[cfg(feature = "http")]
 mod openai;
+#[cfg(feature = "http")]
 mod provider;
 pub mod scripted;
 pub mod simulated;
 mod speech;
+#[cfg(feature = "http")]
 mod telemetry;
 
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall,
     ToolSpec, Usage,
 };
+#[cfg(feature = "http")]
 pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimitsError};
+#[cfg(feature = "http")]
 pub use http::{ApiKey, ConfigError, HttpConfig, HttpModel};
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
 pub use models::Models;
+#[cfg(feature = "http")]
 pub use provider::Provider;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};

@@ -3,6 +3,11 @@
 //! A store keeps [envelopes](debate_core::envelope::Envelope) in streams and knows no rules of debates. What
 //! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
 
+#![cfg_attr(
+    not(all(feature = "postgres", feature = "sqlite")),
+    allow(dead_code, reason = "what serves a backend idles without it")
+)]
+
 mod append;
 mod decision;
 mod group;
@@ -11,7 +16,9 @@ mod leases;
 mod list;
 mod memory;
 mod port;
+#[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 mod wake;
 
@@ -20,5 +27,7 @@ pub use leases::{Lease, LeaseError, Leases, MemoryLeases, Release};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
+#[cfg(feature = "postgres")]
 pub use postgres::{ConnectError, Horizon, PostgresOptions, PostgresStore};
+#[cfg(feature = "sqlite")]
 pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

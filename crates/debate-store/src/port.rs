@@ -160,6 +160,7 @@ impl ReadError {
     }
 }
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
 impl From<sqlx::Error> for ReadError {
     fn from(error: sqlx::Error) -> Self {
         match error {
