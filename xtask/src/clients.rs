@@ -12,7 +12,7 @@ use crate::cargo::{Workspace, answers, succeed};
 use crate::report::Ended;
 
 /// What the scripts import; ranges, so that older Pythons find a version of their own.
-const PACKAGES: [&str; 2] = ["grpcio>=1.60,<2", "grpcio-reflection>=1.60,<2"];
+const PACKAGES: [&str; 3] = ["grpcio>=1.60,<2", "grpcio-reflection>=1.60,<2", "opentelemetry-proto>=1.30,<2"];
 
 /// The model server that others wrote, from npm; it has no dependencies of its own.
 const MODEL_SERVER: &str = "@copilotkit/aimock@1.43.0";

@@ -137,6 +137,37 @@ pub(crate) struct Options {
     #[arg(long, global = true, env = "DEBATE_LOG_LEVEL", value_name = "LEVEL", default_value = "warn")]
     pub(crate) log_level: String,
 
+    /// How log lines are written: for people, or as one JSON object each
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_LOG_FORMAT",
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t = LogFormat::Text,
+        hide_possible_values = false
+    )]
+    pub(crate) log_format: LogFormat,
+
+    /// Collector that is sent spans and measurements over OTLP (gRPC), such as http://localhost:4317; none unless set
+    #[arg(
+        long,
+        global = true,
+        env = "OTEL_EXPORTER_OTLP_ENDPOINT",
+        value_name = "URL",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) otlp_endpoint: Option<String>,
+
+    /// Send the collector what models are asked and what they answer, too
+    #[arg(
+        long,
+        global = true,
+        env = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
+        value_parser = FalseyValueParser::new()
+    )]
+    pub(crate) capture_content: bool,
+
     /// Draw with ASCII characters alone
     #[arg(long, global = true, env = "DEBATE_ASCII", value_parser = FalseyValueParser::new())]
     pub(crate) ascii: bool,
@@ -158,6 +189,15 @@ impl Options {
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "write a number from 0 to 1".to_owned())
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
 }
 
 /// When a second request races a first.

@@ -4,24 +4,28 @@ use std::io::{self, Write};
 use std::sync::OnceLock;
 
 use indicatif::MultiProgress;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
-use crate::args::Options;
+use crate::args::{LogFormat, Options};
 use crate::exit::Failure;
+use crate::telemetry::Telemetry;
 
 /// The live view that is drawn on stderr, if one is.
 static VIEW: OnceLock<MultiProgress> = OnceLock::new();
 
 /// Begins to log.
-pub(crate) fn begin(options: &Options) -> anyhow::Result<()> {
+pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<()> {
     let filter = EnvFilter::builder().parse(&options.log_level).map_err(|error| {
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(console::colors_enabled_stderr())
-        .with_writer(|| Aside)
-        .init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| Aside);
+    let lines = match options.log_format {
+        LogFormat::Text => lines.with_ansi(console::colors_enabled_stderr()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();
     Ok(())
 }
 

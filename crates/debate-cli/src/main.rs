@@ -24,6 +24,7 @@ mod request_file;
 mod shown;
 mod skills;
 mod store;
+mod telemetry;
 mod told;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ use clap::Parser as _;
 
 use crate::args::Args;
 use crate::exit::End;
+use crate::telemetry::Telemetry;
 
 /// Debates make and drop many small texts; the system allocator takes a quarter longer over them.
 #[global_allocator]
@@ -39,7 +41,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let ended = logging::begin(&args.options).and_then(|()| runtime(args));
+    let ended = runtime(args);
     match ended {
         Ok(end) => end.into(),
         Err(error) => {
@@ -54,7 +56,13 @@ fn main() -> ExitCode {
 
 fn runtime(args: Args) -> anyhow::Result<End> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let telemetry = {
+        let _within = runtime.enter();
+        Telemetry::open(&args)?
+    };
+    logging::begin(&args.options, &telemetry)?;
     let ended = runtime.block_on(commands::run(args));
+    telemetry.close();
     // A second Ctrl-C or a blocked disk must not keep the process alive.
     runtime.shutdown_background();
     ended

@@ -144,10 +144,11 @@ impl Opening<'_> {
 /// # Errors
 /// There is neither a key nor another address than the provider's own.
 pub(crate) fn config(options: &Options, provider: Provider, name: &str) -> Result<HttpConfig, ConfigError> {
-    HttpConfig::from_env(provider, name, |variable| match variable {
+    let config = HttpConfig::from_env(provider, name, |variable| match variable {
         "OPENAI_BASE_URL" => options.openai_base_url.clone(),
         _ => std::env::var(variable).ok(),
-    })
+    })?;
+    Ok(HttpConfig { captures_content: options.capture_content, ..config })
 }
 
 /// Makes a model for those who read debates: nobody asks it anything.

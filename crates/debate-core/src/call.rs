@@ -146,6 +146,20 @@ pub enum Cause {
     Void,
 }
 
+impl Cause {
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Lost => "lost",
+            Self::Reask => "reask",
+            Self::Hedge => "hedge",
+            Self::Void => "void",
+        }
+    }
+}
+
 /// Tokens and calls that were used or are set aside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {

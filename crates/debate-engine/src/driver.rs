@@ -23,12 +23,14 @@ use debate_prompts::prompts::Prompts;
 use debate_store::{AppendError, ReadError};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
+use tracing::Instrument as _;
 
 use crate::control::{Control, ControlError};
 use crate::flights::{Flights, GivenUp, Landing};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
+use crate::telemetry::{self, Driven, Spans};
 use crate::turn::{self, Question};
 use takeoff::{Takeoff, attempts_of, run_tool, unaskable};
 
@@ -93,6 +95,7 @@ pub(crate) struct Driver<P: Prompts> {
     journal: Journal<P::Format>,
     author: Author,
     live: Live,
+    spans: Spans,
     flights: Flights<P::Format>,
     /// Second requests that are decided and not yet sent.
     raced: Vec<Takeoff<P::Format>>,
@@ -151,17 +154,21 @@ async fn drive_on<P: Prompts>(
     let _driven = live.tail.drive();
     let journal = Journal::load(&*house.store, debate, None).await?;
     let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
+    let spans = Spans::open(&*house.store, &journal.debate, &journal.tenant).await;
+    let span = spans.debate();
+    let _counted = Driven::begin::<P::Format>();
     let mut driver = Driver {
         house: Arc::clone(house),
         prompts: Arc::clone(prompts),
         journal,
         author,
         live: live.clone(),
+        spans,
         flights: Flights::default(),
         raced: Vec::new(),
         beginnings: BTreeMap::new(),
     };
-    let ended = driver.run(orders).await;
+    let ended = driver.run(orders).instrument(span).await;
     *reached = driver.journal.head.seq.max(*reached);
     let ended = ended?;
     if ended != Ended::ClaimLost {
@@ -184,6 +191,7 @@ impl<P: Prompts> Driver<P> {
             }
             match self.debate().lifecycle() {
                 Lifecycle::Concluded => {
+                    self.spans.conclude(self.debate());
                     self.house.races.learn_beginnings(std::mem::take(&mut self.beginnings));
                     return Ok(Ended::Concluded);
                 }
@@ -243,10 +251,11 @@ impl<P: Prompts> Driver<P> {
     }
 
     fn ground_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
-        if self.flights.is_empty() {
+        if self.flights.is_empty() && self.spans.are_closed() {
             return Ok(());
         }
         let running = draft.debate().running_work();
+        self.spans.close_all_but(&running);
         for GivenUp { attempt, question, age } in self.flights.recall(|work| running.contains(work)) {
             if let Some(question) = question {
                 // It took at least so long; without it the slow ones would be forgotten.
@@ -333,7 +342,11 @@ impl<P: Prompts> Driver<P> {
         let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
             // The kernel gave it up instead of starting it.
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
-            (Takeoff::Tool(work), _) => Box::pin(run_tool(Arc::clone(&self.house), self.tool(&work), work)),
+            (Takeoff::Tool(work), _) => {
+                let (name, arguments) = self.tool(&work);
+                let span = self.spans.tool(&work, &name);
+                Box::pin(run_tool(Arc::clone(&self.house), (name, arguments), work).instrument(span))
+            }
             // The kernel chose not to start it.
             (Takeoff::Turn(..) | Takeoff::Unaskable(..), None) => return,
             (Takeoff::Turn(_, question), Some(attempt)) => {
@@ -341,10 +354,14 @@ impl<P: Prompts> Driver<P> {
                 asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let (attempt, live) = (attempt.clone(), self.live.clone());
-                Box::pin(async move {
+                let span = self.spans.attempt(&attempt, &question);
+                let asking = async move {
                     let _slot = house.calls.acquire().await;
-                    turn::ask(&*prompts, &question, attempt, &live).await
-                })
+                    let command = turn::ask(&*prompts, &question, attempt, &live).await;
+                    telemetry::attempt_ended(&command);
+                    command
+                };
+                Box::pin(asking.instrument(span))
             }
             (Takeoff::Unaskable(_, why), Some(attempt)) => {
                 let command = unaskable(attempt.clone(), why);

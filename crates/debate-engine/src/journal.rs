@@ -11,9 +11,11 @@ use debate_core::event::Recorded;
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_store::{Append, AppendError, EventStore, ReadError};
+use tokio::time::Instant;
 
 use crate::lineage;
 use crate::surroundings::Surroundings;
+use crate::telemetry;
 
 /// Events fetched at once when a log is read.
 pub(crate) const PAGE: u32 = 512;
@@ -153,7 +155,9 @@ impl<F: Format> Journal<F> {
         let last = envelopes.last().map(|last| Head { seq: last.seq, hash: last.hash });
         let append = Append::new(stream, self.head.seq, envelopes);
         let appended = append.envelopes.clone();
+        let asked_at = Instant::now();
         store.append(append).await?;
+        telemetry::recorded(draft.events(), asked_at.elapsed());
         self.debate = draft.into_debate();
         self.head = last.unwrap_or(self.head);
         Ok(appended)

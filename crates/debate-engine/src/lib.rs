@@ -23,6 +23,7 @@ mod served;
 pub mod start;
 mod surroundings;
 mod tail;
+mod telemetry;
 mod turn;
 pub mod verify;
 pub mod watch;

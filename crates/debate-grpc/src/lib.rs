@@ -9,9 +9,11 @@ pub mod from_proto;
 mod problem;
 pub mod refusal;
 mod rest;
+mod scraping;
 pub mod serve;
 mod status;
 pub mod to_proto;
 
 pub use facade::Admission;
+pub use scraping::serve_metrics;
 pub use serve::{GRACE_DEFAULT, PATIENCE_DEFAULT, ServeError, ServeOptions, serve};

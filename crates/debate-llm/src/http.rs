@@ -25,6 +25,7 @@ use async_trait::async_trait;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 pub(crate) use self::answer::Answer;
 use self::call::Call;
@@ -158,9 +159,9 @@ impl ChatModel for HttpModel {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError> {
         let started = Instant::now();
-        let measured = telemetry::Call::begin(self.config.provider, &self.config.model, started);
+        let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
         let mut call = Call::new(self, started, started + request.timeout);
-        let answered = match call.answer(request, chunks).await {
+        let answered = match call.answer(request, chunks).instrument(measured.span()).await {
             Ok(answer) => Ok(self.reply(answer, &mut call, started)),
             Err(error) => Err(call.complete_error(error)),
         };

@@ -1,16 +1,26 @@
-//! What can be measured while models are called, as tracing events that `tracing-opentelemetry` turns into metrics.
+//! What can be seen while models are called: a span for each call, and measurements as tracing events that
+//! `tracing-opentelemetry` turns into metrics.
 //!
 //! A field `histogram.NAME` or `monotonic_counter.NAME` is a measurement, the other fields are its attributes. Names
-//! are those of OpenTelemetry's conventions for generative AI where there is one, else they begin with `debate.llm`.
-//! Times are in seconds. No event holds a text, a key or an address. All are at DEBUG; that a circuit opens, and that a
+//! are those of OpenTelemetry's conventions for generative AI where there is one (see docs/telemetry.md), else they begin
+//! with `debate.llm`. Times are in seconds. Nothing holds a key; a span holds what was said only where
+//! [`HttpConfig::captures_content`](crate::HttpConfig) is set. All are at DEBUG; that a circuit opens, and that a
 //! server refuses a part of requests, is told at WARN too.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use opentelemetry::trace::Status;
+use opentelemetry::{Array, StringValue, Value};
+use reqwest::Url;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Value as Json, json};
 use tokio::time::Instant;
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::governed::Change;
-use crate::{ChatReply, ModelError, Provider, Usage};
+use crate::{ChatReply, ChatRequest, FinishReason, HttpConfig, Message, ModelError, Provider, Role, Usage};
 
 /// The target of all events here, for filters.
 macro_rules! measured {
@@ -49,19 +59,55 @@ impl Limit {
 pub(crate) struct Call<'a> {
     provider: Provider,
     model: &'a str,
+    captures_content: bool,
+    span: Span,
     started: Instant,
     has_ended: bool,
 }
 
 impl<'a> Call<'a> {
-    /// Begins a call of `model`, by the provider's name of it.
-    pub(crate) fn begin(provider: Provider, model: &'a str, started: Instant) -> Self {
-        Self { provider, model, started, has_ended: false }
+    /// Begins a call to `endpoint`.
+    pub(crate) fn begin(
+        config: &'a HttpConfig,
+        endpoint: &Url,
+        request: &ChatRequest,
+        started: Instant,
+    ) -> Self {
+        let (provider, model) = (config.provider, config.model.as_str());
+        let span = tracing::debug_span!(
+            target: "debate_llm::spans",
+            "chat",
+            "otel.name" = format!("chat {model}"),
+            "otel.kind" = "client",
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = provider_name(provider),
+            gen_ai.request.model = model,
+            gen_ai.request.stream = true,
+            gen_ai.request.max_tokens = request.max_output_tokens,
+            gen_ai.request.temperature = request.temperature,
+            gen_ai.request.seed = request.seed,
+            gen_ai.output.type = if request.schema.is_some() { "json" } else { "text" },
+            server.address = endpoint.host_str(),
+            server.port = endpoint.port_or_known_default(),
+        );
+        let captures_content = config.captures_content && !span.is_disabled();
+        if captures_content {
+            span.set_attribute("gen_ai.input.messages", messages(request));
+        }
+        Self { provider, model, captures_content, span, started, has_ended: false }
+    }
+
+    /// Returns the span of the call.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
     }
 
     /// Tells the outcome, and when the first byte came.
     pub(crate) fn end(mut self, answered: &Result<ChatReply, ModelError>, first_byte: Option<Duration>) {
         self.has_ended = true;
+        if !self.span.is_disabled() {
+            self.close(answered, first_byte);
+        }
         let (usage, answered_by, error) = match answered {
             Ok(reply) => (&reply.usage, Some(reply.model.as_str()), None),
             Err(error) => (&*error.usage, None, Some(error.kind.label())),
@@ -69,7 +115,7 @@ impl<'a> Call<'a> {
         self.tell(answered_by, error);
         if let Some(first_byte) = first_byte {
             measured!(
-                histogram.gen_ai.client.operation.time_to_first_chunk = first_byte.as_secs_f64(),
+                histogram.gen_ai.client.inference.time_to_first_chunk = first_byte.as_secs_f64(),
                 gen_ai.operation.name = "chat",
                 gen_ai.provider.name = provider_name(self.provider),
                 gen_ai.request.model = self.model,
@@ -82,7 +128,7 @@ impl<'a> Call<'a> {
 
     fn tell(&self, answered_by: Option<&str>, error: Option<&str>) {
         measured!(
-            histogram.gen_ai.client.operation.duration = self.started.elapsed().as_secs_f64(),
+            histogram.gen_ai.client.inference.duration = self.started.elapsed().as_secs_f64(),
             gen_ai.operation.name = "chat",
             gen_ai.provider.name = provider_name(self.provider),
             gen_ai.request.model = self.model,
@@ -92,26 +138,118 @@ impl<'a> Call<'a> {
         );
     }
 
+    /// Counts the tokens that the provider told; what it did not tell is not counted as none.
     fn tell_tokens(&self, usage: &Usage, answered_by: Option<&str>) {
-        for (token_type, tokens) in [("input", usage.input), ("output", usage.output)] {
-            let Some(tokens) = tokens else { continue };
-            measured!(
-                histogram.gen_ai.client.token.usage = tokens,
-                "gen_ai.token.type" = token_type,
-                gen_ai.operation.name = "chat",
-                gen_ai.provider.name = provider_name(self.provider),
-                gen_ai.request.model = self.model,
-                gen_ai.response.model = answered_by,
-                "tokens used"
-            );
+        macro_rules! tokens {
+            ($($metric:ident).+, $tokens:expr) => {
+                if let Some(tokens) = $tokens {
+                    measured!(
+                        monotonic_counter.gen_ai.client.inference.usage.$($metric).+ = tokens,
+                        gen_ai.operation.name = "chat",
+                        gen_ai.provider.name = provider_name(self.provider),
+                        gen_ai.request.model = self.model,
+                        gen_ai.response.model = answered_by,
+                        "tokens used"
+                    );
+                }
+            };
         }
+        tokens!(input_tokens, usage.input);
+        tokens!(output_tokens, usage.output);
+        tokens!(cache_read.input_tokens, usage.cached);
+        tokens!(reasoning.output_tokens, usage.reasoning);
+    }
+
+    /// Writes the outcome on the span.
+    fn close(&self, answered: &Result<ChatReply, ModelError>, first_byte: Option<Duration>) {
+        let set = |name: &'static str, value: Option<Value>| {
+            if let Some(value) = value {
+                self.span.set_attribute(name, value);
+            }
+        };
+        let count =
+            |tokens: Option<u64>| tokens.and_then(|tokens| i64::try_from(tokens).ok()).map(Value::I64);
+        let (usage, retries) = match answered {
+            Ok(reply) => {
+                let reason = StringValue::from(finish_reason(&reply.finish).to_owned());
+                set("gen_ai.response.model", Some(reply.model.clone().into()));
+                set("gen_ai.response.id", reply.request_id.clone().map(Value::from));
+                set("gen_ai.response.finish_reasons", Some(Value::Array(Array::String(vec![reason]))));
+                if self.captures_content {
+                    let part = json!({"type": "text", "content": reply.text});
+                    let said = json!([{
+                        "role": "assistant",
+                        "parts": [part],
+                        "finish_reason": finish_reason(&reply.finish),
+                    }]);
+                    set("gen_ai.output.messages", Some(said.to_string().into()));
+                }
+                (&reply.usage, reply.wire_retries)
+            }
+            Err(error) => {
+                let kind = error.kind.label();
+                set("error.type", Some(kind.into()));
+                set("http.response.status_code", error.status.map(|status| i64::from(status).into()));
+                self.span.set_status(Status::error(kind));
+                (&*error.usage, error.wire_retries)
+            }
+        };
+        set("gen_ai.response.time_to_first_chunk", first_byte.map(|first| first.as_secs_f64().into()));
+        set("gen_ai.usage.input_tokens", count(usage.input));
+        set("gen_ai.usage.output_tokens", count(usage.output));
+        set("gen_ai.usage.cache_read.input_tokens", count(usage.cached));
+        set("gen_ai.usage.reasoning.output_tokens", count(usage.reasoning));
+        set("debate.llm.wire_retries", Some(i64::from(retries).into()));
     }
 }
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
+            self.span.set_attribute("error.type", "cancelled");
             self.tell(None, Some("cancelled"));
+        }
+    }
+}
+
+/// Returns the headers of a request with W3C's trace context of the current span, where somebody listens.
+pub(crate) fn traced(mut headers: HeaderMap) -> HeaderMap {
+    let span = Span::current();
+    if span.is_disabled() {
+        return headers;
+    }
+    let mut context = HashMap::new();
+    opentelemetry::global::get_text_map_propagator(|propagator| {
+        propagator.inject_context(&span.context(), &mut context);
+    });
+    for (name, value) in context {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+/// Returns what a model is asked, in the conventions' shape.
+fn messages(request: &ChatRequest) -> String {
+    let message = |message: &Message| {
+        let role = match message.role {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        };
+        json!({"role": role, "parts": [{"type": "text", "content": &*message.content}]})
+    };
+    Json::Array(request.messages.iter().map(message).collect()).to_string()
+}
+
+/// Returns a reason's name in the conventions.
+fn finish_reason(reason: &FinishReason) -> &str {
+    match reason {
+        FinishReason::ToolCalls => "tool_call",
+        FinishReason::Stop | FinishReason::Length | FinishReason::ContentFilter | FinishReason::Other(_) => {
+            reason.as_str()
         }
     }
 }

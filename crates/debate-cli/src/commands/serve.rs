@@ -20,6 +20,7 @@ use crate::admission::admit;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::house::House;
+use crate::telemetry::Scrape;
 
 /// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
 ///
@@ -69,6 +70,11 @@ pub(crate) struct Serve {
     )]
     calls_max: u32,
 
+    /// Where measurements are served for Prometheus, at /metrics, such as 127.0.0.1:9464; nowhere unless set. Whoever can
+    /// connect can read them: how much is debated and how it goes, never what is said
+    #[arg(long, env = "DEBATE_METRICS_LISTEN", value_name = "ADDRESS")]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+
     /// Folder of the skills of deliberations: a folder for each, with SKILL.md in it
     #[arg(long, env = "DEBATE_SKILLS_DIR", value_name = "FOLDER")]
     skills_dir: Option<PathBuf>,
@@ -82,6 +88,8 @@ impl Serve {
             .await
             .with_context(|| format!("cannot listen on {}", self.listen))?;
         let address = listener.local_addr()?;
+        let scrape = Scrape::bind(self.metrics_listen).await?;
+        let scraped = scrape.address();
         let house = House::open(options, self.settings(options)).await?;
         let (up, is_up) = oneshot::channel();
         // The server waits for its end from the moment it serves, and never when it refuses to.
@@ -93,13 +101,16 @@ impl Serve {
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
-                announce(&house, address, taken)?;
+                announce(&house, address, scraped, taken)?;
             }
             Ok(())
         };
-        let ended = tokio::try_join!(served, announced);
+        let ended = tokio::select! {
+            ended = async { tokio::try_join!(served, announced) } => ended.map(|((), ())| End::Done),
+            error = scrape.serve() => Err(error),
+        };
         house.close().await?;
-        ended.map(|((), ())| End::Done)
+        ended
     }
 
     /// Serves until `shutdown`, unless the address and the token are not fit for each other.
@@ -142,13 +153,16 @@ impl Serve {
 }
 
 /// Says where the server is; a program that starts one reads the address from the first line.
-fn announce(house: &House, address: SocketAddr, taken: usize) -> io::Result<()> {
+fn announce(house: &House, address: SocketAddr, scraped: Option<SocketAddr>, taken: usize) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
     let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
     writeln!(stdout, "model {}, store {kept}, {taken} debates taken up", house.engine.model_name())?;
     if house.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
+    }
+    if let Some(scraped) = scraped {
+        writeln!(stdout, "measurements at http://{scraped}/metrics")?;
     }
     stdout.flush()
 }

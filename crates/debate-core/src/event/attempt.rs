@@ -217,6 +217,23 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreadable => "unreadable",
+            Self::Unusable => "unusable",
+            Self::Refused => "refused",
+            Self::Truncated => "truncated",
+            Self::Timeout => "timeout",
+            Self::Overloaded => "overloaded",
+            Self::Unavailable => "unavailable",
+            Self::Denied => "denied",
+            Self::StartsExhausted => "starts_exhausted",
+            Self::BudgetExhausted => "budget_exhausted",
+        }
+    }
+
     /// Returns whether a provider may charge for an attempt that failed so.
     #[must_use]
     pub const fn may_be_charged(self) -> bool {

@@ -119,7 +119,12 @@ impl<'a> Call<'a> {
     async fn exchange(&mut self, body: Bytes, chunks: &mut dyn ChunkSink) -> Result<Answer, Failure> {
         let model = self.model;
         let limits = &model.config.limits;
-        let send = model.client.post(model.endpoint.clone()).headers(model.headers.clone()).body(body).send();
+        let send = model
+            .client
+            .post(model.endpoint.clone())
+            .headers(telemetry::traced(model.headers.clone()))
+            .body(body)
+            .send();
         let mut response = self
             .within(limits.first_byte_timeout, TimeoutStage::FirstByte, send)
             .await?

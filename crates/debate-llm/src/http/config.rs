@@ -24,6 +24,8 @@ pub struct HttpConfig {
     pub limits: WireLimits,
     /// How often the wire is tried again (K5).
     pub retry: RetryPolicy,
+    /// Whether spans hold what was asked and answered; not unless somebody wants it.
+    pub captures_content: bool,
 }
 
 impl HttpConfig {
@@ -36,6 +38,7 @@ impl HttpConfig {
             model: model.into(),
             limits: WireLimits::default(),
             retry: RetryPolicy::default(),
+            captures_content: false,
         }
     }
 

@@ -100,8 +100,8 @@ async fn a_call_tells_its_time_its_first_byte_its_tokens_and_its_retries() {
             ("gen_ai.response.model", "test-model-01"),
         ];
         for metric in [
-            "histogram.gen_ai.client.operation.duration",
-            "histogram.gen_ai.client.operation.time_to_first_chunk",
+            "histogram.gen_ai.client.inference.duration",
+            "histogram.gen_ai.client.inference.time_to_first_chunk",
         ] {
             let heard = ear.heard(metric);
             let [(seconds, attributes)] = &heard[..] else { panic!("{metric}: {heard:?}") };
@@ -109,15 +109,10 @@ async fn a_call_tells_its_time_its_first_byte_its_tokens_and_its_retries() {
             assert!(seconds > 0.0 && seconds < 10.0, "{metric}: {seconds}");
             assert_eq!(*attributes, fields(asked), "{metric}");
         }
-        let tokens = |token_type, count: &str| {
-            let mut attributes = fields(asked);
-            attributes.insert("gen_ai.token.type", String::from(token_type));
-            (count.to_owned(), attributes)
-        };
-        assert_eq!(
-            ear.heard("histogram.gen_ai.client.token.usage"),
-            [tokens("input", "9"), tokens("output", "4")]
-        );
+        for (tokens, count) in [("input_tokens", "9"), ("output_tokens", "4")] {
+            let metric = format!("monotonic_counter.gen_ai.client.inference.usage.{tokens}");
+            assert_eq!(ear.heard(&metric), [(count.to_owned(), fields(asked))]);
+        }
         let retries = ear.heard("monotonic_counter.debate.llm.wire_retries");
         let [(count, attributes)] = &retries[..] else { panic!("{retries:?}") };
         assert_eq!((count.as_str(), attributes["error.type"].as_str()), ("1", "overloaded"));
@@ -160,10 +155,10 @@ async fn a_call_that_fails_or_is_dropped_says_why() {
     let mut dropped = model.complete(&request, &mut hear);
     assert!(once(&mut dropped).await.is_none());
     drop(dropped);
-    let ended = ear.heard("histogram.gen_ai.client.operation.duration");
+    let ended = ear.heard("histogram.gen_ai.client.inference.duration");
     let errors: Vec<&str> = ended.iter().map(|(_, attributes)| attributes["error.type"].as_str()).collect();
     assert_eq!(errors, ["truncated", "cancelled"]);
-    assert_eq!(ear.heard("histogram.gen_ai.client.operation.time_to_first_chunk").len(), 1);
+    assert_eq!(ear.heard("histogram.gen_ai.client.inference.time_to_first_chunk").len(), 1);
 }
 
 /// Polls once, so that a request has at least begun.

@@ -1,0 +1,240 @@
+//! Where what can be seen and measured goes: to a collector over OTLP, and to whoever scrapes `/metrics`.
+//!
+//! Off unless asked for; then nothing is measured and no span is opened. What there is to see is in docs/telemetry.md.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use opentelemetry::KeyValue;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::metrics::{Aggregation, Instrument, SdkMeterProvider, Stream};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use prometheus::{Registry, TextEncoder};
+use tokio::net::TcpListener;
+use tracing::level_filters::LevelFilter;
+use tracing_opentelemetry::{MetricsLayer, OpenTelemetryLayer};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::args::Args;
+use crate::commands::Command;
+
+/// The longest that the last spans and measurements may take to leave.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Seconds at which the buckets of durations end, those of the conventions: 0.01 · 2^k.
+const DURATION_BUCKETS: [f64; 14] =
+    [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+
+/// What is scraped, where it is.
+static SCRAPED: OnceLock<Registry> = OnceLock::new();
+
+/// What is told to others while the program runs.
+#[derive(Debug, Default)]
+pub(crate) struct Telemetry {
+    spans: Option<SdkTracerProvider>,
+    measurements: Option<SdkMeterProvider>,
+}
+
+impl Telemetry {
+    /// Opens what the command line asks for; to be called within a runtime. Connects to nothing yet.
+    ///
+    /// # Errors
+    /// The collector's address cannot be used.
+    pub(crate) fn open(args: &Args) -> anyhow::Result<Self> {
+        let collector = args.options.otlp_endpoint.as_deref();
+        let is_scraped = matches!(&args.command, Command::Serve(serve) if serve.metrics_listen.is_some());
+        let spans = collector.map(spans_to).transpose()?;
+        if spans.is_some() {
+            opentelemetry::global::set_text_map_propagator(TraceContextPropagator::new());
+        }
+        let measurements =
+            (collector.is_some() || is_scraped).then(|| measurements_to(collector, is_scraped));
+        Ok(Self { spans, measurements: measurements.transpose()? })
+    }
+
+    /// Returns what passes spans and measurements on, each from its own targets alone.
+    pub(crate) fn layers<S>(&self) -> Vec<Box<dyn Layer<S> + Send + Sync>>
+    where
+        S: tracing::Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
+    {
+        let only = |targets: [&'static str; 2]| {
+            Targets::new().with_targets(targets.map(|target| (target, LevelFilter::DEBUG)))
+        };
+        let spans = self.spans.as_ref().map(|provider| {
+            let tracer = provider.tracer("debate");
+            OpenTelemetryLayer::new(tracer)
+                .with_threads(false)
+                .with_location(false)
+                .with_tracked_inactivity(false)
+                .with_target(false)
+                .with_level(false)
+                .with_filter(only(["debate_engine::spans", "debate_llm::spans"]))
+                .boxed()
+        });
+        let measurements = self.measurements.as_ref().map(|provider| {
+            let targets = only(["debate_engine::metrics", "debate_llm::metrics"]);
+            MetricsLayer::new(provider.clone()).with_filter(targets).boxed()
+        });
+        spans.into_iter().chain(measurements).collect()
+    }
+
+    /// Sends what is left; a collector that does not answer costs no more than a few seconds.
+    pub(crate) fn close(self) {
+        // Nobody is left to hear that nobody heard.
+        let _unsent = self.spans.map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT));
+        let _unsent = self.measurements.map(|provider| provider.shutdown_with_timeout(FLUSH_TIMEOUT));
+    }
+}
+
+/// Where measurements are scraped.
+#[derive(Debug)]
+pub(crate) struct Scrape(Option<TcpListener>);
+
+impl Scrape {
+    /// Listens, where an address is given.
+    ///
+    /// # Errors
+    /// The address cannot be listened on.
+    pub(crate) async fn bind(address: Option<SocketAddr>) -> anyhow::Result<Self> {
+        let Some(address) = address else { return Ok(Self(None)) };
+        let listener = TcpListener::bind(address).await;
+        Ok(Self(Some(listener.with_context(|| format!("cannot listen on {address} for measurements"))?)))
+    }
+
+    /// Returns the address where measurements are served.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.0.as_ref().and_then(|listener| listener.local_addr().ok())
+    }
+
+    /// Serves measurements at `/metrics`; ends with an error or not at all.
+    pub(crate) async fn serve(self) -> anyhow::Error {
+        let Some(listener) = self.0 else { return std::future::pending().await };
+        let ended = debate_grpc::serve_metrics(listener, scraped).await;
+        anyhow::Error::new(ended.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
+            .context("measurements are not served any more")
+    }
+}
+
+/// Returns all measurements so far in Prometheus's text format.
+fn scraped() -> String {
+    let families = SCRAPED.get().map(Registry::gather).unwrap_or_default();
+    TextEncoder::new().encode_to_string(&families).unwrap_or_default()
+}
+
+fn spans_to(collector: &str) -> anyhow::Result<SdkTracerProvider> {
+    let exporter = SpanExporter::builder().with_tonic().with_endpoint(collector).build();
+    let exporter = exporter.with_context(|| format!("cannot send spans to {collector}"))?;
+    Ok(SdkTracerProvider::builder().with_resource(resource()).with_batch_exporter(exporter).build())
+}
+
+fn measurements_to(collector: Option<&str>, is_scraped: bool) -> anyhow::Result<SdkMeterProvider> {
+    let mut provider = SdkMeterProvider::builder().with_resource(resource()).with_view(buckets);
+    if let Some(collector) = collector {
+        let exporter = MetricExporter::builder().with_tonic().with_endpoint(collector).build();
+        let exporter = exporter.with_context(|| format!("cannot send measurements to {collector}"))?;
+        provider = provider.with_periodic_exporter(exporter);
+    }
+    if is_scraped {
+        let registry = SCRAPED.get_or_init(Registry::new).clone();
+        let reader = opentelemetry_prometheus::exporter().with_registry(registry).build();
+        provider = provider.with_reader(reader.context("measurements cannot be scraped")?);
+    }
+    Ok(provider.build())
+}
+
+/// Returns the buckets of a histogram of seconds.
+fn buckets(instrument: &Instrument) -> Option<Stream> {
+    let is_time =
+        instrument.name().ends_with(".duration") || instrument.name().ends_with(".time_to_first_chunk");
+    let buckets =
+        Aggregation::ExplicitBucketHistogram { boundaries: DURATION_BUCKETS.to_vec(), record_min_max: true };
+    is_time.then(|| Stream::builder().with_aggregation(buckets).build().ok()).flatten()
+}
+
+/// Returns who tells all this; `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` have the last word.
+fn resource() -> Resource {
+    let told = Resource::builder().build();
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let named = std::env::var_os("OTEL_SERVICE_NAME").is_some()
+        || told.get(&"service.name".into()).is_some_and(|name| !name.as_str().starts_with("unknown_service"));
+    let builder = Resource::builder().with_attribute(version);
+    if named { builder.build() } else { builder.with_service_name("debate").build() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const SOURCES: [&str; 2] = [
+        include_str!("../../debate-engine/src/telemetry.rs"),
+        include_str!("../../debate-llm/src/telemetry.rs"),
+    ];
+    const PAGE: &str = include_str!("../../../docs/telemetry.md");
+    const SHOWN: [&str; 2] = [
+        include_str!("../../../deploy/observability/alerts.yaml"),
+        include_str!("../../../deploy/observability/dashboard.json"),
+    ];
+
+    /// Returns the words that are made of letters, underscores and dots.
+    fn words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(|c: char| !(c.is_ascii_lowercase() || matches!(c, '_' | '.')))
+    }
+
+    /// Returns the measurements of the page's table by name, with what Prometheus adds to the name of each.
+    fn documented() -> BTreeSet<(&'static str, &'static [&'static str])> {
+        let rows = PAGE.lines().filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            let name = cells.next()?.strip_suffix('`')?;
+            match cells.next()? {
+                "histogram" => Some((name, &["_bucket", "_count"][..])),
+                "counter" => Some((name, &["_total"][..])),
+                "up and down" => Some((name, &[""][..])),
+                _ => None,
+            }
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn all_that_is_measured_is_documented_and_nothing_else() {
+        let prefixes = ["histogram.", "monotonic_counter.", "counter."];
+        let told = SOURCES.into_iter().flat_map(words);
+        let measured = told.filter_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)));
+        // The counters of tokens share one line of source.
+        let usage = "gen_ai.client.inference.usage.";
+        let kinds = ["input_tokens", "output_tokens", "cache_read.input_tokens", "reasoning.output_tokens"];
+        let tokens = kinds.map(|kind| format!("{usage}{kind}"));
+        let measured: BTreeSet<&str> = measured
+            .filter(|name| name.contains('.') && *name != usage)
+            .chain(tokens.iter().map(String::as_str))
+            .collect();
+        assert_eq!(measured, documented().iter().map(|(name, _)| *name).collect());
+    }
+
+    #[test]
+    fn dashboards_and_alerts_use_what_is_measured() {
+        let exposed: BTreeSet<String> = documented()
+            .iter()
+            .flat_map(|(name, endings)| endings.iter().map(move |end| name.replace('.', "_") + end))
+            .collect();
+        let is_measurement = |word: &&str| {
+            let known = ["_bucket", "_count", "_total"];
+            known.iter().any(|end| word.ends_with(end)) || *word == "debate_driven"
+        };
+        for shown in SHOWN {
+            let used: BTreeSet<&str> = words(shown).filter(is_measurement).collect();
+            assert!(used.len() >= 6, "{used:?}");
+            for name in used {
+                assert!(exposed.contains(name), "{name} is not measured");
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What can be seen of debates while they are driven: spans of a debate, its rounds, their calls and the attempts at
+//! them, and measurements.
+//!
+//! Names are those of OpenTelemetry's conventions for generative AI where there is one (see docs/telemetry.md), else they
+//! begin with `debate.`. Nothing here holds what anybody said. All of it is at DEBUG under targets of its own, so that it
+//! costs a look at a flag while nobody listens.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use debate_core::call::{CallKey, Work};
+use debate_core::command::Command;
+use debate_core::debate::Debate;
+use debate_core::event::{AttemptRef, Event, KernelEvent};
+use debate_core::format::Format;
+use debate_core::id::{DebateId, Seq};
+use debate_core::stop::StopRule;
+use debate_store::EventStore;
+use opentelemetry::propagation::Extractor;
+use opentelemetry::trace::{Status, TraceContextExt as _};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+use crate::turn::Question;
+
+/// Opens a span that is heard of only by those who ask for this target.
+macro_rules! span {
+    ($parent:expr, $($field:tt)*) => {
+        tracing::debug_span!(target: "debate_engine::spans", parent: $parent, $($field)*)
+    };
+}
+
+/// Tells a measurement, as `tracing-opentelemetry` reads them.
+macro_rules! measured {
+    ($($field:tt)*) => {
+        tracing::event!(target: "debate_engine::metrics", tracing::Level::DEBUG, $($field)*)
+    };
+}
+
+/// The spans of one debate that is driven here.
+#[derive(Debug)]
+pub(crate) struct Spans {
+    debate: Span,
+    id: DebateId,
+    rounds: BTreeMap<u32, Span>,
+    calls: BTreeMap<(CallKey, u32), Span>,
+}
+
+impl Spans {
+    /// Opens the span of a debate, below what its opener was about, which the first event of its log says.
+    pub(crate) async fn open<F: Format>(store: &dyn EventStore, debate: &Debate<F>, tenant: &str) -> Self {
+        let id = debate.id();
+        let span = span!(
+            None,
+            "debate",
+            "otel.name" = format!("invoke_workflow {}", F::NAME),
+            gen_ai.operation.name = "invoke_workflow",
+            gen_ai.workflow.name = F::NAME,
+            gen_ai.conversation.id = %id,
+            debate.tenant = tenant,
+        );
+        if !span.is_disabled() {
+            let first = store.read(id.into(), Seq::START, 1).await.unwrap_or_default();
+            if let Some(cause) = first.first().and_then(|envelope| envelope.trace.as_deref()) {
+                let cause = opentelemetry::global::get_text_map_propagator(|propagator| {
+                    propagator.extract(&TraceParent(cause))
+                });
+                if cause.span().span_context().is_valid() {
+                    // Without a layer for OpenTelemetry there is nobody to tell.
+                    let _unheard = span.set_parent(cause);
+                }
+            }
+        }
+        Self { debate: span, id, rounds: BTreeMap::new(), calls: BTreeMap::new() }
+    }
+
+    /// Returns the debate's own span.
+    pub(crate) fn debate(&self) -> Span {
+        self.debate.clone()
+    }
+
+    /// Opens the span of an attempt, and those of its round and its call where they are not open.
+    pub(crate) fn attempt<F: Format>(&mut self, attempt: &AttemptRef, question: &Question<F>) -> Span {
+        let call = self.call(&attempt.call, attempt.revision);
+        if call.is_disabled() {
+            return call;
+        }
+        span!(
+            &call,
+            "attempt",
+            "otel.name" = format!("attempt {}", attempt.attempt),
+            debate.attempt = attempt.attempt,
+            debate.turn = attempt.turn,
+            gen_ai.conversation.id = %self.id,
+            gen_ai.request.model = question.model.name(),
+            gen_ai.prompt.version = question.prompt.version,
+        )
+    }
+
+    /// Opens the span of a tool's run.
+    pub(crate) fn tool(&mut self, work: &Work, name: &str) -> Span {
+        let call = self.call(&work.want().call, work.want().revision);
+        if call.is_disabled() {
+            return call;
+        }
+        span!(
+            &call,
+            "tool",
+            "otel.name" = format!("execute_tool {name}"),
+            gen_ai.operation.name = "execute_tool",
+            gen_ai.tool.name = name,
+        )
+    }
+
+    fn call(&mut self, key: &CallKey, revision: u32) -> Span {
+        if self.debate.is_disabled() {
+            return Span::none();
+        }
+        let Self { debate, id, rounds, calls } = self;
+        let round = rounds.entry(key.round).or_insert_with(|| {
+            span!(
+                &*debate,
+                "round",
+                "otel.name" = format!("round {}", key.round),
+                debate.round = key.round,
+                gen_ai.conversation.id = %id,
+            )
+        });
+        let call = calls.entry((key.clone(), revision)).or_insert_with(|| {
+            span!(
+                &*round,
+                "call",
+                "otel.name" = format!("invoke_agent {}", key.role),
+                gen_ai.operation.name = "invoke_agent",
+                gen_ai.agent.name = %key.role,
+                gen_ai.conversation.id = %id,
+                debate.call = %key,
+                debate.revision = revision,
+            )
+        });
+        call.clone()
+    }
+
+    /// Returns whether no call has an open span.
+    pub(crate) fn are_closed(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Closes the spans of calls that are answered or given up, and of rounds in which nothing runs any more.
+    pub(crate) fn close_all_but(&mut self, running: &[Work]) {
+        if self.are_closed() {
+            return;
+        }
+        let runs = |key: &CallKey, revision: u32| {
+            running.iter().any(|work| work.want().call == *key && work.want().revision == revision)
+        };
+        self.calls.retain(|(key, revision), _| runs(key, *revision));
+        self.rounds.retain(|round, _| self.calls.keys().any(|(key, _)| key.round == *round));
+    }
+
+    /// Says what a debate came to, and measures it.
+    pub(crate) fn conclude<F: Format>(&self, debate: &Debate<F>) {
+        let Some((concluded, at)) = debate.conclusion() else { return };
+        let completeness = concluded.completeness.as_str();
+        let stop_rule = debate.stop_rule().map(StopRule::as_str);
+        measured!(
+            histogram.gen_ai.invoke_workflow.duration =
+                Duration::from_millis(at.since_ms(debate.opened_at())).as_secs_f64(),
+            gen_ai.workflow.name = F::NAME,
+            debate.completeness = completeness,
+            debate.stop_rule = stop_rule,
+            "concluded"
+        );
+        self.debate.set_attribute("debate.completeness", completeness);
+        if let Some(stop_rule) = stop_rule {
+            self.debate.set_attribute("debate.stop_rule", stop_rule);
+        }
+    }
+}
+
+/// A debate that is driven here, counted while it lives.
+#[derive(Debug)]
+pub(crate) struct Driven(&'static str);
+
+impl Driven {
+    /// Counts a debate of a format in.
+    pub(crate) fn begin<F: Format>() -> Self {
+        measured!(counter.debate.driven = 1_i64, gen_ai.workflow.name = F::NAME, "taken up");
+        Self(F::NAME)
+    }
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        measured!(counter.debate.driven = -1_i64, gen_ai.workflow.name = self.0, "let go");
+    }
+}
+
+/// Tells what of the events that were just appended is counted, and how long the store took over them.
+pub(crate) fn recorded<F: Format>(events: &[Event<F>], took: Duration) {
+    if events.is_empty() || !tracing::enabled!(target: "debate_engine::metrics", tracing::Level::DEBUG) {
+        return;
+    }
+    measured!(
+        histogram.debate.append.duration = took.as_secs_f64(),
+        gen_ai.workflow.name = F::NAME,
+        "appended"
+    );
+    for event in events {
+        if let Event::Kernel(KernelEvent::CallStarted(started)) = event {
+            measured!(
+                monotonic_counter.debate.attempts = 1_u64,
+                gen_ai.workflow.name = F::NAME,
+                gen_ai.request.model = started.model,
+                debate.cause = started.cause.as_str(),
+                "asked"
+            );
+        }
+    }
+}
+
+/// Says on the current span, that of an attempt, how it ended.
+pub(crate) fn attempt_ended<F: Format>(command: &Command<F>) {
+    if let Command::FailCall { failure, .. } = command {
+        let span = Span::current();
+        span.set_attribute("error.type", failure.as_str());
+        span.set_status(Status::error(failure.as_str()));
+    }
+}
+
+/// The header of W3C's trace context, as the log keeps it.
+struct TraceParent<'a>(&'a str);
+
+impl Extractor for TraceParent<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        (key == "traceparent").then_some(self.0)
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        vec!["traceparent"]
+    }
+}
