@@ -5,8 +5,8 @@ use debate_core::id::Seq;
 use debate_proto::v1;
 use tonic::{Request, Response, Status};
 
-use crate::facade::{Facade, debate_id};
-use crate::refusal::Refusal;
+use crate::debate_service::INTERFACE;
+use crate::facade::Facade;
 use crate::to_proto;
 
 /// Events on a page, unless the request says otherwise.
@@ -25,31 +25,25 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::ReadLogRequest>,
     ) -> Result<Response<v1::ReadLogResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let id = debate_id(&request.debate_id)?;
         let limit = match request.page_size {
             0 => PAGE_DEFAULT,
             asked => asked.min(PAGE_MAX),
         };
-        let store = self.0.engine.store();
-        let head = store.head(id.into()).await.map_err(Refusal::from)?;
-        let head = head.ok_or_else(|| Refusal::NotFound(id.to_string()))?;
-        let after = Seq(request.after_seq);
-        if after > head.seq {
-            return Err(Refusal::BeyondHead { debate: id, asked: after, head: head.seq }.into());
-        }
-        let page = store.read(id.into(), after, limit).await.map_err(Refusal::from)?;
+        let (page, head) = desk.log(&request.debate_id, Seq(request.after_seq), limit).await?;
         let events = page.iter().take(fitting(&page)).map(to_proto::event).collect();
-        Ok(Response::new(v1::ReadLogResponse { events, head_seq: head.seq.0 }))
+        Ok(Response::new(v1::ReadLogResponse { events, head_seq: head.0 }))
     }
 
     async fn replay_debate(
         &self,
         request: Request<v1::ReplayDebateRequest>,
     ) -> Result<Response<v1::ReplayDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
-        let debate = self.0.debate(debate_id(&request.debate_id)?, at).await?;
+        let debate = desk.debate(&request.debate_id, at).await?;
         Ok(Response::new(v1::ReplayDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             result: Some(to_proto::replayed_result(&debate)),
@@ -60,8 +54,8 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::VerifyDebateRequest>,
     ) -> Result<Response<v1::VerifyDebateResponse>, Status> {
-        let id = debate_id(&request.into_inner().debate_id)?;
-        let found = self.0.engine.verify(id).await.map_err(Refusal::from)?;
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let found = desk.verify(&request.into_inner().debate_id).await?;
         Ok(Response::new(to_proto::verification(&found)))
     }
 }

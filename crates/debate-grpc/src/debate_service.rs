@@ -2,16 +2,16 @@
 
 use debate_core::formats::accept::accept;
 use debate_core::formats::any::FORMATS;
-use debate_core::id::{Digest, Seq};
+use debate_core::id::{DebateId, Digest, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
-use debate_engine::LIFECYCLE_KINDS;
+use debate_engine::{Control, LIFECYCLE_KINDS};
 use debate_proto::v1;
 use debate_store::{ListFilter, Position};
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::facade::{Caller, Facade, debate_id, trace};
+use crate::facade::{Facade, Opening, trace};
 use crate::following::{self, Wanted};
 use crate::refusal::Refusal;
 use crate::{from_proto, to_proto};
@@ -21,7 +21,7 @@ const PAGE_DEFAULT: u32 = 100;
 /// The most debates on a page.
 const PAGE_MAX: u32 = 1_000;
 /// The name under which events caused through gRPC are recorded.
-const INTERFACE: &str = "grpc";
+pub(crate) const INTERFACE: &str = "grpc";
 
 /// The service.
 pub(crate) struct Debates(pub(crate) Facade);
@@ -34,13 +34,14 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::StartDebateRequest>,
     ) -> Result<Response<v1::StartDebateResponse>, Status> {
-        let traced = trace(header(&request, "traceparent"));
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let trace = trace(header(&request, "traceparent"));
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
-        let caller = Caller { interface: INTERFACE, request_id, trace: traced };
+        let opening = Opening { request_id, id_field: "request_id", trace };
         let read = from_proto::request_json(request).and_then(|json| accept(&json));
-        let started = self.0.start(read, caller, "request_id").await?;
-        let debate = self.0.debate(started.debate, None).await?;
+        let started = desk.start(read, opening).await?;
+        let debate = desk.debate(&started.debate.to_string(), None).await?;
         Ok(Response::new(v1::StartDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             existing: started.existing,
@@ -51,8 +52,9 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::GetDebateRequest>,
     ) -> Result<Response<v1::GetDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let debate = self.0.debate(debate_id(&request.debate_id)?, None).await?;
+        let debate = desk.debate(&request.debate_id, None).await?;
         Ok(Response::new(v1::GetDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             result: request.include_result.then(|| to_proto::result(&debate)),
@@ -63,19 +65,19 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::ListDebatesRequest>,
     ) -> Result<Response<v1::ListDebatesResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let filter = list_filter(&request)?;
         let limit = filter.limit as usize;
-        let page = self.0.engine.store().list(filter).await.map_err(Refusal::from)?;
+        let page = desk.list(filter).await?;
         let next_page_token = match page.last() {
-            Some(last) if page.len() == limit => page_token(&request, last.position),
+            Some((last, _)) if page.len() == limit => page_token(&request, last.position),
             Some(_) | None => String::new(),
         };
         let mut debates = Vec::with_capacity(page.len());
-        for listed in &page {
-            let id = debate_core::id::DebateId(listed.first.stream.id);
-            let eldest = self.0.engine.eldest(&listed.first).await.map_err(Refusal::from)?;
-            let debate = to_proto::listed(listed, &eldest);
+        for (listed, eldest) in &page {
+            let id = DebateId(listed.first.stream.id);
+            let debate = to_proto::listed(listed, eldest);
             debates.push(debate.map_err(|error| Refusal::of_replay(id, &error))?);
         }
         Ok(Response::new(v1::ListDebatesResponse { debates, next_page_token }))
@@ -85,6 +87,7 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::WatchDebateRequest>,
     ) -> Result<Response<Self::WatchDebateStream>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let wanted = Wanted {
@@ -92,9 +95,7 @@ impl v1::debate_service_server::DebateService for Debates {
             tokens: request.include_tokens,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
-        let id = debate_id(&request.debate_id)?;
-        let watched = self.0.engine.watch(id, Seq(request.after_seq), wanted.tokens).await;
-        let watched = watched.map_err(Refusal::from)?;
+        let watched = desk.watch(&request.debate_id, Seq(request.after_seq), wanted.tokens).await?;
         Ok(Response::new(following::follow(watched, wanted, self.0.closing.clone())))
     }
 
@@ -102,13 +103,14 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::CancelDebateRequest>,
     ) -> Result<Response<v1::CancelDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let id = debate_id(&request.debate_id)?;
         if request.reason.chars().count() > TEXT_CHARS_MAX {
             let reason = format!("must have at most {TEXT_CHARS_MAX} characters");
             return Err(Refusal::field("reason", reason).into());
         }
-        let debate = self.0.cancel(id, request.reason, INTERFACE).await?;
+        let cancel = Control::Cancel { reason: request.reason };
+        let debate = desk.control(&request.debate_id, cancel).await?;
         Ok(Response::new(v1::CancelDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 }

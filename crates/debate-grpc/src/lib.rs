@@ -2,16 +2,24 @@
 
 mod access;
 mod audit_service;
+mod bodies;
 mod debate_service;
 mod facade;
 mod following;
 pub mod from_proto;
+mod listen;
 mod problem;
+mod protocol;
 pub mod refusal;
+mod reread;
 mod rest;
 pub mod serve;
+mod spending;
 mod status;
+pub mod tls;
 pub mod to_proto;
+pub mod tokens;
 
 pub use facade::Admission;
+pub use listen::Connections;
 pub use serve::{GRACE_DEFAULT, PATIENCE_DEFAULT, ServeError, ServeOptions, serve};

@@ -1,11 +1,12 @@
 //! The contract's five endpoints (rule P22).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -20,7 +21,9 @@ use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::stop::Completeness;
 use serde_json::json;
 
-use crate::facade::{Caller, Facade, debate_id, trace};
+use crate::access::Grant;
+use crate::bodies::bound_of;
+use crate::facade::{Desk, Facade, Opening, trace};
 use crate::refusal::Refusal;
 
 /// Where debates are.
@@ -39,6 +42,12 @@ struct Rest {
     patience: Duration,
 }
 
+impl Rest {
+    fn desk(&self, grant: Arc<Grant>) -> Desk {
+        self.facade.desk(grant, INTERFACE)
+    }
+}
+
 /// Returns the endpoints. A debate that takes longer than `patience` is answered with 202 and goes on.
 pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
     let path = |rest: &str| format!("{DEBATES}{rest}");
@@ -49,7 +58,6 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
         .route(&path("/{debate_id}/role/{role_name}"), get(role))
         .route(&path("/{debate_id}/consensus"), get(consensus))
         .route("/healthz", get(async || "ok"))
-        .method_not_allowed_fallback(async || Refusal::NoMethod)
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
         .with_state(Rest { facade, patience })
 }
@@ -57,35 +65,35 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
 /// Opens a debate and waits for its result.
 async fn hold(
     State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
+    let desk = rest.desk(grant);
     let body = body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLong(REQUEST_BYTES_MAX),
-        _ => Refusal::Unreadable,
+        _ => bound_of(&rejection).unwrap_or(Refusal::Unreadable),
     })?;
     let request_id = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
         None => String::new(),
         Some(Ok(key)) => key.to_owned(),
         Some(Err(_)) => return Err(Refusal::field(IDEMPOTENCY_KEY, "must be printable ASCII")),
     };
-    let traced = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
-    let caller = Caller { interface: INTERFACE, request_id, trace: traced };
-    let started = rest.facade.start(accept_bytes(&body), caller, IDEMPOTENCY_KEY).await?;
-    tokio::select! {
-        // The debate goes on when the server is back, so its name is worth more to the client than an error.
-        () = rest.facade.closing.cancelled() => {}
-        concluded = rest.facade.engine.concluded(started.debate, rest.patience) => {
-            concluded?;
-        }
-    }
-    let debate = rest.facade.debate(started.debate, None).await?;
+    let trace = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
+    let opening = Opening { request_id, id_field: IDEMPOTENCY_KEY, trace };
+    let started = desk.start(accept_bytes(&body), opening).await?;
+    desk.wait(started.debate, rest.patience).await?;
+    let debate = desk.debate(&started.debate.to_string(), None).await?;
     whole(&debate)
 }
 
 /// Returns a debate's result.
-async fn result(State(rest): State<Rest>, Path(id): Path<String>) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+async fn result(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let debate = rest.desk(grant).debate(&id, None).await?;
     whole(&debate)
 }
 
@@ -99,9 +107,10 @@ fn whole(debate: &AnyDebate) -> Result<Response, Refusal> {
 /// Returns one round, as soon as it is over.
 async fn round(
     State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+    let debate = rest.desk(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("round {number}") };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     let place: u32 = number.parse().map_err(|_| missing())?;
@@ -117,9 +126,10 @@ async fn round(
 /// Returns everything that one role said.
 async fn role(
     State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+    let debate = rest.desk(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("role {name}") };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     let config = prediction.config();
@@ -135,8 +145,12 @@ async fn role(
 }
 
 /// Returns where the roles agree and where not.
-async fn consensus(State(rest): State<Rest>, Path(id): Path<String>) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+async fn consensus(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let debate = rest.desk(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: "consensus of roles".to_owned() };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     if let Some(unfinished) = unfinished(&debate)? {

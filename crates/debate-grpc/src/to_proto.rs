@@ -98,7 +98,8 @@ pub fn listed(listed: &Listed, eldest: &Envelope) -> Result<v1::Debate, AnyRepla
     })
 }
 
-fn concluded(envelope: &Envelope) -> Option<Concluded> {
+/// Reads a conclusion; `None` for any other event.
+pub(crate) fn concluded(envelope: &Envelope) -> Option<Concluded> {
     let event = KernelEvent::decode(&envelope.kind, envelope.version, &envelope.body, None)?.ok()?;
     let KernelEvent::Concluded(concluded) = event else { return None };
     Some(concluded)

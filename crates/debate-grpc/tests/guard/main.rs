@@ -1,0 +1,11 @@
+//! Who may do what, and what strangers cannot do: over real TCP, over both protocols. docs/threats.md names these tests.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod connections;
+#[path = "../house/mod.rs"]
+mod house;
+mod limits;
+mod tenants;
+mod tls;
+mod tokens;
