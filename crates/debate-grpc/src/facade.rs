@@ -7,19 +7,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use debate_core::codec::Author;
-use debate_core::envelope::Envelope;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::fork::Change;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::request::sizes::DEADLINE_MS;
 use debate_core::request::{Violation, Violations};
-use debate_engine::{Control, Engine, Start, Started, Verification, WatchError, Watched};
+use debate_engine::{Control, Engine, Fork, Redact, Redaction, Start, Started, Verification};
+use debate_engine::{WatchError, Watched, exported_events, exported_streams};
+use debate_proto::v1;
 use debate_store::{ListFilter, Listed};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Status;
 
 use crate::access::Grant;
+use crate::feed;
+use crate::following::Wanted;
 use crate::refusal::Refusal;
 use crate::spending;
 
@@ -40,6 +47,8 @@ pub(crate) struct Opening {
     pub(crate) id_field: &'static str,
     /// W3C trace context.
     pub(crate) trace: Option<String>,
+    /// When the client wants an end; the debate's deadline unless that is earlier.
+    pub(crate) deadline: Option<Duration>,
 }
 
 /// The engine as services use it.
@@ -100,6 +109,10 @@ impl Desk {
             Some(_) => Some(self.grant.spending.lock().await),
             None => None,
         };
+        if let Some(deadline) = opening.deadline {
+            let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+            accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
+        }
         let is_known = self.is_known(&opening.request_id, accepted.digest()).await?;
         if !is_known && let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
             allowance.apply(accepted.limits_mut())?;
@@ -215,6 +228,64 @@ impl Desk {
     pub(crate) async fn verify(&self, id: &str) -> Result<Verification, Refusal> {
         let id = self.reach(id).await?;
         Ok(self.engine().verify(id).await?)
+    }
+
+    /// Returns a debate's log with all that it goes on from.
+    pub(crate) async fn history(&self, id: &str) -> Result<Vec<Envelope>, Refusal> {
+        let id = self.reach(id).await?;
+        Ok(self.engine().history(id, None).await?)
+    }
+
+    /// Follows all debates of the tenant.
+    pub(crate) async fn watch_all(
+        &self,
+        request: &v1::WatchDebatesRequest,
+        wanted: Wanted,
+    ) -> Result<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>, Refusal> {
+        let store = Arc::clone(self.engine().store());
+        let tenant = self.grant.tenant.clone();
+        let after = feed::begin(&*store, &tenant, request).await?;
+        Ok(feed::follow_all(store, tenant, after, wanted, self.facade.closing.clone()))
+    }
+
+    /// Opens a debate that goes on from an event of another with one thing changed (rule K14).
+    pub(crate) async fn fork(&self, id: &str, at: Option<Seq>, change: Change) -> Result<DebateId, Refusal> {
+        let parent = self.reach(id).await?;
+        let debate = self.debate(id, None).await?;
+        self.check_format(debate.format())?;
+        let _one_at_a_time = match self.grant.limits.day_cost_micros_max {
+            Some(_) => Some(self.grant.spending.lock().await),
+            None => None,
+        };
+        if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
+            allowance.check(debate.limits())?;
+        }
+        let fork = Fork { parent, at, change, actor: self.actor().to_owned() };
+        let forked = self.engine().fork(fork).await.map_err(|error| Refusal::of_fork(parent, error))?;
+        forked.debate.ok_or_else(|| Refusal::defect(&"a fork has no name"))
+    }
+
+    /// Deletes words of a debate for good: of one event, or of all.
+    pub(crate) async fn redact(&self, id: &str, what: Redact) -> Result<Redaction, Refusal> {
+        let debate = self.reach(id).await?;
+        let done = self.engine().redact(debate, what, self.actor()).await;
+        done.map_err(|error| Refusal::of_redaction(debate, error))
+    }
+
+    /// Returns the streams of a bundle of a debate, each with its events.
+    pub(crate) async fn exported(&self, id: &str) -> Result<Vec<(StreamId, Vec<Envelope>)>, Refusal> {
+        let debate = self.reach(id).await?;
+        let store = &**self.engine().store();
+        let mut exported = Vec::new();
+        for stream in exported_streams(store, debate.into()).await? {
+            exported.push((stream, exported_events(store, stream).await?));
+        }
+        Ok(exported)
+    }
+
+    /// Returns the tenant whose debates are seen here.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.grant.tenant
     }
 
     /// Returns which debate an id names: one of this caller's tenant.

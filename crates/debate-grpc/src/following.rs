@@ -112,7 +112,7 @@ impl Following {
     }
 
     fn event(&self, envelope: &Envelope) -> Option<Item> {
-        if self.wanted.calls || !CALL_KINDS.contains(&envelope.kind.as_str()) {
+        if is_wanted(&envelope.kind, self.wanted.calls) {
             return Some(Item::Event(to_proto::event(envelope)));
         }
         if self.wanted.tokens
@@ -122,6 +122,11 @@ impl Following {
         }
         (self.sent_at.elapsed() >= SILENCE_MAX).then(|| heartbeat(envelope.seq))
     }
+}
+
+/// Returns whether a client wants events of a kind, who may want those of calls too.
+pub(crate) fn is_wanted(kind: &str, calls: bool) -> bool {
+    calls || !CALL_KINDS.contains(&kind)
 }
 
 fn heartbeat(seq: Seq) -> Item {

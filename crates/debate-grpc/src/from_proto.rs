@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use debate_core::format::Format as _;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::id::Timestamp;
 use debate_core::request::{Violation, Violations};
 use debate_proto::v1;
 use prost_types::value::Kind;
@@ -187,6 +188,14 @@ fn speaker(speaker: v1::Speaker) -> Value {
 
 fn skills(skills: v1::SkillsOption) -> Value {
     Object::default().list("global", skills.global, Value::from).json()
+}
+
+/// Returns a moment to the millisecond; `None` where it is none of the years 1 to 9999.
+#[must_use]
+pub fn timestamp(at: prost_types::Timestamp) -> Option<Timestamp> {
+    let nanos = u32::try_from(at.nanos).ok().filter(|nanos| *nanos < 1_000_000_000)?;
+    let in_range = (-62_135_596_800..=253_402_300_799).contains(&at.seconds);
+    in_range.then(|| Timestamp(at.seconds * 1_000 + i64::from(nanos / 1_000_000)))
 }
 
 /// A JSON object in the making.

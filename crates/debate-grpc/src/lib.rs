@@ -3,11 +3,14 @@
 mod access;
 mod audit_service;
 mod bodies;
+mod cursor;
 mod debate_service;
 mod facade;
+mod feed;
 mod following;
 pub mod from_proto;
 mod listen;
+mod masks;
 mod problem;
 mod protocol;
 pub mod refusal;

@@ -7,7 +7,7 @@ use debate_core::command::DecideError;
 use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::{Violation, Violations};
-use debate_engine::{ControlError, LoadError, StartError, WatchError};
+use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_store::{AppendError, ReadError};
 
 /// When a client may try again, unless it is known better.
@@ -241,6 +241,36 @@ impl Refusal {
         }
     }
 
+    /// Refuses a redaction that a debate did not take.
+    pub fn of_redaction(debate: DebateId, error: RedactionError) -> Self {
+        match error {
+            RedactionError::Load(error) => error.into(),
+            RedactionError::Refused(DecideError::Defect(why)) => Self::defect(&why),
+            RedactionError::Refused(refused) => Self::State { debate, why: refused.to_string() },
+            error @ RedactionError::NoProse(_) => Self::State { debate, why: error.to_string() },
+            RedactionError::Record(error) => error.into(),
+            RedactionError::Delete(error) => {
+                tracing::error!(%debate, error = &error as &dyn std::error::Error, "words were not deleted");
+                Self::Unavailable
+            }
+        }
+    }
+
+    /// Refuses a fork of a debate.
+    pub fn of_fork(parent: DebateId, error: ForkError) -> Self {
+        match error {
+            ForkError::Load(error) => error.into(),
+            ForkError::NoEvent { debate, at, head } => Self::BeyondHead { debate, asked: at, head },
+            error @ ForkError::Redacted(_) => Self::State { debate: parent, why: error.to_string() },
+            ForkError::Refused(DecideError::Defect(why)) => Self::defect(&why),
+            ForkError::Refused(refused) => Self::State { debate: parent, why: refused.to_string() },
+            ForkError::Invalid(violations) => Self::Invalid(violations),
+            ForkError::Busy { held } => Self::Busy { held },
+            ForkError::ShutDown => Self::ShuttingDown,
+            ForkError::Store(error) => error.into(),
+        }
+    }
+
     /// Refuses a log that was read and does not fold.
     pub fn of_replay(debate: DebateId, error: &AnyReplayError) -> Self {
         match error {
@@ -258,7 +288,8 @@ impl Refusal {
         Self::Defect
     }
 
-    fn defect(why: &dyn std::fmt::Display) -> Self {
+    /// Refuses what only a defect of this program can have brought about.
+    pub(crate) fn defect(why: &dyn std::fmt::Display) -> Self {
         tracing::error!(why = %why, "a defect of this program");
         Self::Defect
     }

@@ -80,7 +80,7 @@ async fn hold(
         Some(Err(_)) => return Err(Refusal::field(IDEMPOTENCY_KEY, "must be printable ASCII")),
     };
     let trace = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
-    let opening = Opening { request_id, id_field: IDEMPOTENCY_KEY, trace };
+    let opening = Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline: None };
     let started = desk.start(accept_bytes(&body), opening).await?;
     desk.wait(started.debate, rest.patience).await?;
     let debate = desk.debate(&started.debate.to_string(), None).await?;

@@ -39,6 +39,15 @@ pub(crate) async fn allowance(engine: &Engine, grant: &Grant) -> Result<Option<A
 }
 
 impl Allowance {
+    /// Checks that a debate with these limits, which nobody can lower any more, costs no more than is allowed.
+    ///
+    /// # Errors
+    /// It may cost more, or nobody has limited what it may cost.
+    pub(crate) fn check(self, limits: &Limits) -> Result<(), Refusal> {
+        let mut asked = Limits { cost_micros_max: limits.cost_micros_max.or(Some(u64::MAX)), ..*limits };
+        self.apply(&mut asked)
+    }
+
     /// Lowers what a debate may cost to what is allowed.
     ///
     /// # Errors

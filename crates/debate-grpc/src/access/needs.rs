@@ -16,6 +16,7 @@ pub(crate) enum Needs {
 const READ: Needs = Needs::Scope(Scope::Read);
 const WRITE: Needs = Needs::Scope(Scope::Write);
 const AUDIT: Needs = Needs::Scope(Scope::Audit);
+const ADMIN: Needs = Needs::Scope(Scope::Admin);
 
 /// Every gRPC method, and every REST route by its method and template.
 pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
@@ -24,9 +25,22 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/debate.v1.DebateService/ListDebates", READ),
     ("POST", "/debate.v1.DebateService/WatchDebate", READ),
     ("POST", "/debate.v1.DebateService/CancelDebate", WRITE),
+    ("POST", "/debate.v1.DebateService/HoldDebate", WRITE),
+    ("POST", "/debate.v1.DebateService/PauseDebate", WRITE),
+    ("POST", "/debate.v1.DebateService/ResumeDebate", WRITE),
+    ("POST", "/debate.v1.DebateService/ResolveDebate", WRITE),
+    ("POST", "/debate.v1.DebateService/WatchDebates", READ),
+    ("POST", "/debate.v1.DebateService/ListRounds", READ),
+    ("POST", "/debate.v1.DebateService/ListArguments", READ),
+    ("POST", "/debate.v1.DebateService/GetConsensus", READ),
+    ("POST", "/debate.v1.DebateService/GetEnsembleContribution", READ),
     ("POST", "/debate.v1.AuditService/ReadLog", AUDIT),
     ("POST", "/debate.v1.AuditService/ReplayDebate", AUDIT),
     ("POST", "/debate.v1.AuditService/VerifyDebate", AUDIT),
+    ("POST", "/debate.v1.AuditService/DiffDebates", AUDIT),
+    ("POST", "/debate.v1.AuditService/ExportBundle", AUDIT),
+    ("POST", "/debate.v1.AuditService/ForkDebate", WRITE),
+    ("POST", "/debate.v1.AuditService/RedactDebate", ADMIN),
     ("POST", "/grpc.health.v1.Health/Check", Needs::Nothing),
     ("POST", "/grpc.health.v1.Health/Watch", Needs::Token),
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Needs::Token),

@@ -1,4 +1,5 @@
-//! Who may do what, and what strangers cannot do: over real TCP, over both protocols. docs/threats.md names these tests.
+//! What is served to whom, and what strangers cannot do: over real TCP, over both protocols. docs/threats.md names tests of
+//! these.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -6,6 +7,7 @@ mod connections;
 #[path = "../house/mod.rs"]
 mod house;
 mod limits;
+mod methods;
 mod tenants;
 mod tls;
 mod tokens;
