@@ -4,22 +4,24 @@ mod grant;
 mod keyring;
 mod needs;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures::FutureExt as _;
 
 pub(crate) use grant::{Grant, now};
 pub(crate) use keyring::Keyring;
-use needs::{Needs, is_listed, needs};
+pub(crate) use needs::{Needs, TABLE};
+use needs::{is_listed, needs};
 
 use crate::bodies::{Inbound, Outbound};
 use crate::following::grpc_timeout;
@@ -73,6 +75,11 @@ impl Door {
             return Ok(Passed { request, grant: Arc::new(Grant::everything()), permit: None, timeout: None });
         }
         let grant = self.keyring.grant(bearer(&parts.headers)).ok_or(Refusal::Unauthenticated)?;
+        if !self.keyring.needs_tokens() && is_of_another_site(&parts.headers, &parts.uri) {
+            return Err(Refusal::Forbidden {
+                what: "a token, which requests of other sites need".to_owned(),
+            });
+        }
         let permit = grant.enter()?;
         match found {
             Some(Needs::Scope(scope)) if !grant.may(scope) => {
@@ -91,6 +98,9 @@ impl Door {
         };
         let timeout = parts.headers.get("grpc-timeout").and_then(|value| value.to_str().ok());
         let timeout = grpc_timeout(timeout);
+        if timeout.is_some_and(|timeout| timeout.is_zero()) {
+            return Err(Refusal::DeadlineExceeded);
+        }
         parts.extensions.insert(Arc::clone(&grant));
         Ok(Passed { request: Request::from_parts(parts, body), grant, permit: Some(permit), timeout })
     }
@@ -116,6 +126,20 @@ impl Passed {
         let Self { grant, permit, .. } = self;
         response.map(|body| Body::new(Outbound::new(body, protocol, grant, permit)))
     }
+}
+
+/// Returns whether a page of another site sent this through the browser of somebody on this machine: by itself, or as if its
+/// own name were that of this machine.
+fn is_of_another_site(headers: &HeaderMap, uri: &Uri) -> bool {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let host = uri.authority().map(Authority::as_str).or_else(|| text(HOST));
+    let origin = text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, place)| place));
+    let is_here = |place: &str| {
+        let name = place.parse::<Authority>().map(|place| place.host().to_owned()).unwrap_or_default();
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback())
+    };
+    host.into_iter().chain(origin).any(|place| !is_here(place))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -23,7 +23,7 @@ const PAGE_DEFAULT: u32 = 100;
 /// The most debates on a page.
 const PAGE_MAX: u32 = 1_000;
 /// Which part of a client's deadline is kept for the way back.
-const WAY_BACK_SHARE: u32 = 12;
+pub(crate) const WAY_BACK_SHARE: u32 = 12;
 /// The name under which events caused through gRPC are recorded.
 pub(crate) const INTERFACE: &str = "grpc";
 
@@ -97,7 +97,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let wanted = Wanted {
-            calls: request.kinds() != v1::WatchKinds::RoundsAndJudgements,
+            calls: from_proto::wants_calls(request.kinds)?,
             tokens: request.include_tokens,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
@@ -193,7 +193,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let wanted = Wanted {
-            calls: request.kinds() != v1::WatchKinds::RoundsAndJudgements,
+            calls: from_proto::wants_calls(request.kinds)?,
             tokens: false,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
@@ -242,7 +242,8 @@ fn header<'a, T>(request: &'a Request<T>, name: &str) -> Option<&'a str> {
     request.metadata().get(name)?.to_str().ok()
 }
 
-fn list_filter(tenant: &str, request: &v1::ListDebatesRequest) -> Result<ListFilter, Refusal> {
+/// Reads which debates are asked for.
+pub(crate) fn list_filter(tenant: &str, request: &v1::ListDebatesRequest) -> Result<ListFilter, Refusal> {
     if !request.format.is_empty() && !FORMATS.contains(&request.format.as_str()) {
         return Err(Refusal::field("format", format!("must be one of {}", FORMATS.join(", "))));
     }
@@ -286,7 +287,7 @@ fn status_kinds(states: &[i32]) -> Result<Vec<String>, Refusal> {
 }
 
 /// Returns a token that asks for the page after a position of the same list, and of no other.
-fn page_token(tenant: &str, request: &v1::ListDebatesRequest, position: Position) -> String {
+pub(crate) fn page_token(tenant: &str, request: &v1::ListDebatesRequest, position: Position) -> String {
     cursor::sealed(&[b"page", tenant.as_bytes(), request.format.as_bytes(), &states(request)], position)
 }
 

@@ -22,6 +22,7 @@ mod status;
 pub mod tls;
 pub mod to_proto;
 pub mod tokens;
+mod wire_json;
 
 pub use facade::Admission;
 pub use listen::Connections;

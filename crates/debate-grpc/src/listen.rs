@@ -18,8 +18,8 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service as _};
 
@@ -80,7 +80,8 @@ pub(crate) async fn listen(
 ) {
     let room = Arc::new(Semaphore::new(connections.max));
     let tls = tls.map(Arc::new);
-    let tasks = TaskTracker::new();
+    // Connections end with the set that holds them.
+    let mut tasks = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             biased;
@@ -95,6 +96,7 @@ pub(crate) async fn listen(
                 continue;
             }
         };
+        while tasks.try_join_next().is_some() {}
         let (tls, closing) = (tls.clone(), closing.clone());
         let talk = Talk { app: app.clone(), connections, closing };
         tasks.spawn(async move {
@@ -112,8 +114,7 @@ pub(crate) async fn listen(
         });
     }
     drop(listener);
-    tasks.close();
-    tasks.wait().await;
+    while tasks.join_next().await.is_some() {}
 }
 
 async fn accept(

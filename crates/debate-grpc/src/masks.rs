@@ -1,22 +1,17 @@
 //! Field masks: an answer with the fields that its reader wants (google.protobuf.FieldMask).
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use debate_core::request::{Violation, Violations};
-use debate_proto::v1;
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, Kind, MessageDescriptor, ReflectMessage as _};
+use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, ReflectMessage as _};
 use prost_types::FieldMask;
 
 use crate::refusal::Refusal;
+use crate::wire_json::POOL;
 
 /// Paths of one mask.
 const PATHS_MAX: usize = 100;
-
-static POOL: LazyLock<DescriptorPool> = LazyLock::new(|| {
-    DescriptorPool::decode(v1::FILE_DESCRIPTOR_SET).expect("the descriptors are those that were compiled")
-});
 
 /// Fields by name, each with those below it; none below means all of it.
 #[derive(Debug, Default)]
@@ -101,6 +96,8 @@ fn prune(message: &mut DynamicMessage, tree: &Tree) {
 
 #[cfg(test)]
 mod tests {
+    use debate_proto::v1;
+
     use super::*;
 
     fn kept(paths: &[&str]) -> Result<v1::GetDebateResponse, Refusal> {

@@ -63,6 +63,7 @@ fn http_status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::Unreadable => StatusCode::BAD_REQUEST,
+        Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoRoute => StatusCode::NOT_FOUND,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,

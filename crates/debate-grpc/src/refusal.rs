@@ -110,6 +110,9 @@ pub enum Refusal {
     /// The request's body could not be read to its end.
     #[error("the request's body cannot be read")]
     Unreadable,
+    /// The request's body is of another type than JSON.
+    #[error("the body must be application/json")]
+    NotJson,
     /// There is nothing at this address.
     #[error("there is nothing here; see POST /api/v1/reasoning/debate")]
     NoRoute,
@@ -160,6 +163,7 @@ impl Refusal {
             Self::TooLong(_) => "REQUEST_TOO_LONG",
             Self::TooSlow => "REQUEST_TOO_SLOW",
             Self::Unreadable => "REQUEST_UNREADABLE",
+            Self::NotJson => "NOT_JSON",
             Self::NoRoute => "NO_ROUTE",
             Self::NoMethod => "NO_METHOD",
             Self::ShuttingDown => "SHUTTING_DOWN",
@@ -191,6 +195,7 @@ impl Refusal {
             | Self::TooLong(_)
             | Self::TooSlow
             | Self::Unreadable
+            | Self::NotJson
             | Self::NoRoute
             | Self::NoMethod
             | Self::ShuttingDown
@@ -222,6 +227,7 @@ impl Refusal {
             | Self::TooLong(_)
             | Self::TooSlow
             | Self::Unreadable
+            | Self::NotJson
             | Self::NoRoute
             | Self::NoMethod
             | Self::DeadlineExceeded

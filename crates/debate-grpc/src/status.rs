@@ -41,7 +41,7 @@ impl From<Refusal> for Status {
 
 fn code(refusal: &Refusal) -> Code {
     match refusal {
-        Refusal::Invalid(_) | Refusal::Unreadable => Code::InvalidArgument,
+        Refusal::Invalid(_) | Refusal::Unreadable | Refusal::NotJson => Code::InvalidArgument,
         Refusal::NotFound(_) | Refusal::NoPart { .. } => Code::NotFound,
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
         Refusal::Busy { .. }

@@ -89,6 +89,11 @@ impl Keyring {
         loaded.grants.get(&entry.id).filter(|grant| grant.holds()).cloned()
     }
 
+    /// Returns whether nobody comes in without a token.
+    pub(crate) fn needs_tokens(&self) -> bool {
+        self.open.is_none()
+    }
+
     /// Reads the file again if it has changed. What cannot be used leaves things as they were.
     fn refreshed(&self) -> Option<Arc<Loaded>> {
         let mut watched = self.file.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);

@@ -90,6 +90,28 @@ async fn a_stream_that_panics_or_loses_its_grant_ends_with_a_status() {
 }
 
 #[test]
+fn without_tokens_pages_of_other_sites_are_refused() {
+    for (host, origin, is_other) in [
+        (Some("127.0.0.1:50051"), None, false),
+        (Some("localhost:50051"), Some("http://localhost:8080"), false),
+        (Some("[::1]:50051"), Some("http://app.localhost"), false),
+        (None, None, false),
+        (Some("127.0.0.1:50051"), Some("https://evil.example"), true),
+        (Some("127.0.0.1:50051"), Some("null"), true),
+        (Some("evil.example:50051"), None, true),
+        (Some("localhost.evil.example"), None, true),
+        (Some(""), None, true),
+    ] {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(HOST, host), (ORIGIN, origin)] {
+            headers.extend(value.map(|value| (name, value.parse().unwrap())));
+        }
+        assert_eq!(is_of_another_site(&headers, &Uri::from_static("/x")), is_other, "{host:?} {origin:?}");
+    }
+    assert!(is_of_another_site(&HeaderMap::new(), &Uri::from_static("http://evil.example/x")));
+}
+
+#[test]
 fn only_loopback_is_private() {
     for (address, private) in [
         ("127.0.0.1:1", true),

@@ -47,7 +47,7 @@ async fn connections_that_bring_no_request_are_ended() {
         ("noise", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "400"),
         (
             "a body that never ends",
-            b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{",
+            b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{",
             "408",
         ),
     ] {
@@ -70,7 +70,8 @@ async fn header_floods_are_refused() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let request = http::Request::get("http://x/healthz").header("x", "y".repeat(100_000)).body(()).unwrap();
+    let request =
+        http::Request::get("http://localhost/healthz").header("x", "y".repeat(100_000)).body(()).unwrap();
     let refused = match client.send_request(request, true) {
         Ok((response, _)) => response.await.map(|response| response.status().as_u16()),
         Err(error) => Err(error),
@@ -86,7 +87,7 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
     for part in [&b""[..], &[0, 0, 0, 1, 0, 0x0a]] {
-        let request = http::Request::post("http://x/debate.v1.DebateService/GetDebate")
+        let request = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate")
             .header("content-type", "application/grpc")
             .header("te", "trailers");
         let (response, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
@@ -115,13 +116,56 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut raw, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let request = http::Request::post("http://x/debate.v1.DebateService/GetDebate")
+    let request = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate")
         .header("content-type", "application/grpc");
     let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
     body.send_data(Bytes::from_static(&[0, 0xff, 0xff, 0xff, 0xff]), true).unwrap();
     let mut headers = response.await.unwrap().headers().clone();
     headers.remove("content-type");
     assert_eq!(tonic::Status::from_header_map(&headers).unwrap().code(), Code::OutOfRange);
+}
+
+#[tokio::test]
+async fn k12_bad_input_over_grpc_has_a_code_and_the_connection_goes_on() {
+    let house = House::open().await;
+    let mut client = DebateServiceClient::new(house.channel().await);
+    let nested =
+        (0..200).fold(prost_types::Value::from(1.0), |inner, _| prost_types::Value::from(vec![inner]));
+    let context = v1::PredictionContext { task: Some(nested), ..Default::default() };
+    let deep = v1::DebateRequest { prediction_context: Some(context), ..Default::default() };
+    let deep = v1::StartDebateRequest {
+        format: Some(v1::start_debate_request::Format::Prediction(deep)),
+        ..Default::default()
+    };
+    let id = client.start_debate(crate::tokens::start("")).await.unwrap().into_inner().debate.unwrap().id;
+    let states = v1::ListDebatesRequest { states: vec![99], ..Default::default() };
+    let kinds = v1::WatchDebateRequest { debate_id: id.clone(), kinds: 99, ..Default::default() };
+    let future = v1::WatchDebateRequest { debate_id: id, after_seq: 99_999, ..Default::default() };
+    for (what, done, code) in [
+        ("an unknown state", client.list_debates(states).await.map(drop), Code::InvalidArgument),
+        ("unknown kinds", client.watch_debate(kinds).await.map(drop), Code::InvalidArgument),
+        ("a resume point in the future", client.watch_debate(future).await.map(drop), Code::OutOfRange),
+        ("deep nesting", client.start_debate(deep).await.map(drop), Code::Internal),
+        (
+            "nothing",
+            client.start_debate(v1::StartDebateRequest::default()).await.map(drop),
+            Code::InvalidArgument,
+        ),
+    ] {
+        assert_eq!(done.unwrap_err().code(), code, "{what}");
+    }
+    let grpc = ("Content-Type", "application/grpc-web+proto");
+    let expired = ("Grpc-Timeout", "0n");
+    let not_utf8 = [0, 0, 0, 0, 3, 0x0a, 1, 0xff];
+    for (headers, status) in [(&[grpc][..], 13), (&[grpc, expired], 4)] {
+        let told = house.ask("POST", "/debate.v1.DebateService/GetDebate", headers, &not_utf8).await;
+        let in_trailers = told.body.contains(&format!("grpc-status:{status}"));
+        assert!(told.header("grpc-status") == Some(&*status.to_string()) || in_trailers, "{told:?}");
+    }
+    let json = [("Content-Type", "application/json")];
+    let told = house.ask("POST", "/debate.v1.DebateService/ListDebates", &json, b"{}").await;
+    assert_eq!(told.status, 415);
+    client.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 mod connections;
 #[path = "../house/mod.rs"]
 mod house;
+mod http;
 mod limits;
 mod methods;
 mod tenants;

@@ -102,7 +102,7 @@ async fn p20_a_debate_is_read_in_parts_and_resolved() {
         Code::InvalidArgument
     );
     client.resolve_debate(resolve("yes", 0)).await.unwrap();
-    assert_eq!(client.resolve_debate(resolve("no", 0)).await.unwrap_err().code(), Code::FailedPrecondition);
+    assert_eq!(client.resolve_debate(resolve("yes", 0)).await.unwrap_err().code(), Code::FailedPrecondition);
 }
 
 #[tokio::test]
@@ -120,9 +120,6 @@ async fn a_clients_deadline_becomes_the_debates_and_never_a_later_one() {
         let took = debate.deadline_at.unwrap().seconds - debate.opened_at.unwrap().seconds;
         assert!((took - deadline_s).abs() <= 1, "{timeout_s:?}: {took}");
     }
-    let mut late = Request::new(v1::ListDebatesRequest::default());
-    late.metadata_mut().insert("grpc-timeout", "0n".parse().unwrap());
-    assert!(client.list_debates(late).await.is_err());
 }
 
 #[tokio::test]
