@@ -21,6 +21,7 @@ mod run;
 mod scores;
 mod serve;
 mod show;
+mod token;
 mod verify;
 mod watch;
 
@@ -38,7 +39,8 @@ pub(crate) const ACTOR: &str = "cli";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::Run),
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
+    Token(token::Token),
     List(list::List),
     Show(show::Show),
     Watch(watch::Watch),
@@ -68,6 +70,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
     match args.command {
         Command::Run(run) => run.run(options).await,
         Command::Serve(serve) => serve.run(options).await,
+        Command::Token(token) => token.run(),
         Command::List(list) => list.run(options).await,
         Command::Show(show) => show.run(options).await,
         Command::Watch(watch) => watch.run(options).await,

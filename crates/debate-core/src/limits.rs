@@ -43,6 +43,12 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Limits {
+    /// Brings the deadline forward, and what is kept back for the closing synthesis with it; never later.
+    pub fn hasten(&mut self, deadline_ms: u64) {
+        self.deadline_ms = self.deadline_ms.min(deadline_ms);
+        self.closing_ms = self.closing_ms.min(self.deadline_ms / 5);
+    }
+
     /// Returns the limits for a debate of so many calls: four times what it needs without faults, the default
     /// deadline, and the last fifth of the time (at most 20 s) kept for the closing synthesis.
     #[must_use]

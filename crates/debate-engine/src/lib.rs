@@ -6,6 +6,7 @@
 pub mod control;
 mod driver;
 pub mod engine;
+mod exporting;
 mod finding;
 mod flights;
 mod fork;
@@ -33,6 +34,7 @@ pub use debate_core::prices::{Price, Prices};
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
 pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, format_of};
+pub use exporting::{exported_events, exported_streams};
 pub use fork::{Fork, ForkError};
 pub use hedging::{Hedge, Hedging};
 pub use house::{Settings, Tools};

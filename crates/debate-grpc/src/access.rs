@@ -1,43 +1,42 @@
-//! Who may come in: whoever has the service token, where there is one; health is for everybody.
+//! The door: who may come in, to do what, how often, for how long; and what becomes of a handler that panics.
 
-use std::net::SocketAddr;
+mod grant;
+mod keyring;
+mod needs;
+
+use std::net::{IpAddr, SocketAddr};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use debate_core::id::Digest;
-use tonic::Status;
+use axum::response::Response;
+use futures::FutureExt as _;
 
+pub(crate) use grant::{Grant, now};
+pub(crate) use keyring::Keyring;
+pub(crate) use needs::{Needs, TABLE};
+use needs::{is_listed, needs};
+
+use crate::bodies::{Inbound, Outbound};
+use crate::following::grpc_timeout;
+use crate::protocol::Protocol;
 use crate::refusal::Refusal;
 
-/// What is served without a token.
-const OPEN_PATHS: [&str; 2] = ["/healthz", "/grpc.health.v1.Health/"];
+/// The services whose requests may be as long as a client likes to listen.
+const ENDLESS_REQUESTS: &str = "/grpc.reflection.";
 
-/// The digest of the token that is needed, if one is.
+/// What the door keeps.
 #[derive(Debug, Clone)]
-pub(crate) struct Access(Option<Arc<Digest>>);
-
-impl Access {
-    pub(crate) fn new(token: Option<&str>) -> Self {
-        Self(token.map(|token| Arc::new(Digest::of_text(token))))
-    }
-
-    fn allows(&self, path: &str, headers: &HeaderMap) -> bool {
-        let Some(wanted) = &self.0 else { return true };
-        if OPEN_PATHS.iter().any(|open| path.starts_with(open)) {
-            return true;
-        }
-        let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let token = given.and_then(|given| {
-            let (scheme, token) = given.split_once(' ')?;
-            scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-        });
-        token.is_some_and(|token| are_same(wanted, &Digest::of_text(token)))
-    }
+pub(crate) struct Door {
+    pub(crate) keyring: Arc<Keyring>,
+    /// The longest that a request's body may take to arrive.
+    pub(crate) body_patience: Duration,
 }
 
 /// Returns whether a server without a token may listen here.
@@ -46,68 +45,107 @@ pub(crate) fn is_private(address: SocketAddr) -> bool {
 }
 
 /// Lets a request pass, or refuses it in the way of its protocol.
-pub(crate) async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
-    if access.allows(request.uri().path(), request.headers()) {
-        return next.run(request).await;
+///
+/// What passes has its [`Grant`] among its extensions, and counts against it until its answer has gone out to the end.
+pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next) -> Response {
+    let protocol = Protocol::of(request.headers());
+    let passed = door.pass(request);
+    match passed {
+        Ok(passed) => passed.answer(protocol, next).await,
+        Err(refusal) => protocol.refuse(refusal),
     }
-    refuse(request.headers(), Refusal::Unauthenticated)
 }
 
-/// Answers a request that nobody serves.
-pub(crate) async fn nothing_here(headers: HeaderMap) -> Response {
-    refuse(&headers, Refusal::NoRoute)
+struct Passed {
+    request: Request,
+    grant: Arc<Grant>,
+    permit: Option<tokio::sync::OwnedSemaphorePermit>,
+    timeout: Option<Duration>,
 }
 
-fn refuse(headers: &HeaderMap, refusal: Refusal) -> Response {
-    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    if content_type.is_some_and(|value| value.starts_with(b"application/grpc")) {
-        return Status::from(refusal).into_http::<Body>();
+impl Door {
+    fn pass(&self, request: Request) -> Result<Passed, Refusal> {
+        let (mut parts, body) = request.into_parts();
+        let path = parts.uri.path();
+        let template = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
+        let found = needs(parts.method.as_str(), path)
+            .or_else(|| template.and_then(|template| needs(parts.method.as_str(), template)));
+        if found == Some(Needs::Nothing) {
+            let request = Request::from_parts(parts, self.bounded(body, crate::serve::MESSAGE_BYTES_MAX));
+            return Ok(Passed { request, grant: Arc::new(Grant::everything()), permit: None, timeout: None });
+        }
+        let grant = self.keyring.grant(bearer(&parts.headers)).ok_or(Refusal::Unauthenticated)?;
+        if !self.keyring.needs_tokens() && is_of_another_site(&parts.headers, &parts.uri) {
+            return Err(Refusal::Forbidden {
+                what: "a token, which requests of other sites need".to_owned(),
+            });
+        }
+        let permit = grant.enter()?;
+        match found {
+            Some(Needs::Scope(scope)) if !grant.may(scope) => {
+                return Err(Refusal::Forbidden { what: format!("the scope {scope}") });
+            }
+            Some(Needs::Scope(_) | Needs::Token | Needs::Nothing) => {}
+            None if template.is_some_and(is_listed) => return Err(Refusal::NoMethod),
+            None => return Err(Refusal::NoRoute),
+        }
+        let bytes_max = grant.request_bytes_max();
+        let is_endless = path.starts_with(ENDLESS_REQUESTS);
+        let body = if is_endless {
+            Body::new(Inbound::new(body, bytes_max, None))
+        } else {
+            self.bounded(body, bytes_max)
+        };
+        let timeout = parts.headers.get("grpc-timeout").and_then(|value| value.to_str().ok());
+        let timeout = grpc_timeout(timeout);
+        if timeout.is_some_and(|timeout| timeout.is_zero()) {
+            return Err(Refusal::DeadlineExceeded);
+        }
+        parts.extensions.insert(Arc::clone(&grant));
+        Ok(Passed { request: Request::from_parts(parts, body), grant, permit: Some(permit), timeout })
     }
-    refusal.into_response()
+
+    fn bounded(&self, body: Body, bytes_max: usize) -> Body {
+        Body::new(Inbound::new(body, bytes_max, Some(self.body_patience)))
+    }
 }
 
-/// Compares in a time that does not depend on where the two differ.
-fn are_same(one: &Digest, other: &Digest) -> bool {
-    let different = one.0.iter().zip(&other.0).fold(0, |different, (a, b)| different | (a ^ b));
-    std::hint::black_box(different) == 0
+impl Passed {
+    /// Has the request answered; a panic is answered too, and so is a deadline that passes before there is an answer.
+    async fn answer(self, protocol: Protocol, next: Next) -> Response {
+        let answering = AssertUnwindSafe(next.run(self.request)).catch_unwind();
+        let answered = match self.timeout {
+            Some(timeout) => tokio::time::timeout(timeout, answering).await,
+            None => Ok(answering.await),
+        };
+        let response = match answered {
+            Ok(Ok(response)) => response,
+            Ok(Err(_panic)) => protocol.refuse(Refusal::panicked()),
+            Err(_elapsed) => protocol.refuse(Refusal::DeadlineExceeded),
+        };
+        let Self { grant, permit, .. } = self;
+        response.map(|body| Body::new(Outbound::new(body, protocol, grant, permit)))
+    }
+}
+
+/// Returns whether a page of another site sent this through the browser of somebody on this machine: by itself, or as if its
+/// own name were that of this machine.
+fn is_of_another_site(headers: &HeaderMap, uri: &Uri) -> bool {
+    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let host = uri.authority().map(Authority::as_str).or_else(|| text(HOST));
+    let origin = text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, place)| place));
+    let is_here = |place: &str| {
+        let name = place.parse::<Authority>().map(|place| place.host().to_owned()).unwrap_or_default();
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback())
+    };
+    host.into_iter().chain(origin).any(|place| !is_here(place))
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn allows(path: &str, authorization: Option<&str>) -> bool {
-        let mut headers = HeaderMap::new();
-        if let Some(value) = authorization {
-            headers.insert(AUTHORIZATION, value.parse().unwrap());
-        }
-        Access::new(Some("secret")).allows(path, &headers)
-    }
-
-    #[test]
-    fn p22_only_the_token_opens_the_door_and_health_is_open() {
-        assert!(allows("/debate.v1.DebateService/GetDebate", Some("Bearer secret")));
-        assert!(allows("/api/v1/reasoning/debate", Some("bearer secret")));
-        for wrong in [None, Some("secret"), Some("Basic secret"), Some("Bearer secreT"), Some("Bearer ")] {
-            assert!(!allows("/api/v1/reasoning/debate", wrong), "{wrong:?}");
-        }
-        assert!(allows("/healthz", None));
-        assert!(allows("/grpc.health.v1.Health/Check", None));
-        assert!(!allows("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", None));
-        assert!(Access::new(None).allows("/x", &HeaderMap::new()));
-    }
-
-    #[test]
-    fn only_loopback_is_private() {
-        for (address, private) in [
-            ("127.0.0.1:1", true),
-            ("[::1]:1", true),
-            ("[::ffff:127.0.0.1]:1", true),
-            ("0.0.0.0:1", false),
-            ("[::]:1", false),
-            ("10.0.0.1:1", false),
-        ] {
-            assert_eq!(is_private(address.parse().unwrap()), private, "{address}");
-        }
-    }
-}
+mod tests;

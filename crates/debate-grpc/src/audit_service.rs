@@ -1,13 +1,19 @@
-//! `debate.v1.AuditService`: read logs, fold them again, check them.
+//! `debate.v1.AuditService`: read logs, fold them again, check, compare, fork, export and redact them.
 
-use debate_core::envelope::Envelope;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::fork::{Change, ChangeError};
 use debate_core::id::Seq;
+use debate_engine::Redact;
+use debate_proof::bundle::{self, Line};
 use debate_proto::v1;
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
 use tonic::{Request, Response, Status};
 
-use crate::facade::{Facade, debate_id};
+use crate::debate_service::INTERFACE;
+use crate::facade::Facade;
 use crate::refusal::Refusal;
-use crate::to_proto;
+use crate::{masks, to_proto};
 
 /// Events on a page, unless the request says otherwise.
 const PAGE_DEFAULT: u32 = 100;
@@ -16,54 +22,129 @@ const PAGE_MAX: u32 = 1_000;
 /// Bytes of texts on a page; clients take messages of 4 MiB.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// Bytes of one piece of a bundle.
+const PIECE_BYTES: usize = 64 * 1024;
+
 /// The service.
 pub(crate) struct Audits(pub(crate) Facade);
 
 #[tonic::async_trait]
 impl v1::audit_service_server::AuditService for Audits {
+    type ExportBundleStream = BoxStream<'static, Result<v1::ExportBundleResponse, Status>>;
+
     async fn read_log(
         &self,
         request: Request<v1::ReadLogRequest>,
     ) -> Result<Response<v1::ReadLogResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let id = debate_id(&request.debate_id)?;
         let limit = match request.page_size {
             0 => PAGE_DEFAULT,
             asked => asked.min(PAGE_MAX),
         };
-        let store = self.0.engine.store();
-        let head = store.head(id.into()).await.map_err(Refusal::from)?;
-        let head = head.ok_or_else(|| Refusal::NotFound(id.to_string()))?;
-        let after = Seq(request.after_seq);
-        if after > head.seq {
-            return Err(Refusal::BeyondHead { debate: id, asked: after, head: head.seq }.into());
-        }
-        let page = store.read(id.into(), after, limit).await.map_err(Refusal::from)?;
+        let (page, head) = desk.log(&request.debate_id, Seq(request.after_seq), limit).await?;
         let events = page.iter().take(fitting(&page)).map(to_proto::event).collect();
-        Ok(Response::new(v1::ReadLogResponse { events, head_seq: head.seq.0 }))
+        Ok(Response::new(v1::ReadLogResponse { events, head_seq: head.0 }))
     }
 
     async fn replay_debate(
         &self,
         request: Request<v1::ReplayDebateRequest>,
     ) -> Result<Response<v1::ReplayDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
-        let debate = self.0.debate(debate_id(&request.debate_id)?, at).await?;
-        Ok(Response::new(v1::ReplayDebateResponse {
+        let debate = desk.debate(&request.debate_id, at).await?;
+        let answer = v1::ReplayDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             result: Some(to_proto::replayed_result(&debate)),
-        }))
+        };
+        Ok(Response::new(masks::keep(answer, "ReplayDebateResponse", request.read_mask.as_ref())?))
     }
 
     async fn verify_debate(
         &self,
         request: Request<v1::VerifyDebateRequest>,
     ) -> Result<Response<v1::VerifyDebateResponse>, Status> {
-        let id = debate_id(&request.into_inner().debate_id)?;
-        let found = self.0.engine.verify(id).await.map_err(Refusal::from)?;
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let found = desk.verify(&request.into_inner().debate_id).await?;
         Ok(Response::new(to_proto::verification(&found)))
     }
+
+    async fn fork_debate(
+        &self,
+        request: Request<v1::ForkDebateRequest>,
+    ) -> Result<Response<v1::ForkDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let change = match request.change.as_str() {
+            "" => Change::Nothing,
+            text => text.parse().map_err(|error: ChangeError| Refusal::field("change", error.to_string()))?,
+        };
+        let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
+        let fork = desk.fork(&request.debate_id, at, change).await?;
+        let debate = desk.debate(&fork.to_string(), None).await?;
+        Ok(Response::new(v1::ForkDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
+    async fn diff_debates(
+        &self,
+        request: Request<v1::DiffDebatesRequest>,
+    ) -> Result<Response<v1::DiffDebatesResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let a = desk.history(&request.debate_id_a).await?;
+        let b = desk.history(&request.debate_id_b).await?;
+        Ok(Response::new(to_proto::comparison(&a, &b).map_err(|error| Refusal::defect(&error))?))
+    }
+
+    async fn export_bundle(
+        &self,
+        request: Request<v1::ExportBundleRequest>,
+    ) -> Result<Response<Self::ExportBundleStream>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let exported = desk.exported(&request.into_inner().debate_id).await?;
+        let pieces = bundle(&exported).into_iter().map(|piece| Ok(v1::ExportBundleResponse { piece }));
+        Ok(Response::new(stream::iter(pieces).boxed()))
+    }
+
+    async fn redact_debate(
+        &self,
+        request: Request<v1::RedactDebateRequest>,
+    ) -> Result<Response<v1::RedactDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let what = if request.seq == 0 { Redact::All } else { Redact::Event(Seq(request.seq)) };
+        let done = desk.redact(&request.debate_id, what).await?;
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Ok(Response::new(v1::RedactDebateResponse {
+            recorded: count(done.recorded),
+            deleted: count(done.deleted),
+        }))
+    }
+}
+
+/// Writes a bundle without a checkpoint, in pieces.
+fn bundle(streams: &[(StreamId, Vec<Envelope>)]) -> Vec<Vec<u8>> {
+    let events = streams.iter().map(|(_, events)| events.len() as u64).sum();
+    let end = bundle::End { streams: streams.len() as u64, events };
+    let bodies = streams.iter().flat_map(|(stream, events)| {
+        let lines = events.iter().map(|event| Line::Event(event.into()));
+        std::iter::once(Line::stream(*stream, None)).chain(lines)
+    });
+    let lines = std::iter::once(Line::start(false)).chain(bodies).chain([Line::End(end)]);
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    let mut piece = Vec::with_capacity(PIECE_BYTES);
+    for line in lines {
+        piece.extend_from_slice(line.text().as_bytes());
+        piece.push(b'\n');
+        while piece.len() >= PIECE_BYTES {
+            let rest = piece.split_off(PIECE_BYTES);
+            pieces.push(std::mem::replace(&mut piece, rest));
+        }
+    }
+    pieces.push(piece);
+    pieces
 }
 
 /// Returns how many events fit on a page; at least one, however long.

@@ -1,27 +1,31 @@
-//! `debate.v1.DebateService`: start, show, list, follow, end.
+//! `debate.v1.DebateService`: start, show, list, follow, control.
 
+use debate_core::debate::Lifecycle;
 use debate_core::formats::accept::accept;
 use debate_core::formats::any::FORMATS;
-use debate_core::id::{Digest, Seq};
+use debate_core::id::{DebateId, OutcomeId, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
-use debate_engine::LIFECYCLE_KINDS;
+use debate_engine::{Control, LIFECYCLE_KINDS};
 use debate_proto::v1;
 use debate_store::{ListFilter, Position};
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::facade::{Caller, Facade, debate_id, trace};
+use crate::facade::{Facade, Opening, trace};
 use crate::following::{self, Wanted};
 use crate::refusal::Refusal;
-use crate::{from_proto, to_proto};
+use crate::serve::PATIENCE_DEFAULT;
+use crate::{cursor, from_proto, masks, to_proto};
 
 /// Debates on a page, unless the request says otherwise.
 const PAGE_DEFAULT: u32 = 100;
 /// The most debates on a page.
 const PAGE_MAX: u32 = 1_000;
+/// Which part of a client's deadline is kept for the way back.
+pub(crate) const WAY_BACK_SHARE: u32 = 12;
 /// The name under which events caused through gRPC are recorded.
-const INTERFACE: &str = "grpc";
+pub(crate) const INTERFACE: &str = "grpc";
 
 /// The service.
 pub(crate) struct Debates(pub(crate) Facade);
@@ -29,18 +33,20 @@ pub(crate) struct Debates(pub(crate) Facade);
 #[tonic::async_trait]
 impl v1::debate_service_server::DebateService for Debates {
     type WatchDebateStream = BoxStream<'static, Result<v1::WatchDebateResponse, Status>>;
+    type WatchDebatesStream = BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>;
 
     async fn start_debate(
         &self,
         request: Request<v1::StartDebateRequest>,
     ) -> Result<Response<v1::StartDebateResponse>, Status> {
-        let traced = trace(header(&request, "traceparent"));
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let trace = trace(header(&request, "traceparent"));
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
-        let caller = Caller { interface: INTERFACE, request_id, trace: traced };
+        let opening = Opening { request_id, id_field: "request_id", trace, deadline: None };
         let read = from_proto::request_json(request).and_then(|json| accept(&json));
-        let started = self.0.start(read, caller, "request_id").await?;
-        let debate = self.0.debate(started.debate, None).await?;
+        let started = desk.start(read, opening).await?;
+        let debate = desk.debate(&started.debate.to_string(), None).await?;
         Ok(Response::new(v1::StartDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             existing: started.existing,
@@ -51,31 +57,33 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::GetDebateRequest>,
     ) -> Result<Response<v1::GetDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let debate = self.0.debate(debate_id(&request.debate_id)?, None).await?;
-        Ok(Response::new(v1::GetDebateResponse {
+        let debate = desk.debate(&request.debate_id, None).await?;
+        let answer = v1::GetDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             result: request.include_result.then(|| to_proto::result(&debate)),
-        }))
+        };
+        Ok(Response::new(masks::keep(answer, "GetDebateResponse", request.read_mask.as_ref())?))
     }
 
     async fn list_debates(
         &self,
         request: Request<v1::ListDebatesRequest>,
     ) -> Result<Response<v1::ListDebatesResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let filter = list_filter(&request)?;
+        let filter = list_filter(desk.tenant(), &request)?;
         let limit = filter.limit as usize;
-        let page = self.0.engine.store().list(filter).await.map_err(Refusal::from)?;
+        let page = desk.list(filter).await?;
         let next_page_token = match page.last() {
-            Some(last) if page.len() == limit => page_token(&request, last.position),
+            Some((last, _)) if page.len() == limit => page_token(desk.tenant(), &request, last.position),
             Some(_) | None => String::new(),
         };
         let mut debates = Vec::with_capacity(page.len());
-        for listed in &page {
-            let id = debate_core::id::DebateId(listed.first.stream.id);
-            let eldest = self.0.engine.eldest(&listed.first).await.map_err(Refusal::from)?;
-            let debate = to_proto::listed(listed, &eldest);
+        for (listed, eldest) in &page {
+            let id = DebateId(listed.first.stream.id);
+            let debate = to_proto::listed(listed, eldest);
             debates.push(debate.map_err(|error| Refusal::of_replay(id, &error))?);
         }
         Ok(Response::new(v1::ListDebatesResponse { debates, next_page_token }))
@@ -85,16 +93,15 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::WatchDebateRequest>,
     ) -> Result<Response<Self::WatchDebateStream>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let wanted = Wanted {
-            calls: request.kinds() != v1::WatchKinds::RoundsAndJudgements,
+            calls: from_proto::wants_calls(request.kinds)?,
             tokens: request.include_tokens,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
-        let id = debate_id(&request.debate_id)?;
-        let watched = self.0.engine.watch(id, Seq(request.after_seq), wanted.tokens).await;
-        let watched = watched.map_err(Refusal::from)?;
+        let watched = desk.watch(&request.debate_id, Seq(request.after_seq), wanted.tokens).await?;
         Ok(Response::new(following::follow(watched, wanted, self.0.closing.clone())))
     }
 
@@ -102,14 +109,132 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::CancelDebateRequest>,
     ) -> Result<Response<v1::CancelDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let id = debate_id(&request.debate_id)?;
         if request.reason.chars().count() > TEXT_CHARS_MAX {
             let reason = format!("must have at most {TEXT_CHARS_MAX} characters");
             return Err(Refusal::field("reason", reason).into());
         }
-        let debate = self.0.cancel(id, request.reason, INTERFACE).await?;
+        let cancel = Control::Cancel { reason: request.reason };
+        let debate = desk.control(&request.debate_id, cancel).await?;
         Ok(Response::new(v1::CancelDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
+    async fn hold_debate(
+        &self,
+        request: Request<v1::HoldDebateRequest>,
+    ) -> Result<Response<v1::HoldDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let trace = trace(header(&request, "traceparent"));
+        let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
+        let request = request.into_inner();
+        let mut start = request.start.unwrap_or_default();
+        let request_id = std::mem::take(&mut start.request_id);
+        let deadline = timeout.map(|timeout| timeout - timeout / WAY_BACK_SHARE);
+        let opening = Opening { request_id, id_field: "start.request_id", trace, deadline };
+        let read = from_proto::request_json(start).and_then(|json| accept(&json));
+        let started = desk.start(read, opening).await?;
+        desk.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
+        let debate = desk.debate(&started.debate.to_string(), None).await?;
+        let is_concluded = debate.lifecycle() == Lifecycle::Concluded;
+        if is_concluded {
+            to_proto::parts::check_not_void(&debate)?;
+        }
+        let held = v1::GetDebateResponse {
+            debate: Some(to_proto::debate(&debate)),
+            result: is_concluded.then(|| to_proto::result(&debate)),
+        };
+        let answer = v1::HoldDebateResponse { held: Some(held), existing: started.existing };
+        Ok(Response::new(masks::keep(answer, "HoldDebateResponse", request.read_mask.as_ref())?))
+    }
+
+    async fn pause_debate(
+        &self,
+        request: Request<v1::PauseDebateRequest>,
+    ) -> Result<Response<v1::PauseDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let debate = desk.control(&request.into_inner().debate_id, Control::Pause).await?;
+        Ok(Response::new(v1::PauseDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
+    async fn resume_debate(
+        &self,
+        request: Request<v1::ResumeDebateRequest>,
+    ) -> Result<Response<v1::ResumeDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let debate = desk.control(&request.into_inner().debate_id, Control::Resume).await?;
+        Ok(Response::new(v1::ResumeDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
+    async fn resolve_debate(
+        &self,
+        request: Request<v1::ResolveDebateRequest>,
+    ) -> Result<Response<v1::ResolveDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let happened_at =
+            match request.happened_at {
+                Some(at) => Some(from_proto::timestamp(at).ok_or_else(|| {
+                    Refusal::field("happened_at", "must be a moment of the years 1 to 9999")
+                })?),
+                None => None,
+            };
+        let outcome = OutcomeId::from(request.outcome_id.as_str());
+        let resolve = Control::Resolve { outcome, happened_at };
+        let debate = desk.control(&request.debate_id, resolve).await?;
+        Ok(Response::new(v1::ResolveDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
+    async fn watch_debates(
+        &self,
+        request: Request<v1::WatchDebatesRequest>,
+    ) -> Result<Response<Self::WatchDebatesStream>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
+        let request = request.into_inner();
+        let wanted = Wanted {
+            calls: from_proto::wants_calls(request.kinds)?,
+            tokens: false,
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+        };
+        Ok(Response::new(desk.watch_all(&request, wanted).await?))
+    }
+
+    async fn list_rounds(
+        &self,
+        request: Request<v1::ListRoundsRequest>,
+    ) -> Result<Response<v1::ListRoundsResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let debate = desk.debate(&request.into_inner().debate_id, None).await?;
+        Ok(Response::new(to_proto::parts::rounds(&debate)?))
+    }
+
+    async fn list_arguments(
+        &self,
+        request: Request<v1::ListArgumentsRequest>,
+    ) -> Result<Response<v1::ListArgumentsResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let debate = desk.debate(&request.debate_id, None).await?;
+        Ok(Response::new(to_proto::parts::arguments(&debate, &request.role)?))
+    }
+
+    async fn get_consensus(
+        &self,
+        request: Request<v1::GetConsensusRequest>,
+    ) -> Result<Response<v1::GetConsensusResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let debate = desk.debate(&request.into_inner().debate_id, None).await?;
+        Ok(Response::new(to_proto::parts::consensus(&debate)?))
+    }
+
+    async fn get_ensemble_contribution(
+        &self,
+        request: Request<v1::GetEnsembleContributionRequest>,
+    ) -> Result<Response<v1::GetEnsembleContributionResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let debate = desk.debate(&request.into_inner().debate_id, None).await?;
+        Ok(Response::new(to_proto::parts::ensemble_contribution(&debate)?))
     }
 }
 
@@ -117,7 +242,8 @@ fn header<'a, T>(request: &'a Request<T>, name: &str) -> Option<&'a str> {
     request.metadata().get(name)?.to_str().ok()
 }
 
-fn list_filter(request: &v1::ListDebatesRequest) -> Result<ListFilter, Refusal> {
+/// Reads which debates are asked for.
+pub(crate) fn list_filter(tenant: &str, request: &v1::ListDebatesRequest) -> Result<ListFilter, Refusal> {
     if !request.format.is_empty() && !FORMATS.contains(&request.format.as_str()) {
         return Err(Refusal::field("format", format!("must be one of {}", FORMATS.join(", "))));
     }
@@ -129,7 +255,7 @@ fn list_filter(request: &v1::ListDebatesRequest) -> Result<ListFilter, Refusal> 
         "" => None,
         token => {
             let refused = || Refusal::field("page_token", "is not that of a page of this list");
-            Some(page_position(request, token).ok_or_else(refused)?)
+            Some(page_position(tenant, request, token).ok_or_else(refused)?)
         }
     };
     let status = status_kinds(&request.states)?;
@@ -161,35 +287,14 @@ fn status_kinds(states: &[i32]) -> Result<Vec<String>, Refusal> {
 }
 
 /// Returns a token that asks for the page after a position of the same list, and of no other.
-fn page_token(request: &v1::ListDebatesRequest, position: Position) -> String {
-    format!("{:016x}{:016x}", position.0, page_seal(request, position))
+pub(crate) fn page_token(tenant: &str, request: &v1::ListDebatesRequest, position: Position) -> String {
+    cursor::sealed(&[b"page", tenant.as_bytes(), request.format.as_bytes(), &states(request)], position)
 }
 
-fn page_position(request: &v1::ListDebatesRequest, token: &str) -> Option<Position> {
-    let (position, seal) = token.split_at_checked(16)?;
-    let position = Position(u64::from_str_radix(position, 16).ok()?);
-    let seal = u64::from_str_radix(seal, 16).ok()?;
-    (seal == page_seal(request, position)).then_some(position)
+fn page_position(tenant: &str, request: &v1::ListDebatesRequest, token: &str) -> Option<Position> {
+    cursor::opened(&[b"page", tenant.as_bytes(), request.format.as_bytes(), &states(request)], token)
 }
 
-fn page_seal(request: &v1::ListDebatesRequest, position: Position) -> u64 {
-    let states: Vec<u8> = request.states.iter().flat_map(|state| state.to_le_bytes()).collect();
-    let parts = [&b"page"[..], request.format.as_bytes(), &states, &position.0.to_le_bytes()];
-    Digest::of_parts(parts).as_seed()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_page_token_fits_its_own_list_alone() {
-        let list = v1::ListDebatesRequest { format: "prediction".to_owned(), ..Default::default() };
-        let token = page_token(&list, Position(77));
-        assert_eq!(page_position(&list, &token), Some(Position(77)));
-        assert_eq!(page_position(&v1::ListDebatesRequest::default(), &token), None);
-        for bad in ["", "4d", "x", &token[1..], &format!("{token}0"), &"é".repeat(16)] {
-            assert_eq!(page_position(&list, bad), None, "{bad}");
-        }
-    }
+fn states(request: &v1::ListDebatesRequest) -> Vec<u8> {
+    request.states.iter().flat_map(|state| state.to_le_bytes()).collect()
 }

@@ -1,17 +1,34 @@
-//! What both interfaces do, in the core's own types: start, read, list, end.
+//! What both interfaces do, in the core's own types: start, read, list, follow, control.
+//!
+//! Every caller has a desk of its own, and there is no other way to the engine: whoever asks sees the debates of its tenant,
+//! and those of others are not there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use debate_core::codec::Author;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::fork::Change;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::formats::any::AnyDebate;
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::request::sizes::DEADLINE_MS;
 use debate_core::request::{Violation, Violations};
-use debate_engine::{Control, Engine, Start, Started};
+use debate_engine::{Control, Engine, Fork, Redact, Redaction, Start, Started, Verification};
+use debate_engine::{WatchError, Watched, exported_events, exported_streams};
+use debate_proto::v1;
+use debate_store::{ListFilter, Listed};
+use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Status;
 
+use crate::access::Grant;
+use crate::feed;
+use crate::following::Wanted;
 use crate::refusal::Refusal;
+use crate::spending;
 
 /// Characters of a client's id of a request.
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -21,40 +38,63 @@ const REQUEST_ID_CHARS_MAX: usize = 128;
 /// It may take its time; it runs beside the other work.
 pub type Admission = Arc<dyn Fn(&mut AcceptedRequest) -> Result<(), Violations> + Send + Sync>;
 
-/// Who asks.
+/// A request to open a debate, beside the debate itself.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Caller {
-    /// The interface that is used: `grpc` or `rest`.
-    pub(crate) interface: &'static str,
+pub(crate) struct Opening {
     /// The client's id of the request; empty for none.
     pub(crate) request_id: String,
+    /// Where the interface carries it.
+    pub(crate) id_field: &'static str,
     /// W3C trace context.
     pub(crate) trace: Option<String>,
+    /// When the client wants an end; the debate's deadline unless that is earlier.
+    pub(crate) deadline: Option<Duration>,
 }
 
 /// The engine as services use it.
 #[derive(Clone)]
 pub(crate) struct Facade {
-    pub(crate) engine: Engine,
     pub(crate) closing: CancellationToken,
+    engine: Engine,
     admission: Admission,
 }
 
 impl Facade {
     pub(crate) fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
-        Self { engine, closing, admission }
+        Self { closing, engine, admission }
     }
 
+    /// Returns the desk of a caller who uses the interface `grpc` or `rest`.
+    pub(crate) fn desk(&self, grant: Arc<Grant>, interface: &'static str) -> Desk {
+        Desk { facade: self.clone(), grant, interface }
+    }
+
+    /// Returns the desk of whoever sent a gRPC request. The door leaves a grant with every one that it lets pass.
+    pub(crate) fn desk_of<T>(
+        &self,
+        request: &tonic::Request<T>,
+        interface: &'static str,
+    ) -> Result<Desk, Refusal> {
+        let grant = request.extensions().get::<Arc<Grant>>().cloned();
+        Ok(self.desk(grant.ok_or(Refusal::Unauthenticated)?, interface))
+    }
+}
+
+/// What one caller can do.
+pub(crate) struct Desk {
+    facade: Facade,
+    grant: Arc<Grant>,
+    interface: &'static str,
+}
+
+impl Desk {
     /// Opens a debate of a request that was read, or returns the one that the same request opened (rule K11).
-    ///
-    /// `id_field` is where the interface carries the request id.
     pub(crate) async fn start(
         &self,
         read: Result<AcceptedRequest, Violations>,
-        caller: Caller,
-        id_field: &str,
+        opening: Opening,
     ) -> Result<Started, Refusal> {
-        let accepted = match (read, request_id_violation(&caller.request_id, id_field)) {
+        let accepted = match (read, request_id_violation(&opening.request_id, opening.id_field)) {
             (Ok(accepted), None) => accepted,
             (Ok(_), Some(violation)) => return Err(Violations::from(violation).into()),
             (Err(violations), None) => return Err(violations.into()),
@@ -63,14 +103,28 @@ impl Facade {
                 return Err(violations.into());
             }
         };
-        match self.admit(accepted).await? {
-            AcceptedRequest::Prediction(accepted) => self.open(*accepted, caller).await,
-            AcceptedRequest::Deliberation(accepted) => self.open(*accepted, caller).await,
+        self.check_format(accepted.format())?;
+        let mut accepted = self.admit(accepted).await?;
+        let _one_at_a_time = match self.grant.limits.day_cost_micros_max {
+            Some(_) => Some(self.grant.spending.lock().await),
+            None => None,
+        };
+        if let Some(deadline) = opening.deadline {
+            let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+            accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
+        }
+        let is_known = self.is_known(&opening.request_id, accepted.digest()).await?;
+        if !is_known && let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
+            allowance.apply(accepted.limits_mut())?;
+        }
+        match accepted {
+            AcceptedRequest::Prediction(accepted) => self.open(*accepted, opening).await,
+            AcceptedRequest::Deliberation(accepted) => self.open(*accepted, opening).await,
         }
     }
 
     async fn admit(&self, mut accepted: AcceptedRequest) -> Result<AcceptedRequest, Refusal> {
-        let admission = Arc::clone(&self.admission);
+        let admission = Arc::clone(&self.facade.admission);
         let admitted = tokio::task::spawn_blocking(move || admission(&mut accepted).map(|()| accepted));
         let admitted = admitted.await.map_err(|error| {
             tracing::error!(error = &error as &dyn std::error::Error, "admission failed");
@@ -79,18 +133,31 @@ impl Facade {
         Ok(admitted?)
     }
 
-    async fn open<F: Format>(&self, accepted: Accepted<F>, caller: Caller) -> Result<Started, Refusal> {
+    async fn open<F: Format>(&self, accepted: Accepted<F>, opening: Opening) -> Result<Started, Refusal> {
         let Accepted { config, brief, limits, digest } = accepted;
-        let author =
-            Author { tenant: String::new(), actor: caller.interface.to_owned(), trace: caller.trace };
-        let request_id = Some(caller.request_id).filter(|id| !id.is_empty());
+        let author = Author {
+            tenant: self.grant.tenant.clone(),
+            actor: self.actor().to_owned(),
+            trace: opening.trace,
+        };
+        let request_id = Some(opening.request_id).filter(|id| !id.is_empty());
         let start = Start::<F> { config, brief, limits, request_digest: digest, request_id, author };
-        Ok(self.engine.start(start).await?)
+        Ok(self.engine().start(start).await?)
+    }
+
+    /// Returns whether this very request has opened a debate already.
+    async fn is_known(&self, request_id: &str, digest: Digest) -> Result<bool, Refusal> {
+        if request_id.is_empty() {
+            return Ok(false);
+        }
+        let owner = self.engine().store().find_request(&self.grant.tenant, request_id).await?;
+        Ok(owner.is_some_and(|owner| owner.body_hash == digest))
     }
 
     /// Returns a debate as it was after event `at`, or as it is.
-    pub(crate) async fn debate(&self, id: DebateId, at: Option<Seq>) -> Result<AnyDebate, Refusal> {
-        let log = self.engine.history(id, at).await?;
+    pub(crate) async fn debate(&self, id: &str, at: Option<Seq>) -> Result<AnyDebate, Refusal> {
+        let id = self.reach(id).await?;
+        let log = self.engine().history(id, at).await?;
         let head = log.last().map_or(Seq::START, |last| last.seq);
         if let Some(asked) = at.filter(|asked| *asked > head) {
             return Err(Refusal::BeyondHead { debate: id, asked, head });
@@ -98,22 +165,153 @@ impl Facade {
         AnyDebate::replay(&log).map_err(|error| Refusal::of_replay(id, &error))
     }
 
-    /// Ends a debate with what there is (rule K9).
-    pub(crate) async fn cancel(
+    /// Lists debates, each with the event that says what it is about.
+    pub(crate) async fn list(&self, filter: ListFilter) -> Result<Vec<(Listed, Envelope)>, Refusal> {
+        let filter = ListFilter { tenant: Some(self.grant.tenant.clone()), ..filter };
+        let page = self.engine().store().list(filter).await?;
+        let mut debates = Vec::with_capacity(page.len());
+        for listed in page {
+            let eldest = self.engine().eldest(&listed.first).await?;
+            debates.push((listed, eldest));
+        }
+        Ok(debates)
+    }
+
+    /// Returns at most `limit` events of a debate's own log, those right after `after`, and where it ends.
+    pub(crate) async fn log(
         &self,
-        id: DebateId,
-        reason: String,
-        interface: &str,
-    ) -> Result<AnyDebate, Refusal> {
-        let cancel = Control::Cancel { reason };
-        self.engine.control(id, cancel, interface).await.map_err(|error| Refusal::of_control(id, error))?;
+        id: &str,
+        after: Seq,
+        limit: u32,
+    ) -> Result<(Vec<Envelope>, Seq), Refusal> {
+        let id = self.reach(id).await?;
+        let store = self.engine().store();
+        let head = store.head(id.into()).await?.ok_or_else(|| Refusal::NotFound(id.to_string()))?;
+        if after > head.seq {
+            return Err(Refusal::BeyondHead { debate: id, asked: after, head: head.seq });
+        }
+        Ok((store.read(id.into(), after, limit).await?, head.seq))
+    }
+
+    /// Follows a debate from after a sequence number; ends when it has concluded.
+    pub(crate) async fn watch(
+        &self,
+        id: &str,
+        after: Seq,
+        tokens: bool,
+    ) -> Result<BoxStream<'static, Result<Watched, WatchError>>, Refusal> {
+        let id = self.reach(id).await?;
+        Ok(self.engine().watch(id, after, tokens).await?.boxed())
+    }
+
+    /// Returns once a debate has concluded, or after `patience`, or when the server ends.
+    pub(crate) async fn wait(&self, id: DebateId, patience: Duration) -> Result<(), Refusal> {
+        tokio::select! {
+            // The debate goes on when the server is back, so its name is worth more to the client than an error.
+            () = self.facade.closing.cancelled() => {}
+            concluded = self.engine().concluded(id, patience) => {
+                concluded?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out a control, and returns the debate as it is then.
+    pub(crate) async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
+        let debate = self.reach(id).await?;
+        let done = self.engine().control(debate, control, self.actor()).await;
+        done.map_err(|error| Refusal::of_control(debate, error))?;
         self.debate(id, None).await
     }
-}
 
-/// Reads a debate's id; what is none cannot name a debate.
-pub(crate) fn debate_id(text: &str) -> Result<DebateId, Refusal> {
-    text.parse().map_err(|_| Refusal::NotFound(text.to_owned()))
+    /// Checks a debate.
+    pub(crate) async fn verify(&self, id: &str) -> Result<Verification, Refusal> {
+        let id = self.reach(id).await?;
+        Ok(self.engine().verify(id).await?)
+    }
+
+    /// Returns a debate's log with all that it goes on from.
+    pub(crate) async fn history(&self, id: &str) -> Result<Vec<Envelope>, Refusal> {
+        let id = self.reach(id).await?;
+        Ok(self.engine().history(id, None).await?)
+    }
+
+    /// Follows all debates of the tenant.
+    pub(crate) async fn watch_all(
+        &self,
+        request: &v1::WatchDebatesRequest,
+        wanted: Wanted,
+    ) -> Result<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>, Refusal> {
+        let store = Arc::clone(self.engine().store());
+        let tenant = self.grant.tenant.clone();
+        let after = feed::begin(&*store, &tenant, request).await?;
+        Ok(feed::follow_all(store, tenant, after, wanted, self.facade.closing.clone()))
+    }
+
+    /// Opens a debate that goes on from an event of another with one thing changed (rule K14).
+    pub(crate) async fn fork(&self, id: &str, at: Option<Seq>, change: Change) -> Result<DebateId, Refusal> {
+        let parent = self.reach(id).await?;
+        let debate = self.debate(id, None).await?;
+        self.check_format(debate.format())?;
+        let _one_at_a_time = match self.grant.limits.day_cost_micros_max {
+            Some(_) => Some(self.grant.spending.lock().await),
+            None => None,
+        };
+        if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
+            allowance.check(debate.limits())?;
+        }
+        let fork = Fork { parent, at, change, actor: self.actor().to_owned() };
+        let forked = self.engine().fork(fork).await.map_err(|error| Refusal::of_fork(parent, error))?;
+        forked.debate.ok_or_else(|| Refusal::defect(&"a fork has no name"))
+    }
+
+    /// Deletes words of a debate for good: of one event, or of all.
+    pub(crate) async fn redact(&self, id: &str, what: Redact) -> Result<Redaction, Refusal> {
+        let debate = self.reach(id).await?;
+        let done = self.engine().redact(debate, what, self.actor()).await;
+        done.map_err(|error| Refusal::of_redaction(debate, error))
+    }
+
+    /// Returns the streams of a bundle of a debate, each with its events.
+    pub(crate) async fn exported(&self, id: &str) -> Result<Vec<(StreamId, Vec<Envelope>)>, Refusal> {
+        let debate = self.reach(id).await?;
+        let store = &**self.engine().store();
+        let mut exported = Vec::new();
+        for stream in exported_streams(store, debate.into()).await? {
+            exported.push((stream, exported_events(store, stream).await?));
+        }
+        Ok(exported)
+    }
+
+    /// Returns the tenant whose debates are seen here.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.grant.tenant
+    }
+
+    /// Returns which debate an id names: one of this caller's tenant.
+    async fn reach(&self, id: &str) -> Result<DebateId, Refusal> {
+        let missing = || Refusal::NotFound(id.to_owned());
+        let debate: DebateId = id.parse().map_err(|_| missing())?;
+        let first = self.engine().store().read(debate.into(), Seq::START, 1).await?;
+        let is_theirs = first.first().is_some_and(|first| first.tenant == self.grant.tenant);
+        if is_theirs { Ok(debate) } else { Err(missing()) }
+    }
+
+    fn check_format(&self, format: &str) -> Result<(), Refusal> {
+        if self.grant.may_start(format) {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden { what: format!("the format {format}") })
+    }
+
+    /// Returns the name under which the log has what this caller does.
+    fn actor(&self) -> &str {
+        if self.grant.name.is_empty() { self.interface } else { &self.grant.name }
+    }
+
+    fn engine(&self) -> &Engine {
+        &self.facade.engine
+    }
 }
 
 /// Reads the W3C trace context of a header, as far as it has the shape of one.

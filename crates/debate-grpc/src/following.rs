@@ -12,7 +12,7 @@ use debate_core::record::Body as _;
 use debate_engine::{WatchError, Watched};
 use debate_proto::v1;
 use futures::StreamExt as _;
-use futures::stream::{self, BoxStream, Stream};
+use futures::stream::{self, BoxStream};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
@@ -58,12 +58,11 @@ struct Following {
 
 /// Turns what the engine shows into what goes over the wire.
 pub(crate) fn follow(
-    watched: impl Stream<Item = Result<Watched, WatchError>> + Send + 'static,
+    watched: BoxStream<'static, Result<Watched, WatchError>>,
     wanted: Wanted,
     closing: CancellationToken,
 ) -> BoxStream<'static, Result<v1::WatchDebateResponse, Status>> {
-    let following =
-        Following { watched: watched.boxed(), wanted, closing, sent_at: Instant::now(), done: false };
+    let following = Following { watched, wanted, closing, sent_at: Instant::now(), done: false };
     stream::unfold(following, |mut following| async move {
         let item = following.next().await?;
         following.done |= item.is_err();
@@ -113,7 +112,7 @@ impl Following {
     }
 
     fn event(&self, envelope: &Envelope) -> Option<Item> {
-        if self.wanted.calls || !CALL_KINDS.contains(&envelope.kind.as_str()) {
+        if is_wanted(&envelope.kind, self.wanted.calls) {
             return Some(Item::Event(to_proto::event(envelope)));
         }
         if self.wanted.tokens
@@ -123,6 +122,11 @@ impl Following {
         }
         (self.sent_at.elapsed() >= SILENCE_MAX).then(|| heartbeat(envelope.seq))
     }
+}
+
+/// Returns whether a client wants events of a kind, who may want those of calls too.
+pub(crate) fn is_wanted(kind: &str, calls: bool) -> bool {
+    calls || !CALL_KINDS.contains(&kind)
 }
 
 fn heartbeat(seq: Seq) -> Item {
@@ -157,6 +161,7 @@ pub(crate) fn grpc_timeout(header: Option<&str>) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use debate_core::id::{DebateId, Digest, Timestamp};
+    use futures::Stream;
     use tonic::Code;
 
     use super::*;
@@ -194,7 +199,7 @@ mod tests {
         watched: impl Stream<Item = Result<Watched, WatchError>> + Send + 'static,
         wanted: Wanted,
     ) -> Vec<String> {
-        let sent = follow(watched, wanted, CancellationToken::new());
+        let sent = follow(watched.boxed(), wanted, CancellationToken::new());
         sent.map(|item| match item.map(|response| response.item.unwrap()) {
             Ok(Item::Event(event)) => format!("{}:{}", event.seq, event.kind),
             Ok(Item::Chunk(chunk)) => chunk.text,

@@ -6,10 +6,13 @@ use std::collections::BTreeMap;
 use debate_core::format::Format as _;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::id::Timestamp;
 use debate_core::request::{Violation, Violations};
 use debate_proto::v1;
 use prost_types::value::Kind;
 use serde_json::{Map, Number, Value};
+
+use crate::refusal::Refusal;
 
 /// Whole doubles up to here are written as whole numbers, as JSON clients do.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -187,6 +190,26 @@ fn speaker(speaker: v1::Speaker) -> Value {
 
 fn skills(skills: v1::SkillsOption) -> Value {
     Object::default().list("global", skills.global, Value::from).json()
+}
+
+/// Returns a moment to the millisecond; `None` where it is none of the years 1 to 9999.
+#[must_use]
+pub fn timestamp(at: prost_types::Timestamp) -> Option<Timestamp> {
+    let nanos = u32::try_from(at.nanos).ok().filter(|nanos| *nanos < 1_000_000_000)?;
+    let in_range = (-62_135_596_800..=253_402_300_799).contains(&at.seconds);
+    in_range.then(|| Timestamp(at.seconds * 1_000 + i64::from(nanos / 1_000_000)))
+}
+
+/// Returns whether a watch shows the events of calls too.
+///
+/// # Errors
+/// There are no such kinds.
+pub fn wants_calls(kinds: i32) -> Result<bool, Refusal> {
+    match v1::WatchKinds::try_from(kinds) {
+        Ok(v1::WatchKinds::Unspecified | v1::WatchKinds::All) => Ok(true),
+        Ok(v1::WatchKinds::RoundsAndJudgements) => Ok(false),
+        Err(_) => Err(Refusal::field("kinds", "must be all, or rounds and judgements")),
+    }
 }
 
 /// A JSON object in the making.

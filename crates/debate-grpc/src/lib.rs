@@ -2,18 +2,30 @@
 
 mod access;
 mod audit_service;
+mod bodies;
+mod cursor;
 mod debate_service;
 mod facade;
+mod feed;
 mod following;
 pub mod from_proto;
+mod listen;
+mod masks;
 mod problem;
+mod protocol;
 pub mod refusal;
+mod reread;
 mod rest;
 mod scraping;
 pub mod serve;
+mod spending;
 mod status;
+pub mod tls;
 pub mod to_proto;
+pub mod tokens;
+mod wire_json;
 
 pub use facade::Admission;
+pub use listen::Connections;
 pub use scraping::serve_metrics;
 pub use serve::{GRACE_DEFAULT, PATIENCE_DEFAULT, ServeError, ServeOptions, serve};

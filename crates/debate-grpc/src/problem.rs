@@ -9,8 +9,6 @@ use crate::refusal::Refusal;
 
 /// The media type of a problem.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
-/// When a client may try again, in seconds.
-const RETRY_AFTER_S: &str = "1";
 
 #[derive(Serialize)]
 struct Problem<'a> {
@@ -50,8 +48,9 @@ impl IntoResponse for Refusal {
         let body = serde_json::to_string(&problem).expect("a problem has string keys");
         let mut response = (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
         let headers = response.headers_mut();
-        if self.should_retry() {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+        if let Some(wait) = self.retry_after() {
+            let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self == Self::Unauthenticated {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -64,11 +63,16 @@ fn http_status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::Unreadable => StatusCode::BAD_REQUEST,
+        Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoRoute => StatusCode::NOT_FOUND,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
         Refusal::RequestTaken { .. } | Refusal::State { .. } => StatusCode::CONFLICT,
-        Refusal::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::Busy { .. } | Refusal::TooFast { .. } | Refusal::TooManyAtOnce | Refusal::Spent { .. } => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
+        Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
+        Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
         Refusal::BeyondHead { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
         Refusal::Unserved(_) => StatusCode::NOT_IMPLEMENTED,
         Refusal::Unauthenticated => StatusCode::UNAUTHORIZED,

@@ -1,12 +1,19 @@
 //! What a client is told when something cannot be done: one table for gRPC and REST alike. Causes inside the house
 //! are logged here and never sent.
 
+use std::time::Duration;
+
 use debate_core::command::DecideError;
 use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::{Violation, Violations};
-use debate_engine::{ControlError, LoadError, StartError, WatchError};
+use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_store::{AppendError, ReadError};
+
+/// When a client may try again, unless it is known better.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// When a client may try again whose money is spent: the hours pass one by one.
+const SPENT_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 /// A request that was not carried out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -71,12 +78,41 @@ pub enum Refusal {
     /// The token is missing or wrong.
     #[error("a valid bearer token is needed")]
     Unauthenticated,
+    /// The token does not reach so far.
+    #[error("the token does not have {what}")]
+    Forbidden {
+        /// What it would need, such as `the scope write`.
+        what: String,
+    },
+    /// The token's requests come faster than it may send them.
+    #[error("too many requests; the next may come in {} ms", .wait.as_millis())]
+    TooFast {
+        /// How long it is until the next may come.
+        wait: Duration,
+    },
+    /// The token has as many requests under way as it may.
+    #[error("too many requests at one time")]
+    TooManyAtOnce,
+    /// The token's debates may not cost more.
+    #[error("the debates of the last 24 hours may cost {day} millionths of a dollar, and {left} are left")]
+    Spent {
+        /// What they may cost.
+        day: u64,
+        /// What is left of it.
+        left: u64,
+    },
     /// The request's body is longer than is allowed.
     #[error("the request has more than {0} bytes")]
     TooLong(usize),
+    /// The request's body does not come to its end.
+    #[error("the request's body took too long to arrive")]
+    TooSlow,
     /// The request's body could not be read to its end.
     #[error("the request's body cannot be read")]
     Unreadable,
+    /// The request's body is of another type than JSON.
+    #[error("the body must be application/json")]
+    NotJson,
     /// There is nothing at this address.
     #[error("there is nothing here; see POST /api/v1/reasoning/debate")]
     NoRoute,
@@ -120,8 +156,14 @@ impl Refusal {
             Self::Void { .. } => "DEBATE_VOID",
             Self::Unserved(_) => "FORMAT_NOT_SERVED",
             Self::Unauthenticated => "TOKEN_NEEDED",
+            Self::Forbidden { .. } => "FORBIDDEN",
+            Self::TooFast { .. } => "TOO_MANY_REQUESTS",
+            Self::TooManyAtOnce => "TOO_MANY_REQUESTS_AT_ONCE",
+            Self::Spent { .. } => "MONEY_SPENT",
             Self::TooLong(_) => "REQUEST_TOO_LONG",
+            Self::TooSlow => "REQUEST_TOO_SLOW",
             Self::Unreadable => "REQUEST_UNREADABLE",
+            Self::NotJson => "NOT_JSON",
             Self::NoRoute => "NO_ROUTE",
             Self::NoMethod => "NO_METHOD",
             Self::ShuttingDown => "SHUTTING_DOWN",
@@ -146,8 +188,14 @@ impl Refusal {
             | Self::Busy { .. }
             | Self::Unserved(_)
             | Self::Unauthenticated
+            | Self::Forbidden { .. }
+            | Self::TooFast { .. }
+            | Self::TooManyAtOnce
+            | Self::Spent { .. }
             | Self::TooLong(_)
+            | Self::TooSlow
             | Self::Unreadable
+            | Self::NotJson
             | Self::NoRoute
             | Self::NoMethod
             | Self::ShuttingDown
@@ -157,10 +205,35 @@ impl Refusal {
         }
     }
 
-    /// Returns whether the same request may succeed a little later.
+    /// Returns when the same request may succeed, if a little later it may.
     #[must_use]
-    pub fn should_retry(&self) -> bool {
-        matches!(self, Self::Busy { .. } | Self::ShuttingDown | Self::Unavailable)
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::TooFast { wait } => Some(*wait),
+            Self::Spent { .. } => Some(SPENT_RETRY_AFTER),
+            Self::Busy { .. } | Self::TooManyAtOnce | Self::ShuttingDown | Self::Unavailable => {
+                Some(RETRY_AFTER)
+            }
+            Self::Invalid(_)
+            | Self::NotFound(_)
+            | Self::NoPart { .. }
+            | Self::RequestTaken { .. }
+            | Self::BeyondHead { .. }
+            | Self::State { .. }
+            | Self::Void { .. }
+            | Self::Unserved(_)
+            | Self::Unauthenticated
+            | Self::Forbidden { .. }
+            | Self::TooLong(_)
+            | Self::TooSlow
+            | Self::Unreadable
+            | Self::NotJson
+            | Self::NoRoute
+            | Self::NoMethod
+            | Self::DeadlineExceeded
+            | Self::Corrupt(_)
+            | Self::Defect => None,
+        }
     }
 
     /// Refuses a control that a debate did not take.
@@ -171,6 +244,36 @@ impl Refusal {
             ControlError::Load(error) => error.into(),
             ControlError::Record(error) => error.into(),
             ControlError::Unsettled(_) => Self::Unavailable,
+        }
+    }
+
+    /// Refuses a redaction that a debate did not take.
+    pub fn of_redaction(debate: DebateId, error: RedactionError) -> Self {
+        match error {
+            RedactionError::Load(error) => error.into(),
+            RedactionError::Refused(DecideError::Defect(why)) => Self::defect(&why),
+            RedactionError::Refused(refused) => Self::State { debate, why: refused.to_string() },
+            error @ RedactionError::NoProse(_) => Self::State { debate, why: error.to_string() },
+            RedactionError::Record(error) => error.into(),
+            RedactionError::Delete(error) => {
+                tracing::error!(%debate, error = &error as &dyn std::error::Error, "words were not deleted");
+                Self::Unavailable
+            }
+        }
+    }
+
+    /// Refuses a fork of a debate.
+    pub fn of_fork(parent: DebateId, error: ForkError) -> Self {
+        match error {
+            ForkError::Load(error) => error.into(),
+            ForkError::NoEvent { debate, at, head } => Self::BeyondHead { debate, asked: at, head },
+            error @ ForkError::Redacted(_) => Self::State { debate: parent, why: error.to_string() },
+            ForkError::Refused(DecideError::Defect(why)) => Self::defect(&why),
+            ForkError::Refused(refused) => Self::State { debate: parent, why: refused.to_string() },
+            ForkError::Invalid(violations) => Self::Invalid(violations),
+            ForkError::Busy { held } => Self::Busy { held },
+            ForkError::ShutDown => Self::ShuttingDown,
+            ForkError::Store(error) => error.into(),
         }
     }
 
@@ -185,7 +288,14 @@ impl Refusal {
         }
     }
 
-    fn defect(why: &dyn std::fmt::Display) -> Self {
+    /// Answers for a handler that panicked; the program's panic hook has told where.
+    pub(crate) fn panicked() -> Self {
+        tracing::error!("a handler panicked");
+        Self::Defect
+    }
+
+    /// Refuses what only a defect of this program can have brought about.
+    pub(crate) fn defect(why: &dyn std::fmt::Display) -> Self {
         tracing::error!(why = %why, "a defect of this program");
         Self::Defect
     }

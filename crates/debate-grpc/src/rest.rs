@@ -1,12 +1,16 @@
-//! The contract's five endpoints (rule P22).
+//! The contract's five endpoints (rule P22); those for debates of all formats, and their description, stand beside.
 
+mod debates;
+mod openapi;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Extension, Path, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use debate_core::debate::{Debate, Lifecycle};
@@ -14,13 +18,16 @@ use debate_core::format::Format as _;
 use debate_core::formats::accept::accept_bytes;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::{Prediction, conclude};
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Digest};
 use debate_core::prose::Texts;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::stop::Completeness;
 use serde_json::json;
 
-use crate::facade::{Caller, Facade, debate_id, trace};
+use crate::access::Grant;
+use crate::bodies::bound_of;
+use crate::debate_service::WAY_BACK_SHARE;
+use crate::facade::{Desk, Facade, Opening, trace};
 use crate::refusal::Refusal;
 
 /// Where debates are.
@@ -39,6 +46,12 @@ struct Rest {
     patience: Duration,
 }
 
+impl Rest {
+    fn desk(&self, grant: Arc<Grant>) -> Desk {
+        self.facade.desk(grant, INTERFACE)
+    }
+}
+
 /// Returns the endpoints. A debate that takes longer than `patience` is answered with 202 and goes on.
 pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
     let path = |rest: &str| format!("{DEBATES}{rest}");
@@ -48,8 +61,11 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
         .route(&path("/{debate_id}/round/{round_number}"), get(round))
         .route(&path("/{debate_id}/role/{role_name}"), get(role))
         .route(&path("/{debate_id}/consensus"), get(consensus))
+        .route(debates::DEBATES, post(debates::start).get(debates::list))
+        .route("/api/v1/debates/{debate_id}", get(debates::show))
+        .route("/api/v1/debates/{debate_id}/events", get(debates::events))
+        .route("/api/v1/openapi.json", get(description))
         .route("/healthz", get(async || "ok"))
-        .method_not_allowed_fallback(async || Refusal::NoMethod)
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
         .with_state(Rest { facade, patience })
 }
@@ -57,51 +73,124 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
 /// Opens a debate and waits for its result.
 async fn hold(
     State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let body = body.map_err(|rejection| match rejection.status() {
+    let desk = rest.desk(grant);
+    let body = body_of(&headers, body)?;
+    let prefer = Prefer::of(&headers);
+    let started = desk.start(accept_bytes(&body), opening(&headers, prefer.deadline())?).await?;
+    desk.wait(started.debate, prefer.patience(rest.patience)).await?;
+    let debate = desk.debate(&started.debate.to_string(), None).await?;
+    let mut answer = whole(&debate, &headers)?;
+    if let Some(applied) = prefer.applied() {
+        answer.headers_mut().insert("Preference-Applied", applied);
+    }
+    Ok(answer)
+}
+
+/// Returns the body of a request, which is JSON where it says what it is.
+fn body_of(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Refusal> {
+    let content_type = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes().to_ascii_lowercase());
+    if content_type.is_some_and(|value| !value.starts_with(JSON.as_bytes())) {
+        return Err(Refusal::NotJson);
+    }
+    body.map_err(|rejection| match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLong(REQUEST_BYTES_MAX),
-        _ => Refusal::Unreadable,
-    })?;
+        _ => bound_of(&rejection).unwrap_or(Refusal::Unreadable),
+    })
+}
+
+/// Reads what the headers say of a debate that is to be opened.
+fn opening(headers: &HeaderMap, deadline: Option<Duration>) -> Result<Opening, Refusal> {
     let request_id = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
         None => String::new(),
         Some(Ok(key)) => key.to_owned(),
         Some(Err(_)) => return Err(Refusal::field(IDEMPOTENCY_KEY, "must be printable ASCII")),
     };
-    let traced = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
-    let caller = Caller { interface: INTERFACE, request_id, trace: traced };
-    let started = rest.facade.start(accept_bytes(&body), caller, IDEMPOTENCY_KEY).await?;
-    tokio::select! {
-        // The debate goes on when the server is back, so its name is worth more to the client than an error.
-        () = rest.facade.closing.cancelled() => {}
-        concluded = rest.facade.engine.concluded(started.debate, rest.patience) => {
-            concluded?;
+    let trace = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
+    Ok(Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline })
+}
+
+/// How a client wants to be answered (RFC 7240); what is not understood is passed over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Prefer {
+    respond_async: bool,
+    wait_s: Option<u32>,
+}
+
+impl Prefer {
+    fn of(headers: &HeaderMap) -> Self {
+        let mut prefer = Self::default();
+        let values = headers.get_all("Prefer").iter().filter_map(|value| value.to_str().ok());
+        for wish in values.flat_map(|value| value.split(',')) {
+            match wish.trim().split_once('=') {
+                None => prefer.respond_async |= wish.trim().eq_ignore_ascii_case("respond-async"),
+                Some((name, seconds)) if name.trim().eq_ignore_ascii_case("wait") => {
+                    prefer.wait_s = prefer.wait_s.or(seconds.trim().parse().ok().filter(|wait| *wait > 0));
+                }
+                Some(_) => {}
+            }
+        }
+        prefer
+    }
+
+    /// Returns when the debate has to end for a client who waits only so long.
+    fn deadline(self) -> Option<Duration> {
+        let wait = Duration::from_secs(self.wait_s.filter(|_| !self.respond_async)?.into());
+        Some(wait - wait / WAY_BACK_SHARE)
+    }
+
+    /// Returns how long the answer may take, no longer than `longest`.
+    fn patience(self, longest: Duration) -> Duration {
+        match (self.wait_s, self.respond_async) {
+            (Some(seconds), _) => longest.min(Duration::from_secs(seconds.into())),
+            (None, true) => Duration::ZERO,
+            (None, false) => longest,
         }
     }
-    let debate = rest.facade.debate(started.debate, None).await?;
-    whole(&debate)
+
+    fn applied(self) -> Option<HeaderValue> {
+        match (self.respond_async, self.wait_s) {
+            (false, None) => None,
+            (true, None) => Some(HeaderValue::from_static("respond-async")),
+            (false, Some(wait)) => HeaderValue::try_from(format!("wait={wait}")).ok(),
+            (true, Some(wait)) => HeaderValue::try_from(format!("respond-async, wait={wait}")).ok(),
+        }
+    }
+}
+
+/// Returns the description of all that is served.
+async fn description() -> Response {
+    ([(header::CONTENT_TYPE, JSON)], openapi::DOCUMENT.as_str()).into_response()
 }
 
 /// Returns a debate's result.
-async fn result(State(rest): State<Rest>, Path(id): Path<String>) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
-    whole(&debate)
+async fn result(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let debate = rest.desk(grant).debate(&id, None).await?;
+    whole(&debate, &headers)
 }
 
-fn whole(debate: &AnyDebate) -> Result<Response, Refusal> {
+fn whole(debate: &AnyDebate, headers: &HeaderMap) -> Result<Response, Refusal> {
     if let Some(unfinished) = unfinished(debate)? {
         return Ok(unfinished);
     }
-    Ok(([(header::CONTENT_TYPE, JSON)], debate.outcome_json(Texts::Shown)).into_response())
+    Ok(tagged(headers, debate.outcome_json(Texts::Shown)))
 }
 
 /// Returns one round, as soon as it is over.
 async fn round(
     State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+    let debate = rest.desk(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("round {number}") };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     let place: u32 = number.parse().map_err(|_| missing())?;
@@ -117,9 +206,10 @@ async fn round(
 /// Returns everything that one role said.
 async fn role(
     State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+    let debate = rest.desk(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("role {name}") };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     let config = prediction.config();
@@ -135,8 +225,12 @@ async fn role(
 }
 
 /// Returns where the roles agree and where not.
-async fn consensus(State(rest): State<Rest>, Path(id): Path<String>) -> Result<Response, Refusal> {
-    let debate = rest.facade.debate(debate_id(&id)?, None).await?;
+async fn consensus(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let debate = rest.desk(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: "consensus of roles".to_owned() };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     if let Some(unfinished) = unfinished(&debate)? {
@@ -189,6 +283,46 @@ fn running(debate: &AnyDebate) -> Response {
     (StatusCode::ACCEPTED, headers, status.to_string()).into_response()
 }
 
+/// Returns what no longer changes by itself, or says that the client has it already. A redaction or a continued debate
+/// changes it, and its tag with it.
+fn tagged(headers: &HeaderMap, text: String) -> Response {
+    let tag = format!("\"{}\"", Digest::of_text(&text));
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let is_known = known.is_some_and(|known| {
+        known.split(',').any(|known| ["*", &tag].contains(&known.trim().trim_start_matches("W/")))
+    });
+    let about = [(header::ETAG, tag), (header::CACHE_CONTROL, "private, no-cache".to_owned())];
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, about).into_response();
+    }
+    (about, [(header::CONTENT_TYPE, JSON)], text).into_response()
+}
+
 fn body(json: &serde_json::Value) -> Response {
     ([(header::CONTENT_TYPE, JSON)], json.to_string()).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn preferences_are_read_and_what_is_not_understood_is_passed_over() {
+        for (value, respond_async, wait_s) in [
+            ("respond-async", true, None),
+            ("wait=10", false, Some(10)),
+            ("Respond-Async, wait = 10", true, Some(10)),
+            ("wait=0, handling=lenient; x", false, None),
+            ("wait=-1", false, None),
+        ] {
+            let headers = HeaderMap::from_iter([(
+                header::HeaderName::from_static("prefer"),
+                HeaderValue::from_static(value),
+            )]);
+            assert_eq!(Prefer::of(&headers), Prefer { respond_async, wait_s }, "{value}");
+        }
+        let wait = Prefer { respond_async: false, wait_s: Some(60) };
+        assert_eq!(wait.deadline(), Some(Duration::from_secs(55)));
+        assert_eq!(wait.patience(Duration::from_secs(30)), Duration::from_secs(30));
+    }
 }

@@ -1,6 +1,7 @@
 //! One port for everything: gRPC with reflection and health, and REST.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,32 +14,37 @@ use debate_proto::v1::debate_service_server::DebateServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
-use tonic::transport::Server;
-use tonic::transport::server::TcpIncoming;
 use tonic_health::server::HealthReporter;
 
-use crate::access::{self, Access};
+use crate::access::{self, Door, Keyring};
 use crate::audit_service::Audits;
 use crate::debate_service::Debates;
 use crate::facade::{Admission, Facade};
+use crate::listen::{Connections, listen};
 use crate::rest;
+use crate::tls::{Tls, TlsError, TlsFiles};
+use crate::tokens::TokenFileError;
 
 /// The longest that a REST client waits for a result (the contract's timeout).
 pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(120);
 /// The longest that open connections keep a server from ending.
 pub const GRACE_DEFAULT: Duration = Duration::from_secs(10);
 /// Bytes of one gRPC request: a request's limit, and what the encoding adds.
-const MESSAGE_BYTES_MAX: usize = 2 * debate_core::request::sizes::REQUEST_BYTES_MAX;
-/// How often a quiet connection is asked whether it is still there.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-/// Streams of one connection at once.
-const STREAMS_MAX: u32 = 1_000;
+pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * debate_core::request::sizes::REQUEST_BYTES_MAX;
+/// How often the file of tokens is looked at while nobody comes, so that streams of revoked tokens end.
+const TOKENS_LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// How a server serves.
 #[derive(Clone)]
 pub struct ServeOptions {
-    /// The service token; needed unless only this machine can connect.
+    /// One token that opens everything; this or a file of tokens is needed unless only this machine can connect.
     pub token: Option<String>,
+    /// A file of tokens, read again when it changes.
+    pub tokens: Option<PathBuf>,
+    /// Certificates; plain text without.
+    pub tls: Option<TlsFiles>,
+    /// How long connections may be silent, and how many there may be.
+    pub connections: Connections,
     /// The longest that a REST client waits for a result before it is told 202.
     pub patience: Duration,
     /// The longest that open connections keep the server from ending.
@@ -51,6 +57,9 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             token: None,
+            tokens: None,
+            tls: None,
+            connections: Connections::default(),
             patience: PATIENCE_DEFAULT,
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
@@ -61,7 +70,12 @@ impl Default for ServeOptions {
 impl std::fmt::Debug for ServeOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let token = if self.token.is_some() { "set" } else { "none" };
-        f.debug_struct("ServeOptions").field("token", &token).finish_non_exhaustive()
+        f.debug_struct("ServeOptions")
+            .field("token", &token)
+            .field("tokens", &self.tokens)
+            .field("tls", &self.tls)
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
     }
 }
 
@@ -70,7 +84,7 @@ impl std::fmt::Debug for ServeOptions {
 pub enum ServeError {
     /// Without a token, only this machine may connect.
     #[error(
-        "{address} can be reached from other machines, and no token is set; set one or listen on 127.0.0.1"
+        "{address} can be reached from other machines, and no token is set; set one, give a file of tokens, or listen on 127.0.0.1"
     )]
     TokenNeeded {
         /// Where it was to listen.
@@ -85,9 +99,12 @@ pub enum ServeError {
     /// Reflection cannot read the descriptors: a defect of this program.
     #[error("the descriptors cannot be read")]
     Descriptors(#[from] tonic_reflection::server::Error),
-    /// The transport failed.
-    #[error("the transport failed")]
-    Transport(#[from] tonic::transport::Error),
+    /// The file of tokens cannot be used.
+    #[error(transparent)]
+    Tokens(#[from] TokenFileError),
+    /// The certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// Serves an engine until `shutdown`; then ends streams with UNAVAILABLE and waits for requests, at most the grace.
@@ -95,7 +112,7 @@ pub enum ServeError {
 /// The engine is not shut down; neither are debates taken up that were left behind: that is the caller's.
 ///
 /// # Errors
-/// The address needs a token, or the transport failed.
+/// The address needs tokens, or tokens or certificates cannot be used.
 pub async fn serve(
     listener: TcpListener,
     engine: Engine,
@@ -103,53 +120,50 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().map_err(ServeError::Listener)?;
-    check_token(options.token.as_deref(), address)?;
+    let ServeOptions { token, tokens, tls, connections, patience, grace, admission } = options;
+    check_token(token.as_deref(), tokens.is_some(), address)?;
+    let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
+    if tls.is_none() && !access::is_private(address) {
+        tracing::warn!(%address, "tokens and debates go over the network in plain text; see --tls-certificate");
+    }
+    let tls = tls.map(Tls::new).transpose()?;
     let closing = CancellationToken::new();
-    let facade = Facade::new(engine, options.admission, closing.clone());
-    let (health, app) = app(facade, &Access::new(options.token.as_deref()), options.patience).await?;
-    let signal = {
-        let closing = closing.clone();
-        async move {
-            shutdown.await;
-            health.set_not_serving::<DebateServiceServer<Debates>>().await;
-            health.set_not_serving::<AuditServiceServer<Audits>>().await;
-            closing.cancel();
-        }
+    let facade = Facade::new(engine, admission, closing.clone());
+    let door = Door { keyring: Arc::clone(&keyring), body_patience: connections.body };
+    let (health, app) = app(facade, door, patience).await?;
+    let ending = async {
+        shutdown.await;
+        health.set_not_serving::<DebateServiceServer<Debates>>().await;
+        health.set_not_serving::<AuditServiceServer<Audits>>().await;
+        closing.cancel();
+        tokio::time::sleep(grace).await;
     };
-    let serving = Server::builder()
-        .accept_http1(true)
-        .http2_keepalive_interval(Some(KEEPALIVE))
-        .max_concurrent_streams(STREAMS_MAX)
-        .add_routes(Routes::from(app))
-        .serve_with_incoming_shutdown(TcpIncoming::from(listener).with_nodelay(Some(true)), signal);
-    let patience_over = async {
-        closing.cancelled().await;
-        tokio::time::sleep(options.grace).await;
+    let looking = async {
+        let mut looks = tokio::time::interval(TOKENS_LOOKED_AT);
+        loop {
+            looks.tick().await;
+            keyring.refresh();
+        }
     };
     tokio::select! {
-        served = serving => Ok(served?),
-        () = patience_over => {
-            tracing::warn!("connections were still open when the server ended");
-            Ok(())
-        }
+        () = listen(listener, tls, app, connections, closing.clone()) => {}
+        () = ending => tracing::warn!("connections were still open when the server ended"),
+        () = looking => {}
     }
+    Ok(())
 }
 
-fn check_token(token: Option<&str>, address: SocketAddr) -> Result<(), ServeError> {
+fn check_token(token: Option<&str>, has_file: bool, address: SocketAddr) -> Result<(), ServeError> {
     match token {
         Some(token) if token.is_empty() || !token.chars().all(|c| c.is_ascii_graphic()) => {
             Err(ServeError::Token)
         }
-        None if !access::is_private(address) => Err(ServeError::TokenNeeded { address }),
+        None if !has_file && !access::is_private(address) => Err(ServeError::TokenNeeded { address }),
         Some(_) | None => Ok(()),
     }
 }
 
-async fn app(
-    facade: Facade,
-    access: &Access,
-    patience: Duration,
-) -> Result<(HealthReporter, Router), ServeError> {
+async fn app(facade: Facade, door: Door, patience: Duration) -> Result<(HealthReporter, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;
     health.set_serving::<AuditServiceServer<Audits>>().await;
@@ -166,8 +180,7 @@ async fn app(
         .routes()
         .into_axum_router()
         .merge(rest::router(facade, patience))
-        .fallback(access::nothing_here)
-        .layer(from_fn_with_state(access.clone(), access::check));
+        .layer(from_fn_with_state(door, access::guard));
     Ok((health, app))
 }
 

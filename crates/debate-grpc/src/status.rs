@@ -1,7 +1,6 @@
 //! Refusals as gRPC statuses, with details that programs can act on.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
@@ -10,8 +9,6 @@ use crate::refusal::Refusal;
 
 /// Who says so, in every google.rpc.ErrorInfo.
 pub(crate) const DOMAIN: &str = "debate.v1";
-/// When a client may try again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
@@ -27,8 +24,16 @@ impl From<Refusal> for Status {
         if let Refusal::State { debate, why } = &refusal {
             details.add_precondition_failure_violation("STATE", debate.to_string(), why.as_str());
         }
-        if refusal.should_retry() {
-            details.set_retry_info(Some(RETRY_AFTER));
+        if let Refusal::NotFound(id) = &refusal {
+            details.set_resource_info(
+                "debate.v1.Debate",
+                id.as_str(),
+                "",
+                "there is none that the caller may see",
+            );
+        }
+        if let Some(wait) = refusal.retry_after() {
+            details.set_retry_info(Some(wait));
         }
         Self::with_error_details(code(&refusal), refusal.to_string(), details)
     }
@@ -36,16 +41,21 @@ impl From<Refusal> for Status {
 
 fn code(refusal: &Refusal) -> Code {
     match refusal {
-        Refusal::Invalid(_) | Refusal::TooLong(_) | Refusal::Unreadable => Code::InvalidArgument,
+        Refusal::Invalid(_) | Refusal::Unreadable | Refusal::NotJson => Code::InvalidArgument,
         Refusal::NotFound(_) | Refusal::NoPart { .. } => Code::NotFound,
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
-        Refusal::Busy { .. } => Code::ResourceExhausted,
+        Refusal::Busy { .. }
+        | Refusal::TooFast { .. }
+        | Refusal::TooManyAtOnce
+        | Refusal::Spent { .. }
+        | Refusal::TooLong(_) => Code::ResourceExhausted,
         Refusal::BeyondHead { .. } => Code::OutOfRange,
         Refusal::State { .. } | Refusal::Void { .. } => Code::FailedPrecondition,
         Refusal::Unserved(_) | Refusal::NoRoute | Refusal::NoMethod => Code::Unimplemented,
         Refusal::Unauthenticated => Code::Unauthenticated,
+        Refusal::Forbidden { .. } => Code::PermissionDenied,
         Refusal::ShuttingDown | Refusal::Unavailable => Code::Unavailable,
-        Refusal::DeadlineExceeded => Code::DeadlineExceeded,
+        Refusal::DeadlineExceeded | Refusal::TooSlow => Code::DeadlineExceeded,
         Refusal::Corrupt(_) => Code::DataLoss,
         Refusal::Defect => Code::Internal,
     }

@@ -2,15 +2,18 @@
 //! goes out.
 
 mod deliberation;
+pub mod parts;
 mod prediction;
 
 use debate_core::codec;
 use debate_core::debate::Lifecycle;
+use debate_core::diff::{Place, first_difference};
 use debate_core::envelope::Envelope;
 use debate_core::event::{Concluded, Forked, KernelEvent};
 use debate_core::format::Format as _;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::moves;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::Timestamp;
 use debate_core::prose::Texts;
@@ -98,7 +101,8 @@ pub fn listed(listed: &Listed, eldest: &Envelope) -> Result<v1::Debate, AnyRepla
     })
 }
 
-fn concluded(envelope: &Envelope) -> Option<Concluded> {
+/// Reads a conclusion; `None` for any other event.
+pub(crate) fn concluded(envelope: &Envelope) -> Option<Concluded> {
     let event = KernelEvent::decode(&envelope.kind, envelope.version, &envelope.body, None)?.ok()?;
     let KernelEvent::Concluded(concluded) = event else { return None };
     Some(concluded)
@@ -162,6 +166,34 @@ pub fn verification(found: &Verification) -> v1::VerifyDebateResponse {
         outcomes_checked: found.outcomes,
         fault: fault.map(|fault| v1::Fault { seq: fault.seq.0, reason: fault.why.clone() }),
     }
+}
+
+/// Returns how two debates differ, each given with all that it is folded from.
+///
+/// # Errors
+/// A log does not fold.
+pub fn comparison(a: &[Envelope], b: &[Envelope]) -> Result<v1::DiffDebatesResponse, AnyReplayError> {
+    let moves = moves::between(&AnyDebate::replay(a)?, &AnyDebate::replay(b)?);
+    let place = |place: Place| v1::EventPlace {
+        debate_id: place.debate_id,
+        seq: place.seq,
+        kind: place.kind,
+        about: place.about,
+    };
+    let first_difference = first_difference(a, b).map(|found| v1::Difference {
+        a: found.a.map(place),
+        b: found.b.map(place),
+        field: found.field,
+        a_value_json: found.a_value.to_string(),
+        b_value_json: found.b_value.to_string(),
+    });
+    let moves = moves.into_iter().map(|moved| v1::ProbabilityMove {
+        outcome_id: moved.outcome_id.to_string(),
+        a: moved.a,
+        b: moved.b,
+        log_odds_change: moved.log_odds_change,
+    });
+    Ok(v1::DiffDebatesResponse { first_difference, moves: moves.collect() })
 }
 
 /// Returns the result as it stands, for an answer to Get.

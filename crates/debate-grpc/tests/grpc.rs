@@ -135,7 +135,7 @@ async fn k10_a_watch_shows_every_event_live_text_and_ends_with_the_debate() {
     let spoken =
         items.iter().any(|item| matches!(item, Item::Chunk(chunk) if chunk.call == "argue/1/optimist"));
     assert!(spoken, "live text of the optimist");
-    let asked = v1::GetDebateRequest { debate_id: debate.id, include_result: true };
+    let asked = v1::GetDebateRequest { debate_id: debate.id, include_result: true, ..Default::default() };
     let got = client.get_debate(asked).await.unwrap().into_inner();
     let debate = got.debate.unwrap();
     assert_eq!((debate.state(), debate.stop_reason.as_str()), (v1::DebateState::Concluded, "max_rounds"));
@@ -270,7 +270,7 @@ async fn errors_have_codes_that_clients_can_act_on() {
     let mut client = debates(&house).await;
     let debate_id = started(&mut client).await;
     for id in [NOBODY, "nonsense", ""] {
-        let asked = v1::GetDebateRequest { debate_id: id.to_owned(), include_result: false };
+        let asked = v1::GetDebateRequest { debate_id: id.to_owned(), ..Default::default() };
         let refused = client.get_debate(asked).await.unwrap_err();
         assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "DEBATE_NOT_FOUND"), "{id}");
     }
@@ -278,7 +278,7 @@ async fn errors_have_codes_that_clients_can_act_on() {
         v1::WatchDebateRequest { debate_id: debate_id.clone(), after_seq: 9_999, ..Default::default() };
     let refused = client.watch_debate(beyond).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::OutOfRange, "BEYOND_HEAD"));
-    let beyond = v1::ReplayDebateRequest { debate_id, at_seq: 9_999 };
+    let beyond = v1::ReplayDebateRequest { debate_id, at_seq: 9_999, read_mask: None };
     assert_eq!(audits(&house).await.replay_debate(beyond).await.unwrap_err().code(), Code::OutOfRange);
     let empty = v1::StartDebateRequest::default();
     assert_eq!(client.start_debate(empty).await.unwrap_err().code(), Code::InvalidArgument);
@@ -303,7 +303,8 @@ async fn k8_money_is_shown_and_limited_over_both_interfaces() {
     let json = debate_grpc::from_proto::request_json(limited(1_000_000)).unwrap();
     let answered = house.post(&[], json.as_bytes()).await;
     assert_eq!(answered.status, 200);
-    let get = v1::GetDebateRequest { debate_id: answered.debate_id(), include_result: true };
+    let get =
+        v1::GetDebateRequest { debate_id: answered.debate_id(), include_result: true, ..Default::default() };
     let found = client.get_debate(get).await.unwrap().into_inner();
     let debate = found.debate.unwrap();
     let cost = debate.spend.unwrap().cost.unwrap();
@@ -358,7 +359,8 @@ async fn k4_the_audit_replays_any_moment_and_verifies_the_whole() {
     let log = whole_log(&house, &debate_id).await;
     let mut audit = audits(&house).await;
     let first_summary = log.iter().find(|event| event.kind == "round_summarised").unwrap().seq;
-    let request = v1::ReplayDebateRequest { debate_id: debate_id.clone(), at_seq: first_summary };
+    let request =
+        v1::ReplayDebateRequest { debate_id: debate_id.clone(), at_seq: first_summary, read_mask: None };
     let then = audit.replay_debate(request).await.unwrap().into_inner();
     let debate = then.debate.unwrap();
     assert_eq!((debate.head_seq, debate.state()), (first_summary, v1::DebateState::Running));

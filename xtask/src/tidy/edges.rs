@@ -17,7 +17,7 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("debate-store", &["debate-core"]),
     ("debate-proof", &["debate-core"]),
     ("debate-engine", &["debate-core", "debate-prompts", "debate-store", "debate-llm"]),
-    ("debate-grpc", &["debate-engine", "debate-core", "debate-proto", "debate-store"]),
+    ("debate-grpc", &["debate-engine", "debate-core", "debate-proof", "debate-proto", "debate-store"]),
     (
         "debate-cli",
         &[

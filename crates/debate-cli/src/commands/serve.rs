@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_engine::Settings;
+use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Admission, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use futures::channel::oneshot;
@@ -18,7 +19,7 @@ use tokio::net::TcpListener;
 
 use crate::admission::admit;
 use crate::args::Options;
-use crate::exit::{End, Failure};
+use crate::exit::{self, End, Failure};
 use crate::house::House;
 use crate::telemetry::Scrape;
 
@@ -32,6 +33,7 @@ Examples:
   debate serve
   debate serve --listen 127.0.0.1:0 --store memory
   DEBATE_TOKEN=… debate serve --listen 0.0.0.0:50051 --model openai:gpt-5-mini
+  debate serve --listen 0.0.0.0:50051 --tokens tokens.json --tls-certificate chain.pem --tls-key key.pem
   grpcurl -plaintext localhost:50051 debate.v1.DebateService/ListDebates
   curl --json @examples/ice.json http://localhost:50051/api/v1/reasoning/debate")]
 pub(crate) struct Serve {
@@ -49,6 +51,22 @@ pub(crate) struct Serve {
         value_parser = NonEmptyStringValueParser::new()
     )]
     token: Option<String>,
+
+    /// File of tokens, made by `debate token create`; read again whenever it changes
+    #[arg(long, env = "DEBATE_TOKENS", value_name = "FILE")]
+    tokens: Option<PathBuf>,
+
+    /// Certificate chain of this server in PEM, for TLS; read again whenever it changes
+    #[arg(long, env = "DEBATE_TLS_CERTIFICATE", value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+
+    /// Private key of the certificate in PEM
+    #[arg(long, env = "DEBATE_TLS_KEY", value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+
+    /// Certificates of authorities in PEM: only clients with a certificate of theirs may connect (mutual TLS)
+    #[arg(long, env = "DEBATE_TLS_CLIENT_AUTHORITIES", value_name = "FILE", requires = "tls_certificate")]
+    tls_client_authorities: Option<PathBuf>,
 
     /// Debates driven at once; more wait their turn
     #[arg(
@@ -122,14 +140,24 @@ impl Serve {
     ) -> anyhow::Result<()> {
         let options = ServeOptions {
             token: self.token.clone(),
+            tokens: self.tokens.clone(),
+            tls: self.tls(),
             admission: self.admission(),
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
         served.map_err(|error| match error {
-            ServeError::TokenNeeded { .. } | ServeError::Token => Failure::bad_input(error.to_string()),
-            ServeError::Listener(_) | ServeError::Descriptors(_) | ServeError::Transport(_) => error.into(),
+            ServeError::TokenNeeded { .. }
+            | ServeError::Token
+            | ServeError::Tokens(_)
+            | ServeError::Tls(_) => Failure::bad_input(exit::one_line(&error.into())),
+            ServeError::Listener(_) | ServeError::Descriptors(_) => error.into(),
         })
+    }
+
+    fn tls(&self) -> Option<TlsFiles> {
+        let (certificate, key) = self.tls_certificate.clone().zip(self.tls_key.clone())?;
+        Some(TlsFiles { certificate, key, client_authorities: self.tls_client_authorities.clone() })
     }
 
     fn settings(&self, options: &Options) -> Settings {

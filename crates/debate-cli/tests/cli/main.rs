@@ -20,4 +20,5 @@ mod running;
 mod server;
 mod serving;
 mod stores;
+mod tokens;
 mod verifying;

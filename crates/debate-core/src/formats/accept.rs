@@ -42,6 +42,14 @@ impl AcceptedRequest {
         }
     }
 
+    /// Returns what the debate may spend, for whoever has the last word on it.
+    pub fn limits_mut(&mut self) -> &mut Limits {
+        match self {
+            Self::Prediction(accepted) => &mut accepted.limits,
+            Self::Deliberation(accepted) => &mut accepted.limits,
+        }
+    }
+
     /// Returns the format's name.
     #[must_use]
     pub fn format(&self) -> &'static str {

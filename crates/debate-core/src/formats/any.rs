@@ -14,6 +14,7 @@ use crate::envelope::Envelope;
 use crate::event::{Concluded, Forked, Resolved, StopRuleFired};
 use crate::format::Format;
 use crate::id::{DebateId, Digest, Seq, Timestamp};
+use crate::limits::Limits;
 use crate::prose::Texts;
 use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
@@ -117,6 +118,12 @@ impl AnyDebate {
     #[must_use]
     pub fn phase(&self) -> Option<(&str, u32)> {
         each!(self, debate => debate.phase())
+    }
+
+    /// Returns what it may spend.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        each!(self, debate => debate.limits())
     }
 
     /// Returns what was spent.

@@ -7,6 +7,7 @@ mod changed;
 mod checks;
 pub mod conclude;
 pub mod config;
+pub mod ensemble;
 pub mod fact;
 pub mod forecast;
 pub mod influence;

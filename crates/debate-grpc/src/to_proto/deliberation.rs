@@ -35,7 +35,7 @@ pub fn deliberation_result(result: DeliberationResult) -> v1::DeliberationResult
     }
 }
 
-fn phase(entry: PhaseEntry) -> v1::DeliberationPhase {
+pub(super) fn phase(entry: PhaseEntry) -> v1::DeliberationPhase {
     v1::DeliberationPhase {
         phase: entry.phase.as_str().to_owned(),
         round: entry.round,
@@ -43,7 +43,7 @@ fn phase(entry: PhaseEntry) -> v1::DeliberationPhase {
     }
 }
 
-fn contribution(entry: ContributionEntry) -> v1::Contribution {
+pub(super) fn contribution(entry: ContributionEntry) -> v1::Contribution {
     v1::Contribution {
         participant: entry.participant.to_string(),
         content: entry.content,

@@ -33,7 +33,7 @@ pub fn prediction_result(result: DebateResult) -> v1::DebateResult {
     }
 }
 
-fn round(round: Round) -> v1::Round {
+pub(super) fn round(round: Round) -> v1::Round {
     v1::Round {
         round_number: round.round_number,
         phase: round.phase.as_str().to_owned(),
@@ -42,7 +42,7 @@ fn round(round: Round) -> v1::Round {
     }
 }
 
-fn argument(entry: ArgumentEntry) -> v1::Argument {
+pub(super) fn argument(entry: ArgumentEntry) -> v1::Argument {
     v1::Argument {
         role: entry.role.to_string(),
         argument: entry.argument,
@@ -91,7 +91,7 @@ fn direction(direction: Direction) -> &'static str {
     }
 }
 
-fn disagreement(disagreement: Disagreement) -> v1::Disagreement {
+pub(super) fn disagreement(disagreement: Disagreement) -> v1::Disagreement {
     let positions = disagreement.positions.into_iter();
     v1::Disagreement {
         topic: disagreement.topic,
@@ -106,7 +106,7 @@ fn disagreement(disagreement: Disagreement) -> v1::Disagreement {
     }
 }
 
-fn probability(outcome: OutcomeProbability) -> v1::OutcomeProbability {
+pub(super) fn probability(outcome: OutcomeProbability) -> v1::OutcomeProbability {
     let assessments = outcome.role_assessments.into_iter();
     v1::OutcomeProbability {
         outcome_id: outcome.outcome_id.to_string(),

@@ -1,0 +1,96 @@
+//! `debate token`, and a server that lets nobody in without one.
+
+use serde_json::Value;
+
+use crate::program::Program;
+use crate::server::Server;
+
+const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
+
+#[test]
+fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
+    let program = Program::new();
+    let file = ["--file", "tokens.json"];
+    let made = program.run(
+        ["token", "create", "app", "--scope", "read,write", "--tenant", "b", "--json"].iter().chain(&file),
+    );
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let made: Value = serde_json::from_str(&made.stdout).unwrap();
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    let listed = program.run(["token", "list"].iter().chain(&file));
+    assert!(listed.stdout.starts_with(&format!("{id}  app  read,write  tenant b  since 2")), "{listed:?}");
+    assert!(
+        !listed.stdout.contains(token)
+            && !std::fs::read_to_string(program.path("tokens.json")).unwrap().contains(token)
+    );
+    let server = Server::start(&program, &["--store", "memory", "--tokens", "tokens.json"]);
+    let url = format!("http://{}", server.address);
+    let watch = |token: &str| program.run(["watch", NOBODY, "--server", &url, "--token", token]).code;
+    assert_eq!((watch(token), watch("wrong")), (Some(3), Some(5)));
+    let revoked = program.run(["token", "revoke", "app"].iter().chain(&file));
+    assert_eq!((revoked.code, revoked.stdout.starts_with(id)), (Some(0), true), "{revoked:?}");
+    assert_eq!(watch(token), Some(5));
+    let again = program.run(["token", "revoke", "app"].iter().chain(&file));
+    assert_eq!(again.code, Some(2), "{again:?}");
+}
+
+#[test]
+fn bad_input_is_one_clear_error() {
+    let program = Program::new();
+    program.write("broken.json", "{");
+    for args in [
+        &["token", "create", "a b", "--file", "tokens.json", "--scope", "read"][..],
+        &["token", "create", "engine", "--file", "tokens.json", "--scope", "read"],
+        &["token", "create", "app", "--file", "tokens.json", "--scope", "everything"],
+        &["token", "create", "app", "--file", "tokens.json", "--scope", "read", "--format", "quarrel"],
+        &["token", "list", "--file", "absent.json"],
+        &["token", "list", "--file", "broken.json"],
+        &["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--tokens", "absent.json"],
+        &["serve", "--listen", "0.0.0.0:0", "--store", "memory"],
+        &[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--store",
+            "memory",
+            "--tls-certificate",
+            "a",
+            "--tls-key",
+            "b",
+        ],
+        &["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--tls-certificate", "a"],
+    ] {
+        let ran = program.run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        assert!(ran.stderr.starts_with("error: ") && ran.stdout.is_empty(), "{args:?}: {ran:?}");
+    }
+    assert!(!program.path("tokens.json").exists() && !program.path("tokens.json.new").exists());
+}
+
+#[test]
+fn secrets_are_in_no_output_whatever_is_asked() {
+    let program = Program::new();
+    let secret = "open-sesame-4711";
+    for args in [&["serve", "--help"][..], &["serve", "--listen", "0.0.0.0:x"], &["watch", "--help"]] {
+        let output = program.command(args).env("DEBATE_TOKEN", secret).output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        assert!(!String::from_utf8_lossy(&told).contains(secret), "{args:?}");
+    }
+    let log = std::fs::File::create(program.path("log.txt")).unwrap();
+    let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-level", "trace"];
+    let mut command = program.command(args);
+    let mut child =
+        command.env("DEBATE_TOKEN", secret).stdout(std::process::Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut line = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    let url = format!("http://{}", line.trim().strip_prefix("listening on ").unwrap());
+    for token in [secret, "open-sesame-4712"] {
+        let watched = program.run(["watch", NOBODY, "--server", &url, "--token", token]);
+        assert!(!watched.stderr.contains("open-sesame"), "{watched:?}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let log = std::fs::read_to_string(program.path("log.txt")).unwrap();
+    assert!(!log.is_empty() && !log.contains("open-sesame"), "{log}");
+}

@@ -1,0 +1,54 @@
+//! What a debate contributes to an ensemble of engines (rule P20).
+
+use serde::Serialize;
+
+use super::outcome::DebateResult;
+use crate::id::OutcomeId;
+
+/// The name under which the aggregator knows debates.
+pub const SOURCE: &str = "debate";
+/// The weight that the contract gives to debates.
+pub const WEIGHT: f64 = 0.15;
+
+/// A contribution, as the aggregator takes it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EnsembleContribution {
+    /// Always [`SOURCE`].
+    pub source: &'static str,
+    /// Always [`WEIGHT`].
+    pub weight: f64,
+    /// The final probabilities, in the request's order.
+    pub distribution: Vec<OutcomeShare>,
+    /// How far the roles agree, in [0, 1].
+    pub consensus_score: f64,
+    /// Rounds that were held.
+    pub rounds_completed: usize,
+    /// The judge's confidence, lowered by what is missing, in [0, 1] (rules K6, P16).
+    pub judge_confidence: f64,
+}
+
+/// One outcome's probability.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OutcomeShare {
+    /// Which outcome.
+    pub outcome_id: OutcomeId,
+    /// In [0, 1].
+    pub probability: f64,
+}
+
+impl From<&DebateResult> for EnsembleContribution {
+    fn from(result: &DebateResult) -> Self {
+        let shares = result.probability_distribution.iter().map(|outcome| OutcomeShare {
+            outcome_id: outcome.outcome_id.clone(),
+            probability: outcome.probability,
+        });
+        Self {
+            source: SOURCE,
+            weight: WEIGHT,
+            distribution: shares.collect(),
+            consensus_score: result.consensus_score,
+            rounds_completed: result.debate_log.rounds.len(),
+            judge_confidence: result.extra.confidence,
+        }
+    }
+}

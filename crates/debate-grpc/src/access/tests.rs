@@ -1,0 +1,126 @@
+//! What passes the door, and what becomes of a handler that panics.
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use tonic::{Code, Status};
+use tower::Service as _;
+
+use futures::StreamExt as _;
+
+use super::*;
+
+fn door(token: Option<&str>) -> Door {
+    let keyring = Arc::new(Keyring::new(token, None).unwrap());
+    Door { keyring, body_patience: Duration::from_secs(60) }
+}
+
+fn passes(path: &str, method: &str, authorization: Option<&str>) -> Result<(), Refusal> {
+    let mut request = Request::builder().uri(path).method(method);
+    if let Some(value) = authorization {
+        request = request.header(AUTHORIZATION, value);
+    }
+    door(Some("secret")).pass(request.body(Body::empty()).unwrap()).map(|_| ())
+}
+
+#[tokio::test]
+async fn p22_only_the_token_opens_the_door_and_health_is_open() {
+    let get = "/debate.v1.DebateService/GetDebate";
+    assert_eq!(passes(get, "POST", Some("Bearer secret")), Ok(()));
+    assert_eq!(passes("/api/v1/reasoning/debate", "POST", Some("bearer secret")), Ok(()));
+    for wrong in [None, Some("secret"), Some("Basic secret"), Some("Bearer secreT"), Some("Bearer ")] {
+        assert_eq!(passes(get, "POST", wrong), Err(Refusal::Unauthenticated), "{wrong:?}");
+    }
+    assert_eq!(passes("/healthz", "GET", None), Ok(()));
+    assert_eq!(passes("/grpc.health.v1.Health/Check", "POST", None), Ok(()));
+    for closed in ["/grpc.health.v1.Health/Watch", "/healthz/x", "/debate.v1.DebateService/No", "/"] {
+        assert_eq!(passes(closed, "POST", None), Err(Refusal::Unauthenticated), "{closed}");
+        let with = passes(closed, "POST", Some("Bearer secret"));
+        assert!(matches!(with, Ok(()) | Err(Refusal::NoRoute)), "{closed}");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_in_a_handler_is_an_answer() {
+    async fn panics() -> &'static str {
+        panic!("on purpose")
+    }
+    let app = Router::new().route("/healthz", get(panics));
+    let mut app = app.layer(from_fn_with_state(door(None), guard));
+    for (content_type, status) in [("application/json", 500), ("application/grpc", 200)] {
+        let request = Request::builder().uri("/healthz").header(CONTENT_TYPE, content_type);
+        let answer = app.call(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::from_u16(status).unwrap());
+        if status == 200 {
+            let told = Status::from_header_map(answer.headers()).unwrap();
+            assert_eq!(told.code(), Code::Internal);
+            assert!(!format!("{told:?}").contains("on purpose"));
+        } else {
+            let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+            let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(problem["reason"], "INTERNAL");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_panics_or_loses_its_grant_ends_with_a_status() {
+    use axum::body::HttpBody as _;
+    use http_body::Frame;
+    use std::pin::Pin;
+
+    let code = |frame: Option<Result<Frame<_>, _>>| {
+        let trailers = frame.unwrap().unwrap().into_trailers().unwrap();
+        Status::from_header_map(&trailers).unwrap().code()
+    };
+    let grant = Arc::new(Grant::everything());
+    let panicking = futures::stream::once(async { panic!("on purpose") });
+    let panicking = panicking.map(|(): ()| Ok::<_, std::io::Error>("never"));
+    let mut body = Outbound::new(Body::from_stream(panicking), Protocol::Grpc, Arc::clone(&grant), None);
+    let mut frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+    assert_eq!(code(frame.take()), Code::Internal);
+    let endless = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
+    let mut body = Outbound::new(endless, Protocol::Grpc, Arc::clone(&grant), None);
+    grant.revoke();
+    frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+    assert_eq!(code(frame), Code::Unauthenticated);
+}
+
+#[test]
+fn without_tokens_pages_of_other_sites_are_refused() {
+    for (host, origin, is_other) in [
+        (Some("127.0.0.1:50051"), None, false),
+        (Some("localhost:50051"), Some("http://localhost:8080"), false),
+        (Some("[::1]:50051"), Some("http://app.localhost"), false),
+        (None, None, false),
+        (Some("127.0.0.1:50051"), Some("https://evil.example"), true),
+        (Some("127.0.0.1:50051"), Some("null"), true),
+        (Some("evil.example:50051"), None, true),
+        (Some("localhost.evil.example"), None, true),
+        (Some(""), None, true),
+    ] {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(HOST, host), (ORIGIN, origin)] {
+            headers.extend(value.map(|value| (name, value.parse().unwrap())));
+        }
+        assert_eq!(is_of_another_site(&headers, &Uri::from_static("/x")), is_other, "{host:?} {origin:?}");
+    }
+    assert!(is_of_another_site(&HeaderMap::new(), &Uri::from_static("http://evil.example/x")));
+}
+
+#[test]
+fn only_loopback_is_private() {
+    for (address, private) in [
+        ("127.0.0.1:1", true),
+        ("[::1]:1", true),
+        ("[::ffff:127.0.0.1]:1", true),
+        ("0.0.0.0:1", false),
+        ("[::]:1", false),
+        ("10.0.0.1:1", false),
+    ] {
+        assert_eq!(is_private(address.parse().unwrap()), private, "{address}");
+    }
+}

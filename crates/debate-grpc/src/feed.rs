@@ -1,0 +1,139 @@
+//! All events of one tenant's debates as they happen, and their way over the wire.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use debate_core::envelope::{Envelope, StreamKind};
+use debate_proto::v1;
+use debate_store::{EventStore, Position, ReadError};
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt as _, future};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tonic::Status;
+
+use crate::following::{Wanted, is_wanted};
+use crate::refusal::Refusal;
+use crate::{cursor, to_proto};
+
+/// Events read at once.
+const PAGE: u32 = 256;
+/// The longest silence.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// A cursor over the whole log, which shows one tenant's debates.
+struct Feed {
+    store: Arc<dyn EventStore>,
+    tenant: String,
+    after: Position,
+    page: VecDeque<(Position, Envelope)>,
+    shown_at: Instant,
+}
+
+/// Something of the feed: an event, or nothing new up to a position.
+type Shown = (Position, Option<Envelope>);
+
+impl Feed {
+    async fn next(&mut self, calls: bool) -> Result<Shown, ReadError> {
+        loop {
+            let Some((position, envelope)) = self.page.pop_front() else {
+                self.page = self.store.read_all(self.after, PAGE).await?.into();
+                if self.page.is_empty() && !self.wait().await? {
+                    return Ok(self.shown(None));
+                }
+                continue;
+            };
+            self.after = position;
+            let is_ours = envelope.tenant == self.tenant && envelope.stream.kind == StreamKind::Debate;
+            if is_ours && is_wanted(&envelope.kind, calls) {
+                return Ok(self.shown(Some(envelope)));
+            }
+            if self.shown_at.elapsed() >= SILENCE_MAX {
+                return Ok(self.shown(None));
+            }
+        }
+    }
+
+    fn shown(&mut self, event: Option<Envelope>) -> Shown {
+        self.shown_at = Instant::now();
+        (self.after, event)
+    }
+
+    /// Waits for anything new; `false` where the silence has lasted too long.
+    async fn wait(&self) -> Result<bool, ReadError> {
+        tokio::select! {
+            biased;
+            moved = self.store.wait_all(self.after) => moved.map(|_| true),
+            () = tokio::time::sleep_until(self.shown_at + SILENCE_MAX) => Ok(false),
+        }
+    }
+}
+
+/// Returns the cursor's text for a tenant.
+fn place(tenant: &str, position: Position) -> String {
+    cursor::sealed(&[b"feed", tenant.as_bytes()], position)
+}
+
+/// Returns where a client wants to go on.
+///
+/// # Errors
+/// The cursor is none of its tenant's, or is given together with `only_new`.
+pub(crate) async fn begin(
+    store: &dyn EventStore,
+    tenant: &str,
+    request: &v1::WatchDebatesRequest,
+) -> Result<Position, Refusal> {
+    match (request.cursor.as_str(), request.only_new) {
+        ("", false) => Ok(Position::START),
+        ("", true) if store.read_all(Position::START, 1).await?.is_empty() => Ok(Position::START),
+        ("", true) => Ok(store.wait_all(Position::START).await?),
+        (_, true) => Err(Refusal::field("only_new", "does not go together with cursor")),
+        (text, false) => cursor::opened(&[b"feed", tenant.as_bytes()], text)
+            .ok_or_else(|| Refusal::field("cursor", "is none that this tenant was given")),
+    }
+}
+
+/// Follows all debates of a tenant over the wire.
+pub(crate) fn follow_all(
+    store: Arc<dyn EventStore>,
+    tenant: String,
+    after: Position,
+    wanted: Wanted,
+    closing: CancellationToken,
+) -> BoxStream<'static, Result<v1::WatchDebatesResponse, Status>> {
+    let feed = Feed { store, tenant, after, page: VecDeque::new(), shown_at: Instant::now() };
+    stream::unfold(Some(feed), move |feed| {
+        let closing = closing.clone();
+        async move {
+            let mut feed = feed?;
+            let expired = async {
+                match wanted.deadline {
+                    Some(deadline) => tokio::time::sleep_until(deadline).await,
+                    None => future::pending().await,
+                }
+            };
+            let next = tokio::select! {
+                biased;
+                () = closing.cancelled() => Err(Refusal::ShuttingDown),
+                () = expired => Err(Refusal::DeadlineExceeded),
+                next = feed.next(wanted.calls) => next.map_err(Refusal::from),
+            };
+            match next {
+                Ok((position, event)) => {
+                    let response = v1::WatchDebatesResponse {
+                        cursor: place(&feed.tenant, position),
+                        debate_id: event
+                            .as_ref()
+                            .map(|event| event.stream.id.to_string())
+                            .unwrap_or_default(),
+                        event: event.as_ref().map(to_proto::event),
+                    };
+                    Some((Ok(response), Some(feed)))
+                }
+                Err(refusal) => Some((Err(refusal.into()), None)),
+            }
+        }
+    })
+    .boxed()
+}

@@ -1,0 +1,259 @@
+//! Connections: how many, how long they may be silent, how much their headers may be. Strangers come as far as here.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::Request;
+use axum::response::Response;
+use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tonic_web::{GrpcWebLayer, GrpcWebService};
+use tower::{Layer as _, Service as _};
+
+use crate::tls::Tls;
+
+/// Streams of one connection at once.
+const STREAMS_MAX: u32 = 1_000;
+/// Streams that a client opened and gave up before anybody looked at them.
+const RESET_STREAMS_MAX: usize = 64;
+/// Bytes of the headers of one request.
+const HEADER_BYTES_MAX: usize = 32 * 1024;
+/// Headers of one request.
+const HEADERS_MAX: usize = 100;
+/// Bytes that wait to be sent on one stream before its handler has to wait.
+const SEND_BUFFER_BYTES_MAX: usize = 256 * 1024;
+/// How long it takes to accept again after the system had no room for a connection.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+/// How long a connection that was told to end may take to.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// How long connections may be silent, and how many there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connections {
+    /// The most at one time; others wait to be accepted.
+    pub max: usize,
+    /// The longest until a new connection, its TLS included, has brought a first request.
+    pub first_request: Duration,
+    /// The longest that the headers of one HTTP/1.1 request may take to arrive.
+    pub headers: Duration,
+    /// The longest that the body of one request may take to arrive.
+    pub body: Duration,
+    /// The longest that a connection may have nothing under way.
+    pub idle: Duration,
+    /// How often a connection that is quiet is asked whether it is still there; as long again it may take to answer.
+    pub keepalive: Duration,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            max: 20_000,
+            first_request: Duration::from_secs(10),
+            headers: Duration::from_secs(10),
+            body: Duration::from_secs(30),
+            idle: Duration::from_secs(300),
+            keepalive: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Serves until `closing`, and returns when all connections have ended.
+pub(crate) async fn listen(
+    listener: TcpListener,
+    tls: Option<Tls>,
+    app: Router,
+    connections: Connections,
+    closing: CancellationToken,
+) {
+    let room = Arc::new(Semaphore::new(connections.max));
+    let tls = tls.map(Arc::new);
+    // Connections end with the set that holds them.
+    let mut tasks = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = closing.cancelled() => break,
+            accepted = accept(&listener, &room) => accepted,
+        };
+        let (stream, place) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(ACCEPT_AGAIN).await;
+                continue;
+            }
+        };
+        while tasks.try_join_next().is_some() {}
+        let (tls, closing) = (tls.clone(), closing.clone());
+        let talk = Talk { app: app.clone(), connections, closing };
+        tasks.spawn(async move {
+            let _place = place;
+            let _unsent = stream.set_nodelay(true);
+            match tls {
+                None => talk.hold(stream).await,
+                Some(tls) => {
+                    let greeting = tls.acceptor().accept(stream);
+                    if let Ok(Ok(stream)) = tokio::time::timeout(connections.first_request, greeting).await {
+                        talk.hold(stream).await;
+                    }
+                }
+            }
+        });
+    }
+    drop(listener);
+    while tasks.join_next().await.is_some() {}
+}
+
+async fn accept(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let place = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, place))
+}
+
+/// What is under way on a connection.
+#[derive(Debug, Clone, Copy, Default)]
+struct UnderWay {
+    requests: usize,
+    /// Whether there ever was a request.
+    has_begun: bool,
+}
+
+/// One connection's talk.
+struct Talk {
+    app: Router,
+    connections: Connections,
+    closing: CancellationToken,
+}
+
+impl Talk {
+    async fn hold(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let Self { app, connections, closing } = self;
+        let (under_way, mut watching) = watch::channel(UnderWay::default());
+        let under_way = Arc::new(under_way);
+        let web: GrpcWebService<Router> = GrpcWebLayer::new().layer(app.clone());
+        let service = service_fn(|request| answer(app.clone(), web.clone(), request, Arc::clone(&under_way)));
+        let builder = protocols(connections);
+        let mut talking = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        tokio::select! {
+            ended = talking.as_mut() => return tell(ended),
+            () = closing.cancelled() => {
+                talking.as_mut().graceful_shutdown();
+                // What is under way may go on for the server's grace.
+                return tell(talking.await);
+            }
+            () = silence(&mut watching, connections) => talking.as_mut().graceful_shutdown(),
+        }
+        if let Ok(ended) = tokio::time::timeout(FAREWELL, talking).await {
+            tell(ended);
+        }
+    }
+}
+
+fn tell(ended: Result<(), Box<dyn std::error::Error + Send + Sync>>) {
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection broke off");
+    }
+}
+
+fn protocols(connections: Connections) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(connections.headers)
+        .max_headers(HEADERS_MAX)
+        .max_buf_size(HEADER_BYTES_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(connections.keepalive)
+        .keep_alive_timeout(connections.keepalive)
+        .max_concurrent_streams(STREAMS_MAX)
+        .max_pending_accept_reset_streams(RESET_STREAMS_MAX)
+        .max_header_list_size(u32::try_from(HEADER_BYTES_MAX).unwrap_or(u32::MAX))
+        .max_send_buf_size(SEND_BUFFER_BYTES_MAX);
+    builder
+}
+
+/// Returns when nothing has been under way for as long as that may be.
+async fn silence(watching: &mut watch::Receiver<UnderWay>, connections: Connections) {
+    loop {
+        let now = *watching.borrow_and_update();
+        let patience = if now.has_begun { connections.idle } else { connections.first_request };
+        tokio::select! {
+            changed = watching.changed() => if changed.is_err() {
+                return;
+            },
+            () = tokio::time::sleep(patience), if now.requests == 0 => return,
+        }
+    }
+}
+
+async fn answer(
+    mut app: Router,
+    mut web: GrpcWebService<Router>,
+    request: Request<Incoming>,
+    under_way: Arc<watch::Sender<UnderWay>>,
+) -> Result<Response, Infallible> {
+    under_way.send_modify(|now| *now = UnderWay { requests: now.requests + 1, has_begun: true });
+    let counted = Counted(under_way);
+    let content_type = request.headers().get(axum::http::header::CONTENT_TYPE);
+    let is_web = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc-web"));
+    let response = if is_web {
+        web.call(request).await?.map(Body::new)
+    } else {
+        app.call(request.map(Body::new)).await?
+    };
+    Ok(response.map(|inner| Body::new(Answer { inner, _counted: counted })))
+}
+
+/// One request that is under way until this is dropped.
+struct Counted(Arc<watch::Sender<UnderWay>>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.send_modify(|now| now.requests -= 1);
+    }
+}
+
+/// An answer's body, under way for as long as it is.
+struct Answer {
+    inner: Body,
+    _counted: Counted,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        std::pin::Pin::new(&mut self.inner).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

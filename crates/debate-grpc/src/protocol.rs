@@ -1,0 +1,35 @@
+//! The two ways in which a caller understands a refusal.
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
+use tonic::Status;
+
+use crate::refusal::Refusal;
+
+/// What a request speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// gRPC: statuses in headers or trailers.
+    Grpc,
+    /// HTTP with problem+json.
+    Rest,
+}
+
+impl Protocol {
+    /// Tells by the type of the request's content.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let content_type = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+        let is_grpc = content_type.is_some_and(|value| value.starts_with(b"application/grpc"));
+        if is_grpc { Self::Grpc } else { Self::Rest }
+    }
+
+    /// Refuses a request.
+    pub(crate) fn refuse(self, refusal: Refusal) -> Response {
+        match self {
+            Self::Grpc => Status::from(refusal).into_http::<Body>(),
+            Self::Rest => refusal.into_response(),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Debates of all formats over REST: start, list, show, and events as pages or as a stream (server-sent events).
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use debate_core::debate::Lifecycle;
+use debate_core::envelope::Envelope;
+use debate_core::formats::accept::accept_bytes;
+use debate_core::id::{DebateId, Seq};
+use debate_core::prose::Texts;
+use debate_engine::Watched;
+use debate_proto::v1;
+use futures::{Stream, StreamExt as _, stream};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{JSON, Rest, body_of, tagged};
+use crate::access::Grant;
+use crate::debate_service::{list_filter, page_token};
+use crate::refusal::Refusal;
+use crate::{to_proto, wire_json};
+
+/// Where debates of all formats are.
+pub(super) const DEBATES: &str = "/api/v1/debates";
+/// Where a client says that it saw an event.
+const LAST_EVENT_ID: &str = "Last-Event-ID";
+/// Events on a page, unless the request says otherwise, and the most.
+const EVENTS_DEFAULT: u32 = 100;
+const EVENTS_MAX: u32 = 1_000;
+
+/// Opens a debate and returns at once.
+pub(super) async fn start(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let desk = rest.desk(grant);
+    let body = body_of(&headers, body)?;
+    let started = desk.start(accept_bytes(&body), super::opening(&headers, None)?).await?;
+    let debate = desk.debate(&started.debate.to_string(), None).await?;
+    let status = if started.existing { StatusCode::OK } else { StatusCode::CREATED };
+    let location = format!("{DEBATES}/{}", started.debate);
+    let shown = json!({ "debate": shown(&to_proto::debate(&debate)) });
+    Ok((status, [(header::CONTENT_TYPE, JSON.to_owned()), (header::LOCATION, location)], shown.to_string())
+        .into_response())
+}
+
+/// What a list may be asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct ListQuery {
+    page_size: u32,
+    page_token: String,
+    format: String,
+    state: String,
+}
+
+/// Lists debates, the newest first.
+pub(super) async fn list(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let desk = rest.desk(grant);
+    let ListQuery { page_size, page_token: token, format, state } = query_of(query)?;
+    let states = match state.as_str() {
+        "" => Vec::new(),
+        "running" => vec![v1::DebateState::Running.into()],
+        "paused" => vec![v1::DebateState::Paused.into()],
+        "concluded" => vec![v1::DebateState::Concluded.into()],
+        _ => return Err(Refusal::field("state", "must be running, paused or concluded")),
+    };
+    let request = v1::ListDebatesRequest { page_size, page_token: token, format, states };
+    let filter = list_filter(desk.tenant(), &request)?;
+    let limit = filter.limit as usize;
+    let page = desk.list(filter).await?;
+    let next = page.last().filter(|_| page.len() == limit);
+    let next = next.map(|(last, _)| page_token(desk.tenant(), &request, last.position));
+    let mut debates = Vec::with_capacity(page.len());
+    for (listed, eldest) in &page {
+        let id = DebateId(listed.first.stream.id);
+        let debate = to_proto::listed(listed, eldest).map_err(|error| Refusal::of_replay(id, &error))?;
+        debates.push(shown(&debate));
+    }
+    Ok(super::body(&json!({ "debates": debates, "next_page_token": next })))
+}
+
+/// Returns a debate as it stands, with its result.
+pub(super) async fn show(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let debate = rest.desk(grant).debate(&id, None).await?;
+    let result = RawValue::from_string(debate.result_json(Texts::Shown));
+    let result = result.map_err(|error| Refusal::defect(&error))?;
+    let text = serde_json::to_string(&Shown { debate: shown(&to_proto::debate(&debate)), result });
+    let text = text.map_err(|error| Refusal::defect(&error))?;
+    if debate.lifecycle() == Lifecycle::Concluded {
+        return Ok(tagged(&headers, text));
+    }
+    Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
+}
+
+#[derive(serde::Serialize)]
+struct Shown {
+    debate: Value,
+    result: Box<RawValue>,
+}
+
+/// Which events are wanted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct EventsQuery {
+    after: u64,
+    page_size: u32,
+}
+
+/// Returns a page of events or, to who accepts `text/event-stream`, all events as they happen.
+///
+/// A stream goes on after `Last-Event-ID`, else after `after`. Who has seen a concluded debate to its end gets 204, which
+/// tells browsers to come no more.
+pub(super) async fn events(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    query: Result<Query<EventsQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let desk = rest.desk(grant);
+    let EventsQuery { after, page_size } = query_of(query)?;
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    if !accepts.is_some_and(|types| types.contains("text/event-stream")) {
+        let limit = if page_size == 0 { EVENTS_DEFAULT } else { page_size.min(EVENTS_MAX) };
+        let (page, head) = desk.log(&id, Seq(after), limit).await?;
+        let events = page.iter().map(event_json).collect::<Result<Vec<_>, _>>();
+        let events = events.map_err(|error| Refusal::defect(&error))?;
+        return Ok(super::body(&json!({ "events": events, "head_seq": head.0 })));
+    }
+    let after = match headers.get(LAST_EVENT_ID) {
+        None => Seq(after),
+        Some(value) => {
+            let seq = value.to_str().ok().and_then(|text| text.parse().ok());
+            Seq(seq.ok_or_else(|| Refusal::field(LAST_EVENT_ID, "must be the id of an event, a number"))?)
+        }
+    };
+    let debate = desk.debate(&id, None).await?;
+    if debate.lifecycle() == Lifecycle::Concluded && after == debate.head() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let watched = desk.watch(&id, after, false).await?;
+    let closing = rest.facade.closing.clone();
+    Ok(Sse::new(told(watched, closing)).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// Turns what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
+fn told(
+    watched: impl Stream<Item = Result<Watched, debate_engine::WatchError>> + Send + 'static,
+    closing: CancellationToken,
+) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+    let ending = stream::once(async move {
+        closing.cancelled_owned().await;
+        Err(Refusal::ShuttingDown)
+    });
+    let watched = watched.map(|watched| watched.map(Some).map_err(Refusal::from));
+    let over = stream::once(async { Ok(None) });
+    let all = stream::select(watched.chain(over), ending.map(|ended| ended.map(|()| None)));
+    stream::unfold(Some(all.boxed()), |all| async move {
+        let mut all = all?;
+        loop {
+            match all.next().await? {
+                Ok(Some(Watched::Event(envelope))) => {
+                    let event = event_json(&envelope).map_err(|error| Refusal::defect(&error));
+                    let event = match event {
+                        Ok(json) => Event::default()
+                            .id(envelope.seq.to_string())
+                            .event(envelope.kind.as_str())
+                            .data(json.to_string()),
+                        Err(refusal) => return Some((Ok(problem(&refusal)), None)),
+                    };
+                    return Some((Ok(event), Some(all)));
+                }
+                Ok(Some(Watched::Chunk(_) | Watched::Heartbeat(_))) => {}
+                Ok(None) => return None,
+                Err(refusal) => return Some((Ok(problem(&refusal)), None)),
+            }
+        }
+    })
+}
+
+fn problem(refusal: &Refusal) -> Event {
+    Event::default()
+        .event("problem")
+        .data(json!({ "reason": refusal.reason(), "detail": refusal.to_string() }).to_string())
+}
+
+/// Returns an event with its facts and words as JSON within JSON.
+fn event_json(envelope: &Envelope) -> serde_json::Result<Value> {
+    let prose =
+        envelope.prose.as_ref().map(|prose| serde_json::from_str::<Value>(&prose.text)).transpose()?;
+    Ok(json!({
+        "seq": envelope.seq,
+        "kind": envelope.kind,
+        "version": envelope.version,
+        "at": envelope.at.to_string(),
+        "actor": envelope.actor,
+        "body": serde_json::from_str::<Value>(&envelope.body)?,
+        "prose": prose,
+        "redacted": envelope.is_redacted(),
+        "hash": envelope.hash.to_string(),
+    }))
+}
+
+/// Returns a debate as JSON, field for field as in gRPC.
+fn shown(debate: &v1::Debate) -> Value {
+    wire_json::of(debate, "Debate")
+}
+
+fn query_of<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
+    let Query(query) = query.map_err(|rejection| Refusal::field("query", rejection.body_text()))?;
+    Ok(query)
+}

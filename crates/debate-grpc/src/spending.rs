@@ -1,0 +1,139 @@
+//! What a client's debates may still cost. The log says what they did cost, so nothing is counted beside it, on any replica
+//! and after any restart; replicas that open debates at the same moment may each spend what is left.
+
+use debate_core::codec;
+use debate_core::formats::any::AnyDebate;
+use debate_core::id::{DebateId, Timestamp};
+use debate_core::limits::Limits;
+use debate_core::request::limits::COST_MICROS_MAX;
+use debate_engine::{Engine, LIFECYCLE_KINDS};
+use debate_store::{ListFilter, Listed};
+
+use crate::access::{Grant, now};
+use crate::refusal::Refusal;
+use crate::to_proto::concluded;
+
+/// The time over which the money of a day is counted, in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// What one more debate may cost, in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    debate: Option<u64>,
+    /// What the day allows in all, and what is left of it.
+    day: Option<(u64, u64)>,
+}
+
+/// Returns what one more debate of a client may cost; `None` where its money is not limited.
+pub(crate) async fn allowance(engine: &Engine, grant: &Grant) -> Result<Option<Allowance>, Refusal> {
+    let debate = grant.limits.debate_cost_micros_max;
+    let day = match grant.limits.day_cost_micros_max {
+        Some(day) => {
+            let since = Timestamp(now().0.saturating_sub(DAY_MS));
+            let spent = spent_since(engine, grant, since).await?;
+            Some((day, day.saturating_sub(spent)))
+        }
+        None => None,
+    };
+    Ok((debate.is_some() || day.is_some()).then_some(Allowance { debate, day }))
+}
+
+impl Allowance {
+    /// Checks that a debate with these limits, which nobody can lower any more, costs no more than is allowed.
+    ///
+    /// # Errors
+    /// It may cost more, or nobody has limited what it may cost.
+    pub(crate) fn check(self, limits: &Limits) -> Result<(), Refusal> {
+        let mut asked = Limits { cost_micros_max: limits.cost_micros_max.or(Some(u64::MAX)), ..*limits };
+        self.apply(&mut asked)
+    }
+
+    /// Lowers what a debate may cost to what is allowed.
+    ///
+    /// # Errors
+    /// It asks for more, or nothing is left.
+    pub(crate) fn apply(self, limits: &mut Limits) -> Result<(), Refusal> {
+        let asked = limits.cost_micros_max;
+        if let Some(most) = self.debate.filter(|most| asked.is_some_and(|asked| asked > *most)) {
+            return Err(Refusal::field(COST_MICROS_MAX, format!("must be at most {most} with this token")));
+        }
+        if let Some((day, left)) = self.day
+            && (left == 0 || asked.is_some_and(|asked| asked > left))
+        {
+            return Err(Refusal::Spent { day, left });
+        }
+        let left = self.day.map(|(_, left)| left);
+        limits.cost_micros_max = [asked, self.debate, left].into_iter().flatten().min();
+        Ok(())
+    }
+}
+
+/// Returns what the debates that a client opened may have cost; of those that run, what they may cost at most.
+async fn spent_since(engine: &Engine, grant: &Grant, since: Timestamp) -> Result<u64, Refusal> {
+    let mut filter = ListFilter {
+        tenant: Some(grant.tenant.clone()),
+        lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
+        ..ListFilter::default()
+    };
+    let mut spent: u64 = 0;
+    loop {
+        let page = engine.store().list(filter.clone()).await?;
+        let recent = page.iter().take_while(|listed| listed.first.at >= since);
+        for listed in recent.filter(|listed| listed.first.actor == grant.name) {
+            spent = spent.saturating_add(cost_of(engine, listed).await?);
+        }
+        match page.last() {
+            Some(last) if page.len() == filter.limit as usize && last.first.at >= since => {
+                filter.before = Some(last.position);
+            }
+            Some(_) | None => return Ok(spent),
+        }
+    }
+}
+
+async fn cost_of(engine: &Engine, listed: &Listed) -> Result<u64, Refusal> {
+    let ended = listed.last_of_kinds.as_ref().and_then(concluded).and_then(|concluded| concluded.spend);
+    if let Some(cost) = ended.and_then(|spend| spend.cost) {
+        return Ok(cost.cost_micros_bound);
+    }
+    let id = DebateId(listed.first.stream.id);
+    let own = codec::forked(&listed.first).and_then(Result::ok).and_then(|forked| forked.limits);
+    let limits = match own {
+        Some(limits) => limits,
+        None => {
+            let eldest = engine.eldest(&listed.first).await?;
+            let debate = AnyDebate::replay(std::slice::from_ref(&eldest));
+            *debate.map_err(|error| Refusal::of_replay(id, &error))?.limits()
+        }
+    };
+    Ok(limits.cost_micros_max.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::call::Tokens;
+
+    use super::*;
+
+    fn limits(cost_micros_max: Option<u64>) -> Limits {
+        Limits { cost_micros_max, ..Limits::for_calls(1, Tokens::default(), Tokens::default(), 1_000) }
+    }
+
+    #[test]
+    fn k8_a_debate_costs_at_most_what_is_left() {
+        for (debate, day, asked, applied) in [
+            (Some(5), None, None, Ok(Some(5))),
+            (Some(5), None, Some(3), Ok(Some(3))),
+            (Some(5), Some((9, 2)), None, Ok(Some(2))),
+            (None, Some((9, 2)), Some(2), Ok(Some(2))),
+            (None, Some((9, 2)), Some(3), Err("MONEY_SPENT")),
+            (None, Some((9, 0)), None, Err("MONEY_SPENT")),
+            (Some(5), None, Some(6), Err("INVALID_REQUEST")),
+        ] {
+            let mut limits = limits(asked);
+            let done = Allowance { debate, day }.apply(&mut limits);
+            let done = done.map(|()| limits.cost_micros_max).map_err(|refusal| refusal.reason());
+            assert_eq!(done, applied, "{debate:?} {day:?} {asked:?}");
+        }
+    }
+}

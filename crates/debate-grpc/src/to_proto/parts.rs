@@ -1,0 +1,125 @@
+//! Parts of a debate that are asked for by themselves: rounds, what one role said, consensus, the ensemble's share.
+
+use debate_core::debate::Lifecycle;
+use debate_core::format::Format as _;
+use debate_core::formats::any::AnyDebate;
+use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::prediction::ensemble::EnsembleContribution;
+use debate_core::formats::prediction::outcome::DebateResult;
+use debate_core::formats::prediction::{Prediction, conclude};
+use debate_core::prose::Texts;
+use debate_core::stop::Completeness;
+use debate_proto::v1;
+
+use super::deliberation::{contribution, phase};
+use super::prediction::{argument, disagreement, probability, round};
+use crate::refusal::Refusal;
+
+/// Returns the rounds or phases that are over.
+///
+/// # Errors
+/// The format has none.
+pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
+    let is_concluded = debate.lifecycle() == Lifecycle::Concluded;
+    let mut response = v1::ListRoundsResponse::default();
+    match debate {
+        AnyDebate::Prediction(debate) => {
+            let rounds = Prediction::outcome(debate, Texts::Shown).debate_log.rounds.into_iter();
+            let is_over = |number| is_concluded || debate.state().summary(number).is_some();
+            response.rounds = rounds.filter(|entry| is_over(entry.round_number)).map(round).collect();
+        }
+        AnyDebate::Deliberation(debate) => {
+            let open = debate.phase().map(|(_, number)| number).filter(|_| !is_concluded);
+            let phases = Deliberation::outcome(debate, Texts::Shown).phases.into_iter();
+            response.phases = phases.filter(|entry| open != Some(entry.round)).map(phase).collect();
+        }
+    }
+    Ok(response)
+}
+
+/// Returns everything that one role or participant has said so far.
+///
+/// # Errors
+/// Nobody is called so.
+pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResponse, Refusal> {
+    let missing = || Refusal::NoPart { debate: debate.id(), part: format!("role {role:?}") };
+    let mut response = v1::ListArgumentsResponse::default();
+    match debate {
+        AnyDebate::Prediction(debate) => {
+            let config = debate.config();
+            if !config.roles.iter().any(|known| known.as_str() == role) {
+                return Err(missing());
+            }
+            let turns = debate.state().turns(config).filter(|turn| turn.made.role.as_str() == role);
+            let entries = turns.map(|turn| conclude::entry(config, turn, Texts::Shown));
+            response.arguments = entries.map(argument).collect();
+        }
+        AnyDebate::Deliberation(debate) => {
+            let config = debate.config();
+            let mut speakers = config.participants.iter().chain(&config.orchestrator);
+            if !speakers.any(|speaker| speaker.name.as_str() == role) {
+                return Err(missing());
+            }
+            let phases = Deliberation::outcome(debate, Texts::Shown).phases.into_iter();
+            let said = phases.flat_map(|entry| entry.contributions);
+            let theirs = said.filter(|entry| entry.participant.as_str() == role);
+            response.contributions = theirs.map(contribution).collect();
+        }
+    }
+    Ok(response)
+}
+
+/// Returns where the roles agree and where not.
+///
+/// # Errors
+/// The debate has not concluded, is void, or is of a format without consensus of roles.
+pub fn consensus(debate: &AnyDebate) -> Result<v1::GetConsensusResponse, Refusal> {
+    let result = concluded_prediction(debate, "consensus of roles")?;
+    Ok(v1::GetConsensusResponse {
+        consensus_score: result.consensus_score,
+        probability_distribution: result.probability_distribution.into_iter().map(probability).collect(),
+        disagreement_map: result.disagreement_map.into_iter().map(disagreement).collect(),
+    })
+}
+
+/// Returns what the debate contributes to an ensemble (rule P20).
+///
+/// # Errors
+/// As [`consensus`].
+pub fn ensemble_contribution(debate: &AnyDebate) -> Result<v1::GetEnsembleContributionResponse, Refusal> {
+    let result = concluded_prediction(debate, "contribution to an ensemble")?;
+    let given = EnsembleContribution::from(&result);
+    let distribution = given.distribution.into_iter().map(|share| v1::OutcomePrior {
+        outcome_id: share.outcome_id.to_string(),
+        probability: share.probability,
+    });
+    Ok(v1::GetEnsembleContributionResponse {
+        source: given.source.to_owned(),
+        weight: given.weight,
+        distribution: distribution.collect(),
+        consensus_score: given.consensus_score,
+        rounds_completed: u32::try_from(given.rounds_completed).unwrap_or(u32::MAX),
+        judge_confidence: given.judge_confidence,
+    })
+}
+
+/// Refuses a debate that is void (rule P16).
+pub(crate) fn check_not_void(debate: &AnyDebate) -> Result<(), Refusal> {
+    match debate.completeness() {
+        Completeness::Void { why } => Err(Refusal::Void { debate: debate.id(), why }),
+        Completeness::Full | Completeness::Partial { .. } => Ok(()),
+    }
+}
+
+fn concluded_prediction(debate: &AnyDebate, part: &str) -> Result<DebateResult, Refusal> {
+    let missing = Refusal::NoPart { debate: debate.id(), part: part.to_owned() };
+    let prediction = match debate {
+        AnyDebate::Prediction(prediction) => prediction,
+        AnyDebate::Deliberation(_) => return Err(missing),
+    };
+    if debate.lifecycle() != Lifecycle::Concluded {
+        return Err(Refusal::State { debate: debate.id(), why: "the debate has not concluded".to_owned() });
+    }
+    check_not_void(debate)?;
+    Ok(Prediction::outcome(prediction, Texts::Shown))
+}

@@ -1,0 +1,77 @@
+//! Tokens are found, and nothing else is.
+
+use super::*;
+
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+fn wishes(name: &str) -> TokenWishes {
+    TokenWishes { name: name.to_owned(), scopes: BTreeSet::from([Scope::Read]), ..TokenWishes::default() }
+}
+
+#[test]
+fn a_token_is_found_by_itself_alone_and_is_not_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    let create = |name: &str| TokenFile::change(&path, |file| file.create(wishes(name), NOW)).unwrap();
+    let (one, other) = (create("app"), create("app"));
+    let text = fs::read_to_string(&path).unwrap();
+    let file = TokenFile::read(&path).unwrap();
+    for token in [&one, &other] {
+        let secret = token.rsplit('_').next().unwrap();
+        assert_eq!((secret.len(), text.contains(secret)), (64, false));
+        let found = file.find(token).unwrap();
+        assert_eq!((found.name.as_str(), token.contains(&found.id)), ("app", true));
+    }
+    let (id, secret) = (&one[..16], &other[16..]);
+    let flipped = format!("{}{}", &one[..one.len() - 1], if one.ends_with('0') { '1' } else { '0' });
+    for wrong in ["", "dbt", "dbt__", &one[1..], &one[..one.len() - 1], &format!("{id}{secret}"), &flipped] {
+        assert_eq!(file.find(wrong), None, "{wrong}");
+    }
+    let gone = TokenFile::change(&path, |file| Ok(file.revoke(&one[4..16]))).unwrap();
+    assert_eq!(gone.len(), 1);
+    let file = TokenFile::read(&path).unwrap();
+    assert_eq!((file.find(&one), file.find(&other).is_some()), (None, true));
+    assert_eq!(TokenFile::new().unwrap().find(&one), None);
+}
+
+#[test]
+fn what_cannot_be_wished_for_is_named_at_once_and_nothing_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let wrong = TokenWishes {
+        name: "a b".to_owned(),
+        tenant: "x/y".to_owned(),
+        formats: BTreeSet::from(["quarrel".to_owned()]),
+        ..TokenWishes::default()
+    };
+    let refused = TokenFile::change(&path, |file| file.create(wrong, NOW)).unwrap_err().to_string();
+    for field in ["name", "tenant", "scopes", "\"quarrel\""] {
+        assert!(refused.contains(field), "{field}: {refused}");
+    }
+    assert!(TokenFile::change(&path, |file| file.create(wishes("engine"), NOW)).is_err());
+    assert_eq!(fs::read(&path).unwrap(), before);
+    fs::write(folder.path().join("tokens.json.new"), "").unwrap();
+    let busy = TokenFile::change(&path, |file| file.create(wishes("b"), NOW)).unwrap_err();
+    assert!(matches!(busy, TokenFileError::Busy { .. }), "{busy}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_may_write_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    TokenFile::change(&path, |_| Ok(())).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
+    assert!(matches!(TokenFile::read(&path), Err(TokenFileError::Exposed { .. })));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    for (text, why) in [("{", "EOF"), ("{\"key\":\"00\",\"tokens\":[]}", ""), ("[]", "")] {
+        fs::write(&path, text).unwrap();
+        let refused = TokenFile::read(&path).unwrap_err();
+        assert!(matches!(refused, TokenFileError::Content { .. }), "{refused}");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}

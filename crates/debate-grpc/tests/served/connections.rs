@@ -1,0 +1,180 @@
+//! What strangers do to connections: silence, floods, halves. None of it needs a token, so none of it may cost much.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use bytes::Bytes;
+use debate_grpc::{Connections, ServeOptions};
+use debate_proto::v1;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tonic::Code;
+
+use crate::house::{House, PATIENCE};
+
+/// Waits less than a client ever needs, and long enough that one that does its part gets through.
+const SHORT: Duration = Duration::from_millis(300);
+
+async fn impatient() -> House {
+    let connections =
+        Connections { first_request: SHORT, headers: SHORT, body: SHORT, ..Connections::default() };
+    House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await
+}
+
+/// Sends bytes, and returns what comes until the server ends the connection.
+async fn send(house: &House, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    // A server that has read enough may have ended already.
+    let _unread = stream.write_all(bytes).await;
+    let mut told = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await;
+    let _reset = read.expect("the server ends the connection");
+    String::from_utf8_lossy(&told).into_owned()
+}
+
+#[tokio::test]
+async fn connections_that_bring_no_request_are_ended() {
+    let house = impatient().await;
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let settings = [&preface[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
+    for (what, bytes, answer) in [
+        ("nothing", &b""[..], ""),
+        ("half a line", b"GET /hea", ""),
+        ("half of its headers", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ", ""),
+        ("half a preface", &preface[..10], ""),
+        ("a preface and no request", &settings, ""),
+        ("noise", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "400"),
+        (
+            "a body that never ends",
+            b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{",
+            "408",
+        ),
+    ] {
+        let told = send(&house, bytes).await;
+        assert!(told.contains(answer), "{what}: {told}");
+    }
+    assert_eq!(house.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn header_floods_are_refused() {
+    let house = House::open().await;
+    let many: String = (0..200).map(|n| format!("X-{n}: 1\r\n")).collect();
+    let long = format!("X: {}\r\n", "y".repeat(100_000));
+    for headers in [many, long] {
+        let told =
+            send(&house, format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{headers}\r\n").as_bytes()).await;
+        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+    }
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    let request =
+        http::Request::get("http://localhost/healthz").header("x", "y".repeat(100_000)).body(()).unwrap();
+    let refused = match client.send_request(request, true) {
+        Ok((response, _)) => response.await.map(|response| response.status().as_u16()),
+        Err(error) => Err(error),
+    };
+    assert!(refused.is_err() || refused.unwrap() == 431);
+    assert_eq!(house.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
+    let house = impatient().await;
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    for part in [&b""[..], &[0, 0, 0, 1, 0, 0x0a]] {
+        let request = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate")
+            .header("content-type", "application/grpc")
+            .header("te", "trailers");
+        let (response, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
+        body.send_data(Bytes::copy_from_slice(part), false).unwrap();
+        let response = tokio::time::timeout(PATIENCE, response).await.expect("an answer").unwrap();
+        let mut headers = response.headers().clone();
+        let mut rest = response.into_body();
+        while let Some(_data) = poll_fn(|context| rest.poll_data(context)).await {}
+        if let Some(trailers) = rest.trailers().await.unwrap() {
+            headers.extend(trailers);
+        }
+        assert_eq!(tonic::Status::from_header_map(&headers).unwrap().code(), Code::DeadlineExceeded);
+    }
+}
+
+#[tokio::test]
+async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
+    let house = House::open().await;
+    let mut client = DebateServiceClient::new(house.channel().await);
+    let list = |bytes| v1::ListDebatesRequest { format: "x".repeat(bytes), ..Default::default() };
+    let refused = client.list_debates(list(3 * 1024 * 1024)).await.unwrap_err();
+    assert!([Code::OutOfRange, Code::ResourceExhausted].contains(&refused.code()), "{refused:?}");
+    assert_eq!(client.list_debates(list(10)).await.unwrap_err().code(), Code::InvalidArgument);
+    client.list_debates(list(0)).await.unwrap();
+    // A length that is claimed and never sent is not believed.
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let (mut raw, connection) = h2::client::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    let request = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate")
+        .header("content-type", "application/grpc");
+    let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
+    body.send_data(Bytes::from_static(&[0, 0xff, 0xff, 0xff, 0xff]), true).unwrap();
+    let mut headers = response.await.unwrap().headers().clone();
+    headers.remove("content-type");
+    assert_eq!(tonic::Status::from_header_map(&headers).unwrap().code(), Code::OutOfRange);
+}
+
+#[tokio::test]
+async fn k12_bad_input_over_grpc_has_a_code_and_the_connection_goes_on() {
+    let house = House::open().await;
+    let mut client = DebateServiceClient::new(house.channel().await);
+    let nested =
+        (0..200).fold(prost_types::Value::from(1.0), |inner, _| prost_types::Value::from(vec![inner]));
+    let context = v1::PredictionContext { task: Some(nested), ..Default::default() };
+    let deep = v1::DebateRequest { prediction_context: Some(context), ..Default::default() };
+    let deep = v1::StartDebateRequest {
+        format: Some(v1::start_debate_request::Format::Prediction(deep)),
+        ..Default::default()
+    };
+    let id = client.start_debate(crate::tokens::start("")).await.unwrap().into_inner().debate.unwrap().id;
+    let states = v1::ListDebatesRequest { states: vec![99], ..Default::default() };
+    let kinds = v1::WatchDebateRequest { debate_id: id.clone(), kinds: 99, ..Default::default() };
+    let future = v1::WatchDebateRequest { debate_id: id, after_seq: 99_999, ..Default::default() };
+    for (what, done, code) in [
+        ("an unknown state", client.list_debates(states).await.map(drop), Code::InvalidArgument),
+        ("unknown kinds", client.watch_debate(kinds).await.map(drop), Code::InvalidArgument),
+        ("a resume point in the future", client.watch_debate(future).await.map(drop), Code::OutOfRange),
+        ("deep nesting", client.start_debate(deep).await.map(drop), Code::Internal),
+        (
+            "nothing",
+            client.start_debate(v1::StartDebateRequest::default()).await.map(drop),
+            Code::InvalidArgument,
+        ),
+    ] {
+        assert_eq!(done.unwrap_err().code(), code, "{what}");
+    }
+    let grpc = ("Content-Type", "application/grpc-web+proto");
+    let expired = ("Grpc-Timeout", "0n");
+    let not_utf8 = [0, 0, 0, 0, 3, 0x0a, 1, 0xff];
+    for (headers, status) in [(&[grpc][..], 13), (&[grpc, expired], 4)] {
+        let told = house.ask("POST", "/debate.v1.DebateService/GetDebate", headers, &not_utf8).await;
+        let in_trailers = told.body.contains(&format!("grpc-status:{status}"));
+        assert!(told.header("grpc-status") == Some(&*status.to_string()) || in_trailers, "{told:?}");
+    }
+    let json = [("Content-Type", "application/json")];
+    let told = house.ask("POST", "/debate.v1.DebateService/ListDebates", &json, b"{}").await;
+    assert_eq!(told.status, 415);
+    client.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn browsers_are_served_by_grpc_web() {
+    let house = House::open().await;
+    let empty = [0, 0, 0, 0, 0];
+    let headers = [("Content-Type", "application/grpc-web+proto"), ("X-Grpc-Web", "1")];
+    let path = "/debate.v1.DebateService/ListDebates";
+    let answer = house.ask("POST", path, &headers, &empty).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/grpc-web+proto")));
+    assert!(answer.body.contains("grpc-status:0"), "{answer:?}");
+}

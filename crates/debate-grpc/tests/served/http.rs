@@ -1,0 +1,158 @@
+//! REST for all formats: start, list, show, events; preferences; tags; the description.
+
+use debate_grpc::ServeOptions;
+use serde_json::{Value, json};
+
+use crate::house::{House, PATIENCE, request};
+
+const DEBATES: &str = "/api/v1/debates";
+const CONTRACT: &str = "/api/v1/reasoning/debate";
+
+fn deliberation() -> Value {
+    json!({"format": "deliberation", "topic": "Tabs or spaces?", "mode": "weak",
+        "participants": ["ada", "ben"], "orchestrator": "mod"})
+}
+
+async fn start(house: &House, body: &Value, key: &str) -> crate::house::Answer {
+    house.ask("POST", DEBATES, &[("Idempotency-Key", key)], body.to_string().as_bytes()).await
+}
+
+#[tokio::test]
+async fn debates_of_every_format_are_started_listed_and_shown() {
+    let house = House::quiet().await;
+    let mut ids = Vec::new();
+    for (body, format) in [(request(), "prediction"), (deliberation(), "deliberation")] {
+        let started = start(&house, &body, format).await;
+        let debate = &started.json()["debate"];
+        assert_eq!(
+            (started.status, &debate["format"], &debate["state"]),
+            (201, &json!(format), &json!("running"))
+        );
+        let id = debate["id"].as_str().unwrap().to_owned();
+        assert_eq!(started.header("location"), Some(&*format!("{DEBATES}/{id}")));
+        let again = start(&house, &body, format).await;
+        assert_eq!((again.status, &again.json()["debate"]["id"]), (200, &json!(id)), "rule K11");
+        ids.push(id);
+    }
+    let first = house.get(&format!("{DEBATES}?page_size=1")).await.json();
+    assert_eq!(first["debates"][0]["id"], json!(ids[1]));
+    let token = first["next_page_token"].as_str().unwrap();
+    let second = house.get(&format!("{DEBATES}?page_size=1&page_token={token}")).await.json();
+    assert_eq!(second["debates"][0]["id"], json!(ids[0]));
+    let some = house.get(&format!("{DEBATES}?format=prediction&state=running")).await.json();
+    assert_eq!((some["debates"].as_array().unwrap().len(), &some["next_page_token"]), (1, &Value::Null));
+    for wrong in ["?page_size=x", "?weather=fine", "?state=gone", "?format=quarrel", "?page_token=x"] {
+        let refused = house.get(&format!("{DEBATES}{wrong}")).await;
+        assert_eq!((refused.status, &refused.json()["reason"]), (422, &json!("INVALID_REQUEST")), "{wrong}");
+    }
+    house.let_all_answer();
+    for id in &ids {
+        assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+        let shown = house.get(&format!("{DEBATES}/{id}")).await.json();
+        assert_eq!(
+            (&shown["debate"]["state"], &shown["result"]["debate_id"]),
+            (&json!("concluded"), &json!(id))
+        );
+    }
+    assert_eq!(house.ask("PUT", DEBATES, &[], b"").await.status, 405);
+}
+
+#[tokio::test]
+async fn p22_a_client_says_how_long_it_waits() {
+    let house = House::quiet().await;
+    let body = request().to_string();
+    let answer = house.post(&[("Prefer", "respond-async")], body.as_bytes()).await;
+    assert_eq!((answer.status, answer.header("preference-applied")), (202, Some("respond-async")));
+    house.let_all_answer();
+    let answer = house.post(&[("Prefer", "wait=60")], body.as_bytes()).await;
+    assert_eq!((answer.status, answer.header("preference-applied")), (200, Some("wait=60")));
+    let log = house.engine.log(answer.debate_id().parse().unwrap(), None).await.unwrap();
+    assert!(log[0].body.contains("\"deadline_ms\":55000"), "{}", log[0].body);
+}
+
+#[tokio::test]
+async fn finished_results_have_tags_that_change_with_them() {
+    let house = House::open().await;
+    let held = house.post(&[], request().to_string().as_bytes()).await;
+    let path = format!("{CONTRACT}/{}", held.debate_id());
+    for path in [path, format!("{DEBATES}/{}", held.debate_id())] {
+        let tag = house.get(&path).await.header("etag").unwrap().to_owned();
+        for (known, status) in [(&*tag, 304), ("*", 304), (&*format!("W/{tag}, \"x\""), 304), ("\"x\"", 200)]
+        {
+            let answer = house.ask("GET", &path, &[("If-None-Match", known)], b"").await;
+            assert_eq!((answer.status, answer.header("etag")), (status, Some(&*tag)), "{known}");
+            assert_eq!(answer.body.is_empty(), status == 304);
+        }
+    }
+    let id = held.debate_id().parse().unwrap();
+    let tag = held.header("etag").unwrap();
+    house.engine.redact(id, debate_engine::Redact::All, "test").await.unwrap();
+    let path = format!("{CONTRACT}/{}", held.debate_id());
+    let answer = house.ask("GET", &path, &[("If-None-Match", tag)], b"").await;
+    assert_eq!(answer.status, 200, "the words are gone, so it is another result");
+    let running = House::with(ServeOptions::default(), "simulated:7").await;
+    let answer = running.post(&[("Prefer", "respond-async")], request().to_string().as_bytes()).await;
+    assert_eq!(answer.header("etag"), None);
+}
+
+#[tokio::test]
+async fn k10_events_are_streamed_and_resumed_by_the_last_id() {
+    let house = House::open().await;
+    let started = start(&house, &request(), "one").await.json();
+    let id = started["debate"]["id"].as_str().unwrap();
+    let path = format!("{DEBATES}/{id}/events");
+    let accept = ("Accept", "text/event-stream");
+    let whole = house.ask("GET", &path, &[accept], b"").await;
+    assert_eq!((whole.status, whole.header("content-type")), (200, Some("text/event-stream")));
+    let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
+    let ids = |text: &str| {
+        text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect::<Vec<u64>>()
+    };
+    let head = log.len() as u64;
+    assert_eq!(ids(&whole.body), (1..=head).collect::<Vec<_>>());
+    assert!(whole.body.contains("event: concluded"), "{}", whole.body);
+    let rest = house.ask("GET", &path, &[accept, ("Last-Event-ID", "7")], b"").await;
+    assert_eq!(ids(&rest.body), (8..=head).collect::<Vec<_>>());
+    let last = head.to_string();
+    for (last, status) in [(&*last, 204), ("999999", 416), ("x", 422), ("-1", 422)] {
+        assert_eq!(
+            house.ask("GET", &path, &[accept, ("Last-Event-ID", last)], b"").await.status,
+            status,
+            "{last}"
+        );
+    }
+    let page = house.get(&format!("{path}?after=2&page_size=3")).await.json();
+    let seqs: Vec<_> = page["events"].as_array().unwrap().iter().map(|event| event["seq"].clone()).collect();
+    assert_eq!((seqs, &page["head_seq"]), (vec![json!(3), json!(4), json!(5)], &json!(head)));
+    assert_eq!(page["events"][0]["hash"], json!(log[2].hash.to_string()));
+}
+
+#[tokio::test]
+async fn the_description_is_served_and_bad_input_is_refused_alike_everywhere() {
+    let house = House::open().await;
+    let document = house.get("/api/v1/openapi.json").await.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let scope = &document["paths"]["/api/v1/debates"]["post"]["x-scope"];
+    assert_eq!(scope, "write");
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let long = vec![b' '; debate_core::request::sizes::REQUEST_BYTES_MAX + 1];
+    for path in [DEBATES, CONTRACT] {
+        for (body, status) in [
+            (&b""[..], 422),
+            (b"{", 422),
+            (b"\"\xff\"", 422),
+            (deep.as_bytes(), 422),
+            (b"{\"format\":\"quarrel\"}", 422),
+            (&long, 413),
+        ] {
+            let refused = house.ask("POST", path, &[], body).await;
+            assert_eq!(refused.status, status, "{path}");
+            assert_eq!(refused.header("content-type"), Some("application/problem+json"), "{path}");
+        }
+    }
+    let text = [("Content-Type", "text/plain")];
+    assert_eq!(house.ask("POST", DEBATES, &text, request().to_string().as_bytes()).await.status, 415);
+    let page = [("Origin", "https://evil.example")];
+    assert_eq!(house.ask("POST", DEBATES, &page, request().to_string().as_bytes()).await.status, 403);
+    assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
+}

@@ -1,0 +1,105 @@
+//! What one token may use: requests, bytes, money.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
+use debate_proto::v1;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+use crate::house::{PATIENCE, request};
+use crate::tokens::{Guarded, start, started, wishes};
+
+fn limited(limits: TokenLimits) -> TokenWishes {
+    TokenWishes { limits, ..wishes("app", &[Scope::Read, Scope::Write]) }
+}
+
+fn list() -> v1::ListDebatesRequest {
+    v1::ListDebatesRequest::default()
+}
+
+fn wait_of(status: &Status) -> Option<Duration> {
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    status.get_error_details().retry_info().and_then(|info| info.retry_delay)
+}
+
+#[tokio::test]
+async fn too_many_requests_are_told_when_the_next_may_come() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits { requests_per_minute: NonZeroU32::new(1), ..TokenLimits::default() };
+    let token = guarded.token(limited(limits));
+    let mut client = guarded.debates(&token).await;
+    client.list_debates(list()).await.unwrap();
+    let refused = client.list_debates(list()).await.unwrap_err();
+    let wait = wait_of(&refused).unwrap();
+    assert!(wait > Duration::ZERO && wait <= Duration::from_secs(60), "{wait:?}");
+    let bearer = format!("Bearer {token}");
+    let refused = guarded.house.post(&[("Authorization", &bearer)], b"{}").await;
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert_eq!((refused.status, (1..=60).contains(&wait)), (429, true));
+    let other = guarded.token(wishes("other", &[Scope::Read]));
+    guarded.debates(&other).await.list_debates(list()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_counts_as_a_request_for_as_long_as_it_runs() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits { requests_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
+    let token = guarded.token(limited(limits));
+    let mut client = guarded.debates(&token).await;
+    let id = started(&mut client, "").await;
+    let watch = v1::WatchDebateRequest { debate_id: id, ..Default::default() };
+    let mut stream = client.watch_debate(watch).await.unwrap().into_inner();
+    let refused = client.list_debates(list()).await.unwrap_err();
+    assert!(wait_of(&refused).is_some());
+    guarded.house.let_all_answer();
+    while stream.message().await.unwrap().is_some() {}
+    client.list_debates(list()).await.unwrap();
+}
+
+#[tokio::test]
+async fn longer_requests_than_the_token_allows_are_refused_over_both_protocols() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits { request_bytes_max: NonZeroU32::new(64), ..TokenLimits::default() };
+    let token = guarded.token(limited(limits));
+    let refused = guarded.debates(&token).await.start_debate(start("")).await.unwrap_err();
+    assert_eq!((refused.code(), wait_of(&refused)), (Code::ResourceExhausted, None));
+    let bearer = format!("Bearer {token}");
+    let refused = guarded.house.post(&[("Authorization", &bearer)], request().to_string().as_bytes()).await;
+    assert_eq!((refused.status, &refused.json()["reason"]), (413, &"REQUEST_TOO_LONG".into()));
+}
+
+#[tokio::test]
+async fn k8_what_a_token_may_spend_in_a_day_is_counted_from_the_log() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits {
+        debate_cost_micros_max: Some(600_000),
+        day_cost_micros_max: Some(1_000_000),
+        ..TokenLimits::default()
+    };
+    let token = guarded.token(limited(limits));
+    let mut client = guarded.debates(&token).await;
+    let first = started(&mut client, "first").await;
+    let second = started(&mut client, "second").await;
+    let refused = client.start_debate(start("third")).await.unwrap_err();
+    assert!(wait_of(&refused).is_some(), "600,000 and the 400,000 left may be spent by two that run");
+    let again = client.start_debate(start("first")).await.unwrap().into_inner();
+    assert!(again.existing, "what is known costs nothing more");
+    guarded.house.let_all_answer();
+    for id in [&first, &second] {
+        assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    }
+    started(&mut client, "third").await;
+    let mut dear = start("dear");
+    if let Some(v1::start_debate_request::Format::Prediction(request)) = &mut dear.format {
+        let limits = v1::LimitsOption { cost_micros_max: Some(700_000), ..Default::default() };
+        request.options = Some(v1::DebateOptions { limits: Some(limits), ..Default::default() });
+    }
+    let refused = client.start_debate(dear).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+    let violations = refused.get_error_details().bad_request().unwrap().field_violations.clone();
+    assert_eq!(violations[0].field, "options.limits.cost_micros_max");
+    let log = guarded.house.engine.log(second.parse().unwrap(), None).await.unwrap();
+    assert!(log[0].body.contains("\"cost_micros_max\":400000"), "{}", log[0].body);
+}

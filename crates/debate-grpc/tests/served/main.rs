@@ -1,0 +1,14 @@
+//! What is served to whom, and what strangers cannot do: over real TCP, over both protocols. docs/threats.md names tests of
+//! these.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod connections;
+#[path = "../house/mod.rs"]
+mod house;
+mod http;
+mod limits;
+mod methods;
+mod tenants;
+mod tls;
+mod tokens;

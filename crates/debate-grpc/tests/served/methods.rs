@@ -1,0 +1,234 @@
+//! Every method of both services, over real TCP.
+
+use std::time::Duration;
+
+use debate_engine::Engine;
+use debate_grpc::tokens::{Scope, TokenWishes};
+use debate_proof::bundle::BundleCheck;
+use debate_proto::v1;
+use debate_proto::v1::audit_service_client::AuditServiceClient;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use debate_proto::v1::get_debate_response::Result as DebateOutcome;
+use prost_types::FieldMask;
+use tonic::transport::Channel;
+use tonic::{Code, Request};
+use tonic_types::StatusExt as _;
+
+use crate::house::{House, PATIENCE};
+use crate::tokens::{Guarded, start, started, wishes};
+
+async fn clients(house: &House) -> (DebateServiceClient<Channel>, AuditServiceClient<Channel>) {
+    let channel = house.channel().await;
+    (DebateServiceClient::new(channel.clone()), AuditServiceClient::new(channel))
+}
+
+async fn concluded(engine: &Engine, id: &str) {
+    assert!(engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+}
+
+async fn open(client: &mut DebateServiceClient<Channel>) -> String {
+    client.start_debate(start("")).await.unwrap().into_inner().debate.unwrap().id
+}
+
+#[tokio::test]
+async fn k17_a_debate_is_paused_and_goes_on() {
+    let house = House::quiet().await;
+    let (mut client, _) = clients(&house).await;
+    let debate_id = open(&mut client).await;
+    let pause = v1::PauseDebateRequest { debate_id: debate_id.clone() };
+    let resume = v1::ResumeDebateRequest { debate_id: debate_id.clone() };
+    assert_eq!(client.resume_debate(resume.clone()).await.unwrap_err().code(), Code::FailedPrecondition);
+    let paused = client.pause_debate(pause.clone()).await.unwrap().into_inner().debate.unwrap();
+    assert_eq!(paused.state(), v1::DebateState::Paused);
+    assert_eq!(client.pause_debate(pause).await.unwrap_err().code(), Code::FailedPrecondition);
+    let resumed = client.resume_debate(resume).await.unwrap().into_inner().debate.unwrap();
+    assert_eq!(resumed.state(), v1::DebateState::Running);
+    house.let_all_answer();
+    concluded(&house.engine, &debate_id).await;
+}
+
+#[tokio::test]
+async fn p20_a_debate_is_read_in_parts_and_resolved() {
+    let house = House::quiet().await;
+    let (mut client, _) = clients(&house).await;
+    let debate_id = open(&mut client).await;
+    let consensus = v1::GetConsensusRequest { debate_id: debate_id.clone() };
+    let share = v1::GetEnsembleContributionRequest { debate_id: debate_id.clone() };
+    assert_eq!(client.get_consensus(consensus.clone()).await.unwrap_err().code(), Code::FailedPrecondition);
+    assert_eq!(
+        client.get_ensemble_contribution(share.clone()).await.unwrap_err().code(),
+        Code::FailedPrecondition
+    );
+    let rounds = v1::ListRoundsRequest { debate_id: debate_id.clone() };
+    assert_eq!(client.list_rounds(rounds.clone()).await.unwrap().into_inner().rounds, []);
+    house.let_all_answer();
+    concluded(&house.engine, &debate_id).await;
+    let get =
+        v1::GetDebateRequest { debate_id: debate_id.clone(), include_result: true, ..Default::default() };
+    let Some(DebateOutcome::Prediction(result)) = client.get_debate(get).await.unwrap().into_inner().result
+    else {
+        panic!("a prediction has a prediction's result");
+    };
+    assert_eq!(
+        client.list_rounds(rounds).await.unwrap().into_inner().rounds,
+        result.debate_log.unwrap().rounds
+    );
+    let said = |role: &str| v1::ListArgumentsRequest { debate_id: debate_id.clone(), role: role.to_owned() };
+    let spoken = client.list_arguments(said("optimist")).await.unwrap().into_inner().arguments;
+    assert_eq!(
+        spoken.iter().map(|argument| argument.point.as_str()).collect::<Vec<_>>(),
+        ["r1.optimist", "r2.optimist"]
+    );
+    assert_eq!(client.list_arguments(said("historian")).await.unwrap_err().code(), Code::NotFound);
+    let agreed = client.get_consensus(consensus).await.unwrap().into_inner();
+    assert_eq!(agreed.probability_distribution, result.probability_distribution);
+    let share = client.get_ensemble_contribution(share).await.unwrap().into_inner();
+    assert_eq!((share.source.as_str(), share.weight, share.rounds_completed), ("debate", 0.15, 2));
+    let shares: Vec<f64> = share.distribution.iter().map(|outcome| outcome.probability).collect();
+    let finals: Vec<f64> =
+        result.probability_distribution.iter().map(|outcome| outcome.probability).collect();
+    assert_eq!((shares, share.judge_confidence), (finals, result.extra.unwrap().confidence));
+    let resolve = |outcome: &str, seconds| v1::ResolveDebateRequest {
+        debate_id: debate_id.clone(),
+        outcome_id: outcome.to_owned(),
+        happened_at: Some(prost_types::Timestamp { seconds, nanos: 0 }),
+    };
+    assert_eq!(
+        client.resolve_debate(resolve("maybe", 0)).await.unwrap_err().code(),
+        Code::FailedPrecondition
+    );
+    assert_eq!(
+        client.resolve_debate(resolve("yes", i64::MAX)).await.unwrap_err().code(),
+        Code::InvalidArgument
+    );
+    client.resolve_debate(resolve("yes", 0)).await.unwrap();
+    assert_eq!(client.resolve_debate(resolve("yes", 0)).await.unwrap_err().code(), Code::FailedPrecondition);
+}
+
+#[tokio::test]
+async fn a_clients_deadline_becomes_the_debates_and_never_a_later_one() {
+    let house = House::open().await;
+    let (mut client, _) = clients(&house).await;
+    for (timeout_s, deadline_s) in [(Some(60), 55), (Some(1_200), 110), (None, 110)] {
+        let mut request = Request::new(v1::HoldDebateRequest { start: Some(start("")), read_mask: None });
+        if let Some(seconds) = timeout_s {
+            request.set_timeout(Duration::from_secs(seconds));
+        }
+        let held = client.hold_debate(request).await.unwrap().into_inner().held.unwrap();
+        let debate = held.debate.unwrap();
+        assert!(held.result.is_some());
+        let took = debate.deadline_at.unwrap().seconds - debate.opened_at.unwrap().seconds;
+        assert!((took - deadline_s).abs() <= 1, "{timeout_s:?}: {took}");
+    }
+}
+
+#[tokio::test]
+async fn large_answers_are_cut_to_what_is_wanted() {
+    let house = House::open().await;
+    let (mut client, mut audits) = clients(&house).await;
+    let paths =
+        |paths: &[&str]| Some(FieldMask { paths: paths.iter().map(|path| (*path).to_owned()).collect() });
+    let read_mask = paths(&["held.debate.id", "held.prediction.consensus_score"]);
+    let held = client.hold_debate(v1::HoldDebateRequest { start: Some(start("")), read_mask }).await.unwrap();
+    let held = held.into_inner().held.unwrap();
+    let id = held.debate.unwrap().id;
+    let Some(DebateOutcome::Prediction(result)) = held.result else { panic!("no result") };
+    assert!(result.consensus_score > 0.0 && result.debate_log.is_none());
+    let replay =
+        v1::ReplayDebateRequest { debate_id: id.clone(), at_seq: 1, read_mask: paths(&["debate.state"]) };
+    let replayed = audits.replay_debate(replay).await.unwrap().into_inner();
+    assert_eq!((replayed.result, replayed.debate.unwrap().id.as_str()), (None, ""));
+    let get = v1::GetDebateRequest { debate_id: id, include_result: true, read_mask: paths(&["weather"]) };
+    let refused = client.get_debate(get).await.unwrap_err();
+    let violations = refused.get_error_details().bad_request().unwrap().field_violations.clone();
+    assert_eq!((refused.code(), violations[0].field.as_str()), (Code::InvalidArgument, "read_mask.paths[0]"));
+}
+
+#[tokio::test]
+async fn all_debates_of_a_tenant_are_followed_and_resumed_without_loss_or_repeats() {
+    let guarded = Guarded::open().await;
+    guarded.house.let_all_answer();
+    let of = |tenant: &str| {
+        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
+    };
+    let mut ours = guarded.debates(&of("ours")).await;
+    let mut theirs = guarded.debates(&of("theirs")).await;
+    let foreign = started(&mut theirs, "").await;
+    let ids = [started(&mut ours, "").await, started(&mut ours, "").await];
+    for id in ids.iter().chain([&foreign]) {
+        concluded(&guarded.house.engine, id).await;
+    }
+    let mut wanted = Vec::new();
+    for id in &ids {
+        let log = guarded.house.engine.log(id.parse().unwrap(), None).await.unwrap();
+        wanted.extend(log.iter().map(|event| (id.clone(), event.seq.0)));
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    while seen.len() < wanted.len() {
+        let watch = v1::WatchDebatesRequest { cursor: cursor.clone(), ..Default::default() };
+        let mut stream = ours.watch_debates(watch).await.unwrap().into_inner();
+        for _ in 0..20.min(wanted.len() - seen.len()) {
+            let item = stream.message().await.unwrap().unwrap();
+            seen.push((item.debate_id, item.event.unwrap().seq));
+            cursor = item.cursor;
+        }
+    }
+    for id in &ids {
+        let of_one =
+            |all: &[(String, u64)]| all.iter().filter(|(its, _)| its == id).cloned().collect::<Vec<_>>();
+        assert_eq!(of_one(&seen), of_one(&wanted));
+    }
+    assert_eq!(seen.len(), wanted.len());
+    for (cursor, only_new) in [("nonsense", false), (&*cursor, true)] {
+        let watch = v1::WatchDebatesRequest { cursor: cursor.to_owned(), only_new, ..Default::default() };
+        assert_eq!(ours.watch_debates(watch).await.unwrap_err().code(), Code::InvalidArgument);
+    }
+    let watch = v1::WatchDebatesRequest { cursor, ..Default::default() };
+    assert_eq!(theirs.watch_debates(watch).await.unwrap_err().code(), Code::InvalidArgument);
+    let watch = v1::WatchDebatesRequest { only_new: true, ..Default::default() };
+    let mut stream = theirs.watch_debates(watch).await.unwrap().into_inner();
+    let new = started(&mut theirs, "").await;
+    assert_eq!(stream.message().await.unwrap().unwrap().debate_id, new);
+}
+
+#[tokio::test]
+async fn k14_a_debate_is_forked_compared_exported_and_redacted() {
+    let house = House::open().await;
+    let (mut client, mut audits) = clients(&house).await;
+    let parent = open(&mut client).await;
+    concluded(&house.engine, &parent).await;
+    let fork = |change: &str, at_seq| v1::ForkDebateRequest {
+        debate_id: parent.clone(),
+        at_seq,
+        change: change.to_owned(),
+    };
+    let forked = audits.fork_debate(fork("without=optimist", 0)).await.unwrap_err();
+    assert_eq!(forked.code(), Code::FailedPrecondition, "two roles beside the judge are the fewest");
+    let child = audits.fork_debate(fork("pooling=log_odds", 0)).await.unwrap().into_inner().debate.unwrap();
+    assert_eq!(child.forked_from.as_ref().unwrap().change, "pooling=log_odds");
+    assert_eq!(audits.fork_debate(fork("weather=fine", 0)).await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(audits.fork_debate(fork("", 99_999)).await.unwrap_err().code(), Code::OutOfRange);
+    concluded(&house.engine, &child.id).await;
+    let diff = v1::DiffDebatesRequest { debate_id_a: parent.clone(), debate_id_b: child.id.clone() };
+    let compared = audits.diff_debates(diff).await.unwrap().into_inner();
+    assert_eq!(compared.moves.len(), 2);
+    let export = v1::ExportBundleRequest { debate_id: child.id.clone() };
+    let mut stream = audits.export_bundle(export).await.unwrap().into_inner();
+    let mut bytes = Vec::new();
+    while let Some(response) = stream.message().await.unwrap() {
+        bytes.extend(response.piece);
+    }
+    let mut check = BundleCheck::new(None, None);
+    for line in String::from_utf8(bytes).unwrap().lines() {
+        check.push(line).unwrap();
+    }
+    let report = check.finish().unwrap();
+    assert_eq!((report.is_sound(), report.streams.len()), (true, 2));
+    let redact = |seq| v1::RedactDebateRequest { debate_id: parent.clone(), seq };
+    assert_eq!(audits.redact_debate(redact(99_999)).await.unwrap_err().code(), Code::FailedPrecondition);
+    let gone = audits.redact_debate(redact(0)).await.unwrap().into_inner();
+    assert!(gone.deleted > 0 && gone.recorded == gone.deleted);
+    let verify = v1::VerifyDebateRequest { debate_id: parent.clone() };
+    assert!(audits.verify_debate(verify).await.unwrap().into_inner().ok);
+    assert_eq!(audits.fork_debate(fork("", 0)).await.unwrap_err().code(), Code::FailedPrecondition);
+}

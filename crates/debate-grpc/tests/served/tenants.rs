@@ -1,0 +1,101 @@
+//! Tenants see nothing of one another.
+
+use debate_grpc::tokens::{Scope, TokenWishes};
+use debate_proto::v1;
+use serde_json::json;
+use tonic::{Code, Status};
+
+use crate::house::{PATIENCE, request};
+use crate::tokens::{Audits, Debates, Guarded, start, started, wishes};
+
+/// Asks every method that takes a debate's id for this one, and returns what each said.
+async fn ask_all(
+    debates: &mut Debates,
+    audits: &mut Audits,
+    id: &str,
+) -> Vec<(&'static str, Result<(), Status>)> {
+    let debate_id = || id.to_owned();
+    macro_rules! ask {
+        ($client:ident.$method:ident($request:ident)) => {{
+            let request = v1::$request { debate_id: debate_id(), ..Default::default() };
+            (stringify!($method), $client.$method(request).await.map(drop))
+        }};
+    }
+    let diff = v1::DiffDebatesRequest { debate_id_a: debate_id(), debate_id_b: debate_id() };
+    vec![
+        ask!(debates.get_debate(GetDebateRequest)),
+        ask!(debates.watch_debate(WatchDebateRequest)),
+        ask!(debates.cancel_debate(CancelDebateRequest)),
+        ask!(debates.pause_debate(PauseDebateRequest)),
+        ask!(debates.resume_debate(ResumeDebateRequest)),
+        ask!(debates.resolve_debate(ResolveDebateRequest)),
+        ask!(debates.list_rounds(ListRoundsRequest)),
+        ask!(debates.list_arguments(ListArgumentsRequest)),
+        ask!(debates.get_consensus(GetConsensusRequest)),
+        ask!(debates.get_ensemble_contribution(GetEnsembleContributionRequest)),
+        ask!(audits.read_log(ReadLogRequest)),
+        ask!(audits.replay_debate(ReplayDebateRequest)),
+        ask!(audits.verify_debate(VerifyDebateRequest)),
+        ask!(audits.fork_debate(ForkDebateRequest)),
+        ask!(audits.export_bundle(ExportBundleRequest)),
+        ask!(audits.redact_debate(RedactDebateRequest)),
+        ("diff_debates", audits.diff_debates(diff).await.map(drop)),
+    ]
+}
+
+#[tokio::test]
+async fn another_tenants_debate_is_not_there_over_either_interface() {
+    let guarded = Guarded::open().await;
+    guarded.house.let_all_answer();
+    let of = |tenant: &str| {
+        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
+    };
+    let (ours, theirs) = (of("ours"), of("theirs"));
+    let mut debates = guarded.debates(&ours).await;
+    let id = started(&mut debates, "same").await;
+    assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    let mut strangers = (guarded.debates(&theirs).await, guarded.audits(&theirs).await);
+    let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
+    let unknown = ask_all(&mut strangers.0, &mut strangers.1, nobody).await;
+    let foreign = ask_all(&mut strangers.0, &mut strangers.1, &id).await;
+    for ((method, foreign), (_, unknown)) in foreign.into_iter().zip(unknown) {
+        let (foreign, unknown) = (foreign.unwrap_err(), unknown.unwrap_err());
+        assert_eq!(foreign.code(), Code::NotFound, "{method}");
+        assert_eq!(foreign.message().replace(&id, nobody), unknown.message(), "{method}");
+    }
+    let list = v1::ListDebatesRequest::default();
+    assert_eq!(strangers.0.list_debates(list.clone()).await.unwrap().into_inner().debates, []);
+    assert_eq!(debates.list_debates(list).await.unwrap().into_inner().debates.len(), 1);
+    for path in ["", "/round/1", "/role/judge", "/consensus"] {
+        let path = format!("/api/v1/reasoning/debate/{id}{path}");
+        for (token, status) in [(&ours, 200), (&theirs, 404)] {
+            let bearer = format!("Bearer {token}");
+            let got = guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await;
+            assert_eq!(got.status, status, "{path}");
+        }
+    }
+    for (method, done) in ask_all(&mut debates, &mut guarded.audits(&ours).await, &id).await {
+        let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
+        assert!(code != Code::NotFound || method == "list_arguments", "{method}: {code:?}");
+    }
+}
+
+#[tokio::test]
+async fn k11_a_request_id_is_each_tenants_own() {
+    let guarded = Guarded::open().await;
+    let of = |tenant: &str| {
+        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes("app", &[Scope::Write]) })
+    };
+    let (one, other) = (of("one"), of("other"));
+    let first = started(&mut guarded.debates(&one).await, "r-1").await;
+    let again = guarded.debates(&one).await.start_debate(start("r-1")).await.unwrap().into_inner();
+    assert_eq!((again.debate.unwrap().id, again.existing), (first.clone(), true));
+    let second = guarded.debates(&other).await.start_debate(start("r-1")).await.unwrap().into_inner();
+    assert!(!second.existing && second.debate.unwrap().id != first);
+    let mut different = request();
+    different["task_id"] = json!("t-9");
+    let headers = [("Authorization", &*format!("Bearer {other}")), ("Idempotency-Key", "r-1")];
+    let refused = guarded.house.post(&headers, different.to_string().as_bytes()).await;
+    assert_eq!(refused.status, 409);
+    assert_ne!(refused.debate_id(), first);
+}

@@ -1,0 +1,124 @@
+//! TLS, mutual TLS, and certificates that are replaced while the server runs.
+
+use std::fs;
+use std::sync::Arc;
+
+use debate_grpc::tls::TlsFiles;
+use debate_grpc::{Connections, ServeError, ServeOptions, serve};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use crate::house::House;
+
+/// An authority, and what it signs.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pem: String,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let pem = params.self_signed(&key).unwrap().pem();
+        Self { issuer: Issuer::new(params, key), pem }
+    }
+
+    /// Signs a certificate; returns it and its key.
+    fn sign(&self, name: &str) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (params.signed_by(&key, &self.issuer).unwrap().pem(), key.serialize_pem())
+    }
+}
+
+fn write(folder: &TempDir, (certificate, key): &(String, String)) -> TlsFiles {
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("chain.pem"), certificate).unwrap();
+    fs::write(path("key.pem"), key).unwrap();
+    TlsFiles { certificate: path("chain.pem"), key: path("key.pem"), client_authorities: None }
+}
+
+/// Asks for health over TLS as a client who trusts `authority`; returns the answer, or nothing where there is none.
+async fn ask(house: &House, authority: &Authority, identity: Option<(String, String)>) -> Option<String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = builder.with_root_certificates(roots);
+    let config = match identity {
+        Some((certificate, key)) => {
+            let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+            builder.with_client_auth_cert(vec![certificate], key).unwrap()
+        }
+        None => builder.with_no_client_auth(),
+    };
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.ok()?;
+    let mut told = String::new();
+    stream.read_to_string(&mut told).await.ok()?;
+    Some(told).filter(|told| !told.is_empty())
+}
+
+async fn with_tls(files: TlsFiles) -> House {
+    House::with(ServeOptions { tls: Some(files), ..ServeOptions::default() }, "simulated:7").await
+}
+
+#[tokio::test]
+async fn tls_is_served_alone_and_its_certificate_is_replaced_without_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (Authority::new(), Authority::new());
+    let house = with_tls(write(&folder, &old.sign("localhost"))).await;
+    assert!(ask(&house, &old, None).await.unwrap().starts_with("HTTP/1.1 200"));
+    assert_eq!(ask(&house, &new, None).await, None);
+    write(&folder, &new.sign("localhost"));
+    assert!(ask(&house, &new, None).await.is_some());
+    fs::write(folder.path().join("key.pem"), "no key").unwrap();
+    assert!(ask(&house, &new, None).await.is_some(), "files of no use leave things as they were");
+    let mut plain = TcpStream::connect(house.address).await.unwrap();
+    plain.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let mut told = Vec::new();
+    let _reset = plain.read_to_end(&mut told).await;
+    assert!(!String::from_utf8_lossy(&told).contains("200"));
+}
+
+#[tokio::test]
+async fn with_mutual_tls_only_clients_of_the_authority_come_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, clients, others) = (Authority::new(), Authority::new(), Authority::new());
+    let mut files = write(&folder, &server.sign("localhost"));
+    let path = folder.path().join("clients.pem");
+    fs::write(&path, &clients.pem).unwrap();
+    files.client_authorities = Some(path.clone());
+    let house = with_tls(files).await;
+    assert!(ask(&house, &server, Some(clients.sign("app"))).await.is_some());
+    assert_eq!(ask(&house, &server, None).await, None);
+    assert_eq!(ask(&house, &server, Some(others.sign("app"))).await, None);
+    fs::write(&path, format!("{}{}", clients.pem, others.pem)).unwrap();
+    assert!(ask(&house, &server, Some(others.sign("app"))).await.is_some());
+}
+
+#[tokio::test]
+async fn certificates_of_no_use_are_told_before_anything_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let (certificate, _) = authority.sign("localhost");
+    let files = write(&folder, &(certificate, authority.sign("localhost").1));
+    let engine = House::quiet().await.engine;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let options =
+        ServeOptions { tls: Some(files), connections: Connections::default(), ..ServeOptions::default() };
+    let served = serve(listener, engine, options, std::future::pending()).await;
+    assert!(matches!(served, Err(ServeError::Tls(_))), "{served:?}");
+}

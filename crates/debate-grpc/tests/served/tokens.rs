@@ -1,0 +1,190 @@
+//! Scopes, and tokens that come and go.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use debate_core::id::Timestamp;
+use debate_grpc::ServeOptions;
+use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
+use debate_proto::v1;
+use debate_proto::v1::audit_service_client::AuditServiceClient;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use tempfile::TempDir;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Status};
+
+use crate::house::{House, request};
+
+/// Sends a token with every request.
+#[derive(Clone)]
+pub(crate) struct Bearer(String);
+
+impl tonic::service::Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        request.metadata_mut().insert("authorization", format!("Bearer {}", self.0).parse().unwrap());
+        Ok(request)
+    }
+}
+
+pub(crate) type Debates = DebateServiceClient<InterceptedService<Channel, Bearer>>;
+pub(crate) type Audits = AuditServiceClient<InterceptedService<Channel, Bearer>>;
+
+/// A server with a file of tokens.
+pub(crate) struct Guarded {
+    pub(crate) house: House,
+    folder: TempDir,
+}
+
+impl Guarded {
+    pub(crate) async fn open() -> Self {
+        Self::with(ServeOptions::default()).await
+    }
+
+    pub(crate) async fn with(options: ServeOptions) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        TokenFile::change(&folder.path().join("tokens.json"), |_| Ok(())).unwrap();
+        let tokens = Some(folder.path().join("tokens.json"));
+        let house = House::with(ServeOptions { tokens, ..options }, "simulated:7").await;
+        Self { house, folder }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("tokens.json")
+    }
+
+    /// Makes a token.
+    pub(crate) fn token(&self, wishes: TokenWishes) -> String {
+        TokenFile::change(&self.file(), |file| file.create(wishes, Timestamp(0))).unwrap()
+    }
+
+    pub(crate) fn revoke(&self, id_or_name: &str) {
+        assert_eq!(TokenFile::change(&self.file(), |file| Ok(file.revoke(id_or_name).len())).unwrap(), 1);
+    }
+
+    pub(crate) async fn debates(&self, token: &str) -> Debates {
+        DebateServiceClient::with_interceptor(self.house.channel().await, Bearer(token.to_owned()))
+    }
+
+    pub(crate) async fn audits(&self, token: &str) -> Audits {
+        AuditServiceClient::with_interceptor(self.house.channel().await, Bearer(token.to_owned()))
+    }
+}
+
+/// Wishes for a token of a name with some scopes.
+pub(crate) fn wishes(name: &str, scopes: &[Scope]) -> TokenWishes {
+    let scopes = BTreeSet::from_iter(scopes.iter().copied());
+    TokenWishes { name: name.to_owned(), scopes, ..TokenWishes::default() }
+}
+
+/// The short request of the house, over gRPC.
+pub(crate) fn start(request_id: &str) -> v1::StartDebateRequest {
+    let outcome = |id: &str| v1::Outcome { id: id.to_owned(), ..Default::default() };
+    let prediction = v1::DebateRequest {
+        task_id: "t-1".to_owned(),
+        prediction_context: Some(v1::PredictionContext {
+            task: Some(prost_types::Value::from("Will the harbour freeze before January?".to_owned())),
+            outcomes: vec![outcome("yes"), outcome("no")],
+            ..Default::default()
+        }),
+        config: Some(v1::DebateConfig {
+            rounds: Some(2),
+            roles: ["optimist", "pessimist", "judge"].map(str::to_owned).to_vec(),
+            ..Default::default()
+        }),
+        options: None,
+    };
+    let format = Some(v1::start_debate_request::Format::Prediction(prediction));
+    v1::StartDebateRequest { request_id: request_id.to_owned(), format }
+}
+
+pub(crate) async fn started(client: &mut Debates, request_id: &str) -> String {
+    client.start_debate(start(request_id)).await.unwrap().into_inner().debate.unwrap().id
+}
+
+#[tokio::test]
+async fn each_scope_opens_its_own_doors_and_admin_opens_all() {
+    let guarded = Guarded::open().await;
+    let admin = guarded.token(wishes("root", &[Scope::Admin]));
+    let id = started(&mut guarded.debates(&admin).await, "").await;
+    for (scope, may_read, may_write, may_audit) in [
+        (Scope::Read, true, false, false),
+        (Scope::Write, false, true, false),
+        (Scope::Audit, false, false, true),
+        (Scope::Admin, true, true, true),
+    ] {
+        let token = guarded.token(wishes("some", &[scope]));
+        let (mut debates, mut audits) = (guarded.debates(&token).await, guarded.audits(&token).await);
+        let get = v1::GetDebateRequest { debate_id: id.clone(), ..Default::default() };
+        let read = debates.get_debate(get).await.map(drop);
+        let write = debates.start_debate(start("")).await.map(drop);
+        let verify = v1::VerifyDebateRequest { debate_id: id.clone() };
+        let audit = audits.verify_debate(verify).await.map(drop);
+        for (done, may) in [(read, may_read), (write, may_write), (audit, may_audit)] {
+            let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
+            assert_eq!(code, if may { Code::Ok } else { Code::PermissionDenied }, "{scope}");
+        }
+        let (bearer, path) = (format!("Bearer {token}"), format!("/api/v1/reasoning/debate/{id}"));
+        let got = guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await;
+        assert_eq!(got.status, if may_read { 202 } else { 403 }, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_may_be_kept_to_some_formats() {
+    let guarded = Guarded::open().await;
+    let formats = BTreeSet::from(["deliberation".to_owned()]);
+    let token = guarded.token(TokenWishes { formats, ..wishes("some", &[Scope::Write]) });
+    let refused = guarded.debates(&token).await.start_debate(start("")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::PermissionDenied);
+    let bearer = format!("Bearer {token}");
+    let refused = guarded.house.post(&[("Authorization", &bearer)], request().to_string().as_bytes()).await;
+    assert_eq!((refused.status, &refused.json()["reason"]), (403, &"FORBIDDEN".into()));
+}
+
+#[tokio::test]
+async fn tokens_are_replaced_while_streams_run_and_those_of_a_revoked_one_end() {
+    let guarded = Guarded::open().await;
+    let old = guarded.token(wishes("app", &[Scope::Read, Scope::Write]));
+    let new = guarded.token(wishes("app", &[Scope::Read, Scope::Write]));
+    let mut client = guarded.debates(&old).await;
+    let id = started(&mut client, "").await;
+    let watch = v1::WatchDebateRequest { debate_id: id.clone(), ..Default::default() };
+    let mut ends = client.watch_debate(watch.clone()).await.unwrap().into_inner();
+    let mut goes_on = guarded.debates(&new).await.watch_debate(watch).await.unwrap().into_inner();
+    assert!(ends.message().await.unwrap().is_some());
+    guarded.revoke(&old[4..16]);
+    let get = v1::GetDebateRequest { debate_id: id, ..Default::default() };
+    assert_eq!(client.get_debate(get.clone()).await.unwrap_err().code(), Code::Unauthenticated);
+    guarded.debates(&new).await.get_debate(get).await.unwrap();
+    guarded.house.let_all_answer();
+    let ended = loop {
+        match ends.message().await {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the stream went on to the end"),
+            Err(status) => break status,
+        }
+    };
+    assert_eq!(ended.code(), Code::Unauthenticated);
+    while goes_on.message().await.unwrap().is_some() {}
+}
+
+#[tokio::test]
+async fn the_log_names_the_client_and_never_its_token() {
+    let guarded = Guarded::open().await;
+    let token = guarded.token(wishes("app", &[Scope::Admin]));
+    guarded.house.let_all_answer();
+    let mut client = guarded.debates(&token).await;
+    let id = started(&mut client, "").await;
+    assert!(guarded.house.engine.concluded(id.parse().unwrap(), crate::house::PATIENCE).await.unwrap());
+    let log = guarded.house.engine.log(id.parse().unwrap(), None).await.unwrap();
+    assert_eq!(log[0].actor, "app");
+    let secret = token.rsplit('_').next().unwrap();
+    assert!(!format!("{log:?}").contains(secret));
+    let wrong = format!("{}0", &token[..token.len() - 1]);
+    for given in [&token, &wrong] {
+        let get = v1::GetDebateRequest { debate_id: "nonsense".to_owned(), ..Default::default() };
+        let refused = guarded.debates(given).await.get_debate(get).await.unwrap_err();
+        assert!(!format!("{refused:?}").contains(&secret[..secret.len() - 1]), "{refused:?}");
+    }
+}
