@@ -14,6 +14,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::accept::accept_bytes;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::{Prediction, conclude};
+use debate_core::formats::roundtable::{Roundtable, markdown};
 use debate_core::id::DebateId;
 use debate_core::prose::Texts;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
@@ -32,6 +33,8 @@ const INTERFACE: &str = "rest";
 /// When a client may ask again for a debate that runs, in seconds.
 const ASK_AGAIN_S: &str = "1";
 const JSON: &str = "application/json";
+/// The type of a document in Markdown.
+const MARKDOWN: &str = "text/markdown";
 
 #[derive(Clone)]
 struct Rest {
@@ -83,10 +86,24 @@ async fn hold(
     whole(&debate)
 }
 
-/// Returns a debate's result.
-async fn result(State(rest): State<Rest>, Path(id): Path<String>) -> Result<Response, Refusal> {
+/// Returns a debate's result; that of a roundtable as a Markdown document where the client accepts one (rule T10).
+async fn result(
+    State(rest): State<Rest>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     let debate = rest.facade.debate(debate_id(&id)?, None).await?;
-    whole(&debate)
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    match &debate {
+        AnyDebate::Roundtable(table) if accepted.is_some_and(|accepted| accepted.contains(MARKDOWN)) => {
+            if let Some(unfinished) = unfinished(&debate)? {
+                return Ok(unfinished);
+            }
+            let document = markdown::document(&Roundtable::outcome(table, Texts::Shown));
+            Ok(([(header::CONTENT_TYPE, MARKDOWN)], document).into_response())
+        }
+        AnyDebate::Roundtable(_) | AnyDebate::Prediction(_) | AnyDebate::Deliberation(_) => whole(&debate),
+    }
 }
 
 fn whole(debate: &AnyDebate) -> Result<Response, Refusal> {
@@ -153,7 +170,7 @@ async fn consensus(State(rest): State<Rest>, Path(id): Path<String>) -> Result<R
 fn prediction(debate: &AnyDebate) -> Option<&Debate<Prediction>> {
     match debate {
         AnyDebate::Prediction(debate) => Some(debate),
-        AnyDebate::Deliberation(_) => None,
+        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) => None,
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use crate::admission::admit;
 use crate::args::Options;
 use crate::exit::{End, Failure};
+use crate::flags;
 use crate::house::House;
 
 /// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
@@ -111,7 +112,7 @@ impl Serve {
     ) -> anyhow::Result<()> {
         let options = ServeOptions {
             token: self.token.clone(),
-            admission: self.admission(),
+            admission: self.admission()?,
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
@@ -130,14 +131,16 @@ impl Serve {
         }
     }
 
-    fn admission(&self) -> Admission {
+    /// Returns what admits requests, with the flags that the environment has now.
+    fn admission(&self) -> anyhow::Result<Admission> {
         let skills_dir = self.skills_dir.clone();
-        Arc::new(move |request: &mut AcceptedRequest| {
-            for left_out in admit(request, skills_dir.as_deref())? {
+        let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
+        Ok(Arc::new(move |request: &mut AcceptedRequest| {
+            for left_out in admit(request, skills_dir.as_deref(), &flags)? {
                 tracing::warn!("{left_out}");
             }
             Ok(())
-        })
+        }))
     }
 }
 
