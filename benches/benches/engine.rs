@@ -77,7 +77,9 @@ fn model(spelling: &str) -> Arc<dyn ChatModel> {
 fn request() -> Accepted<Prediction> {
     match accept::accept(REQUEST).expect("the example is valid") {
         AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) => panic!("the example is a prediction debate"),
+        AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
+            panic!("the example is a prediction debate")
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation;
+use debate_core::formats::roundtable::flags::Flags;
 use debate_core::request::{Violation, Violations};
 use debate_prompts::prediction::check_fits;
 
@@ -12,10 +13,11 @@ use crate::skills;
 /// Admits a request, whoever brings it; returns what was left out of it, one line each.
 ///
 /// # Errors
-/// A prompt would be over its token budget even at its smallest (rule P15).
+/// A prompt would be over its token budget even at its smallest (rule P15), or flags contradict each other (rule T9).
 pub(crate) fn admit(
     request: &mut AcceptedRequest,
     skills_dir: Option<&Path>,
+    flags: &Flags,
 ) -> Result<Vec<String>, Violations> {
     match request {
         AcceptedRequest::Prediction(accepted) => {
@@ -30,6 +32,12 @@ pub(crate) fn admit(
             let (loaded, problems) = skills::load(skills_dir, &accepted.config.skills_wanted());
             deliberation::skills::admit(&mut accepted.config, &mut accepted.brief, loaded);
             Ok(problems)
+        }
+        AcceptedRequest::Roundtable(accepted) => {
+            let config = &mut accepted.config;
+            config.flags = config.flags.under(flags);
+            config.flags.check()?;
+            Ok(Vec::new())
         }
     }
 }

@@ -7,6 +7,7 @@ mod completions;
 mod diff;
 mod doctor;
 mod export;
+mod flags;
 mod fork;
 mod golden;
 mod import;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Influence(influence::Influence),
     Redact(redact::Redact),
     Golden(golden::Golden),
+    Flags(flags::Flags),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -89,6 +91,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
         Command::Golden(golden) => golden.run(),
+        Command::Flags(flags) => flags.run(options),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,
         Command::Completions(completions) => completions.run(),

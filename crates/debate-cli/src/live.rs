@@ -88,6 +88,10 @@ impl Live {
                 let speakers = config.participants.iter().chain(&config.orchestrator);
                 (speakers.map(|speaker| speaker.name.clone()).collect(), config.calls_expected())
             }
+            AnyDebate::Roundtable(debate) => {
+                let config = debate.config();
+                (config.agents.iter().map(|agent| agent.name.clone()).collect(), config.calls_expected())
+            }
         };
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);
         self.total.set_length(calls);

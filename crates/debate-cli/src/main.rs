@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod exit;
 mod failures;
+mod flags;
 mod follow;
 mod holding;
 mod house;

@@ -10,6 +10,7 @@ use debate_core::request::sizes::REQUEST_BYTES_MAX;
 
 use crate::admission::admit;
 use crate::exit::Failure;
+use crate::flags;
 use crate::plain::one_line;
 
 /// Where a request is; `-` is stdin.
@@ -24,7 +25,8 @@ impl RequestFile<'_> {
     pub(crate) fn read(self, skills_dir: Option<&Path>) -> anyhow::Result<AcceptedRequest> {
         let refused = |violations: Violations| self.refused(&violations);
         let mut request = accept_bytes(&self.bytes()?).map_err(refused)?;
-        for left_out in admit(&mut request, skills_dir).map_err(refused)? {
+        let flags = flags::of_environment().map_err(refused)?;
+        for left_out in admit(&mut request, skills_dir, &flags).map_err(refused)? {
             writeln!(io::stderr(), "warning: {}", one_line(&left_out))?;
         }
         Ok(request)

@@ -6,6 +6,7 @@ mod prediction;
 mod resolution;
 mod roles;
 mod rounds;
+mod roundtable;
 
 use debate_core::formats::any::AnyDebate;
 
@@ -23,6 +24,7 @@ pub(crate) fn page(debate: &AnyDebate, failures: &Failures, paper: Paper, full: 
     match debate {
         AnyDebate::Prediction(debate) => prediction::show(&mut page, debate, full),
         AnyDebate::Deliberation(debate) => deliberation::show(&mut page, debate, full),
+        AnyDebate::Roundtable(debate) => roundtable::show(&mut page, debate, full),
     }
     about::end(&mut page, debate, failures);
     page.into_text()

@@ -15,16 +15,24 @@
 //! | [`proper_scores`] | Brier and log score against what happened, uplift | K16 |
 //! | [`calibration`] | whether what is given a probability happens as often | K16 |
 //! | [`log_odds`] | moves of opinion, conformity | P17 |
-//! | [`similarity`] | overlap of words | P11, T5, T6 |
+//! | [`similarity`] | overlap of words, or of runs of characters | P11, T5, T6 |
+//! | [`negation`] | whether one text denies what another says | T5 |
+//! | [`agreement`] | camps among positions, level of agreement, steadiness | T5 |
+//! | [`groupthink`] | signs of agreeing too easily | T6 |
+//! | [`cross_reference`] | who refers to whom, questions and who takes them up | T11 |
 //! | [`shuffle`] | permutations drawn from a seed | P19 |
 //! | [`position_change`] | whether a speaker says to have changed their mind | D6 |
 //! | [`disagreements`] | what a consensus text leaves unresolved | D7 |
 
+pub mod agreement;
 pub mod calibration;
 pub mod consensus;
+pub mod cross_reference;
 pub mod disagreements;
 pub mod distribution;
+pub mod groupthink;
 pub mod log_odds;
+pub mod negation;
 pub mod panel;
 pub mod pooling;
 pub mod position_change;

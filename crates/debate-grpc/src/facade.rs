@@ -120,6 +120,7 @@ impl Desk {
         match accepted {
             AcceptedRequest::Prediction(accepted) => self.open(*accepted, opening).await,
             AcceptedRequest::Deliberation(accepted) => self.open(*accepted, opening).await,
+            AcceptedRequest::Roundtable(accepted) => self.open(*accepted, opening).await,
         }
     }
 

@@ -18,6 +18,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::accept::accept_bytes;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::{Prediction, conclude};
+use debate_core::formats::roundtable::{Roundtable, markdown};
 use debate_core::id::{DebateId, Digest};
 use debate_core::prose::Texts;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
@@ -39,6 +40,8 @@ const INTERFACE: &str = "rest";
 /// When a client may ask again for a debate that runs, in seconds.
 const ASK_AGAIN_S: &str = "1";
 const JSON: &str = "application/json";
+/// The type of a document in Markdown.
+const MARKDOWN: &str = "text/markdown";
 
 #[derive(Clone)]
 struct Rest {
@@ -166,7 +169,7 @@ async fn description() -> Response {
     ([(header::CONTENT_TYPE, JSON)], openapi::DOCUMENT.as_str()).into_response()
 }
 
-/// Returns a debate's result.
+/// Returns a debate's result; that of a roundtable as a Markdown document where the client accepts one (rule T10).
 async fn result(
     State(rest): State<Rest>,
     Extension(grant): Extension<Arc<Grant>>,
@@ -174,7 +177,19 @@ async fn result(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let debate = rest.desk(grant).debate(&id, None).await?;
-    whole(&debate, &headers)
+    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+    match &debate {
+        AnyDebate::Roundtable(table) if accepted.is_some_and(|accepted| accepted.contains(MARKDOWN)) => {
+            if let Some(unfinished) = unfinished(&debate)? {
+                return Ok(unfinished);
+            }
+            let document = markdown::document(&Roundtable::outcome(table, Texts::Shown));
+            Ok(([(header::CONTENT_TYPE, MARKDOWN)], document).into_response())
+        }
+        AnyDebate::Roundtable(_) | AnyDebate::Prediction(_) | AnyDebate::Deliberation(_) => {
+            whole(&debate, &headers)
+        }
+    }
 }
 
 fn whole(debate: &AnyDebate, headers: &HeaderMap) -> Result<Response, Refusal> {
@@ -247,7 +262,7 @@ async fn consensus(
 fn prediction(debate: &AnyDebate) -> Option<&Debate<Prediction>> {
     match debate {
         AnyDebate::Prediction(debate) => Some(debate),
-        AnyDebate::Deliberation(_) => None,
+        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) => None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod deliberation;
 pub mod parts;
 mod prediction;
+mod roundtable;
 
 use debate_core::codec;
 use debate_core::debate::Lifecycle;
@@ -15,6 +16,7 @@ use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::moves;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::Timestamp;
 use debate_core::prose::Texts;
 use debate_core::record::Record as _;
@@ -26,6 +28,7 @@ use debate_store::Listed;
 
 pub use deliberation::deliberation_result;
 pub use prediction::prediction_result;
+pub use roundtable::roundtable_result;
 
 /// Returns a debate as it stands.
 #[must_use]
@@ -207,6 +210,9 @@ pub fn result(debate: &AnyDebate) -> v1::get_debate_response::Result {
         AnyDebate::Deliberation(debate) => {
             Result::Deliberation(deliberation_result(Deliberation::outcome(debate, Texts::Shown)))
         }
+        AnyDebate::Roundtable(debate) => {
+            Result::Roundtable(roundtable_result(Roundtable::outcome(debate, Texts::Shown)))
+        }
     }
 }
 
@@ -218,6 +224,7 @@ pub fn replayed_result(debate: &AnyDebate) -> v1::replay_debate_response::Result
     match result(debate) {
         Got::Prediction(result) => Result::Prediction(result),
         Got::Deliberation(result) => Result::Deliberation(result),
+        Got::Roundtable(result) => Result::Roundtable(result),
     }
 }
 

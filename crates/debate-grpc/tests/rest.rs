@@ -10,6 +10,8 @@ use std::time::Duration;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::request::{Violation, Violations};
 use debate_grpc::ServeOptions;
+use debate_proto::v1;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
 use serde_json::json;
 
 use house::{House, PATIENCE, request};
@@ -43,6 +45,54 @@ async fn p22_a_debate_is_held_and_read_back_through_all_endpoints() {
     let names = ["consensus_score", "probability_distribution", "disagreement_map"];
     assert_eq!(consensus.as_object().unwrap().len(), names.len());
     names.iter().for_each(|name| assert_eq!(consensus[name], result[name]));
+}
+
+#[tokio::test]
+async fn t10_a_roundtable_has_four_layers_over_rest_and_grpc_and_reads_well_as_markdown() {
+    let house = House::open().await;
+    let request = json!({
+        "format": "roundtable",
+        "topic": "Should we move?",
+        "mode": "devils-advocate",
+        "agents": ["ada", "bo", "cy"],
+        "rounds": 2,
+        "flags": { "exitCriteria": { "shadow": true, "confidenceThreshold": 0 } },
+    });
+    let held = house.post(&[], request.to_string().as_bytes()).await;
+    assert_eq!(held.status, 200);
+    let result = held.json();
+    for layer in ["decision", "agent_responses", "evidence", "metadata"] {
+        assert!(result.get(layer).is_some(), "{layer}: {result}");
+    }
+    assert_eq!(result["agent_responses"][1]["stance"], "NO");
+    let id = held.debate_id();
+    let document = house.ask("GET", &format!("{DEBATES}/{id}"), &[("Accept", "text/markdown")], b"").await;
+    assert_eq!(document.header("content-type"), Some("text/markdown"));
+    let text = document.body;
+    for line in [
+        "# Roundtable: Should we move?\n",
+        "**Simulated:**",
+        "## Decision",
+        "### bo, opposition (round 2)\n",
+        "- Would have stopped by: confidence (All agents confidence >= 0)",
+        "| exit_criteria.shadow | true | session |",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let mut client = DebateServiceClient::new(house.channel().await);
+    let request = v1::GetDebateRequest { debate_id: id, include_result: true };
+    let got = client.get_debate(request).await.unwrap().into_inner();
+    let Some(v1::get_debate_response::Result::Roundtable(over_grpc)) = got.result else { panic!("{got:?}") };
+    let (decision, metadata) = (over_grpc.decision.unwrap(), over_grpc.metadata.unwrap());
+    assert_eq!(json!(decision.agreement_level), result["decision"]["agreement_level"]);
+    assert_eq!(json!(decision.supporters), result["decision"]["supporters"]);
+    assert_eq!(over_grpc.evidence.unwrap().rounds.len(), 2);
+    assert_eq!(
+        (metadata.shadow_exits[0].reason.as_str(), metadata.exit.unwrap().reason.as_str()),
+        ("confidence", "max_rounds")
+    );
+    assert_eq!(metadata.flags.iter().filter(|flag| flag.source == "session").count(), 2);
+    assert_eq!(got.debate.unwrap().confidence, result["decision"]["confidence"].as_f64());
 }
 
 #[tokio::test]

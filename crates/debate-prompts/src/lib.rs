@@ -15,6 +15,8 @@ pub mod prompts;
 pub mod public_text;
 /// Reads replies that are JSON, or nearly.
 pub mod reader;
+/// The words of a roundtable (T3).
+pub mod roundtable;
 /// Reads replies with XML-like tags.
 pub mod tags;
 /// Counts tokens and fits prompts into budgets (P15).

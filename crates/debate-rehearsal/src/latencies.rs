@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
     Score,
     /// The judge sums up.
     Synthesise,
-    /// Somebody contributes to a deliberation.
+    /// Somebody contributes to a deliberation or a roundtable.
     Speak,
 }
 
@@ -42,6 +42,7 @@ impl Purpose {
         match request.schema.as_ref().map(ReplySchema::name) {
             Some("scores") => Self::Score,
             Some("synthesis") => Self::Synthesise,
+            Some("response") => Self::Speak,
             Some(_) => Self::Argue,
             None => Self::Speak,
         }

@@ -63,6 +63,26 @@ fn a_deliberation_has_one_schedule_and_is_raced_alike() {
 }
 
 #[test]
+fn t4_levels_shorten_the_critical_path_of_a_roundtable_as_the_plan_says() {
+    // Three agents, two rounds, a second a call: 6 after each other, or 2 a round, or 1 a round.
+    for (flags, chain) in [
+        ("{}", 6),
+        (r#"{"sequential_parallelization": {"enabled": true, "level": "last-only"}}"#, 4),
+        (r#"{"sequential_parallelization": {"enabled": true, "level": "full"}}"#, 2),
+    ] {
+        let request = format!(
+            r#"{{"format": "roundtable", "topic": "Should we move?", "mode": "adversarial", "rounds": 2,
+                "agents": ["ada", "bo", "cy"], "flags": {flags}}}"#
+        );
+        let steady = rehearsal(accept(&request).unwrap(), Duration::from_secs(1), 0.0, 1);
+        let held = hold(&steady, Way::all(&steady.request)[0]);
+        let over = held[0].wall.abs_diff(Duration::from_secs(chain));
+        assert!(over < Duration::from_millis(50), "{flags}: {:?}", held[0].wall);
+        assert_eq!((held[0].calls, held[0].is_full), (6, true), "{flags}");
+    }
+}
+
+#[test]
 fn calls_that_take_longer_than_a_call_may_are_given_up_and_the_outcome_is_not_full() {
     let slow = rehearsal(example("ice.json"), Duration::from_secs(61), 0.0, 1);
     let held = hold(&slow, PIPELINED);

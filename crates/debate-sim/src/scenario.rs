@@ -18,6 +18,8 @@ pub enum Kind {
     Prediction,
     /// Deliberations.
     Deliberation,
+    /// Roundtables.
+    Roundtable,
 }
 
 /// Something that people do to a debate.
@@ -114,10 +116,11 @@ impl Scenario {
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut draw = Draw::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1CE);
-        let kind = match draw.below(20) {
-            0..16 => Kind::Probe,
-            16..19 => Kind::Prediction,
-            _ => Kind::Deliberation,
+        let kind = match draw.below(40) {
+            0..32 => Kind::Probe,
+            32..38 => Kind::Prediction,
+            38 => Kind::Deliberation,
+            _ => Kind::Roundtable,
         };
         let is_tight = draw.chance(0.25);
         let debates = if draw.chance(0.08) { 2 + draw.below(3) } else { 1 };

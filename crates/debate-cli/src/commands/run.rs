@@ -71,6 +71,7 @@ async fn start(engine: &Engine, request: AcceptedRequest) -> Result<Started, Sta
     match request {
         AcceptedRequest::Prediction(accepted) => engine.start(opening(*accepted)).await,
         AcceptedRequest::Deliberation(accepted) => engine.start(opening(*accepted)).await,
+        AcceptedRequest::Roundtable(accepted) => engine.start(opening(*accepted)).await,
     }
 }
 

@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use crate::admission::admit;
 use crate::args::Options;
 use crate::exit::{self, End, Failure};
+use crate::flags;
 use crate::house::House;
 use crate::telemetry::Scrape;
 
@@ -142,7 +143,7 @@ impl Serve {
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls: self.tls(),
-            admission: self.admission(),
+            admission: self.admission()?,
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
@@ -169,14 +170,16 @@ impl Serve {
         }
     }
 
-    fn admission(&self) -> Admission {
+    /// Returns what admits requests, with the flags that the environment has now.
+    fn admission(&self) -> anyhow::Result<Admission> {
         let skills_dir = self.skills_dir.clone();
-        Arc::new(move |request: &mut AcceptedRequest| {
-            for left_out in admit(request, skills_dir.as_deref())? {
+        let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
+        Ok(Arc::new(move |request: &mut AcceptedRequest| {
+            for left_out in admit(request, skills_dir.as_deref(), &flags)? {
                 tracing::warn!("{left_out}");
             }
             Ok(())
-        })
+        }))
     }
 }
 

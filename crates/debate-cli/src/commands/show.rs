@@ -1,13 +1,15 @@
 //! `debate show`: a debate's result.
 
 use clap::builder::FalseyValueParser;
+use debate_core::format::Format as _;
 use debate_core::formats::any::AnyDebate;
+use debate_core::formats::roundtable::{Roundtable, markdown};
 use debate_core::id::DebateId;
 use debate_core::prose::Texts;
 
 use super::print;
 use crate::args::Options;
-use crate::exit::End;
+use crate::exit::{End, Failure};
 use crate::failures::Failures;
 use crate::house::House;
 use crate::paper::Paper;
@@ -19,7 +21,8 @@ use crate::shown;
 Examples:
   debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
   debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --full | less -R
-  debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq .extra.completeness")]
+  debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq .extra.completeness
+  debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --markdown > roundtable.md")]
 pub(crate) struct Show {
     /// Which debate
     #[arg(value_name = "ID")]
@@ -32,6 +35,10 @@ pub(crate) struct Show {
     /// Print the result as JSON
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
+
+    /// Print the result of a roundtable as a Markdown document
+    #[arg(long, env = "DEBATE_MARKDOWN", value_parser = FalseyValueParser::new(), conflicts_with = "json")]
+    markdown: bool,
 }
 
 impl Show {
@@ -42,7 +49,12 @@ impl Show {
         house.close().await?;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;
-        if self.json {
+        if self.markdown {
+            let AnyDebate::Roundtable(debate) = &debate else {
+                return Err(Failure::bad_input("only roundtables can be shown as Markdown"));
+            };
+            print(&markdown::document(&Roundtable::outcome(debate, Texts::Shown)))?;
+        } else if self.json {
             print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
         } else {
             let paper = Paper::stdout(options.ascii);

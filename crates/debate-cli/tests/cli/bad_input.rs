@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::program::{Program, example};
+use crate::program::{Program, Ran, example};
 
 /// Returns an example with one thing changed.
 fn with(pointer: &str, value: Value) -> Value {
@@ -88,6 +88,29 @@ fn k12_a_deliberation_is_checked_the_same_way() {
         r#"{"format": "deliberation", "topic": " ", "mode": "medium", "participants": [{"name": "a"}]}"#,
         &["topic", "mode", "participants"],
     );
+}
+
+#[test]
+fn k12_a_roundtable_is_checked_the_same_way() {
+    refused(
+        r#"{"format": "roundtable", "topic": "t", "mode": "dialectic", "agents": ["a"], "rounds": 0,
+            "flags": {"groupthink_detection": {"threshold": 2}}}"#,
+        &["mode", "agents", "rounds", "flags.groupthink_detection.threshold"],
+    );
+}
+
+#[test]
+fn t9_a_flag_of_the_environment_that_does_not_parse_is_named_with_its_source() {
+    let program = Program::new();
+    let file = example("roundtable-delphi.json");
+    for args in [vec!["run", file.to_str().unwrap()], vec!["flags"], vec!["serve", "--listen", "127.0.0.1:0"]]
+    {
+        let mut command = program.command(args.iter().copied());
+        let ran = Ran::of(command.env("ROUNDTABLE_EXIT_CONSENSUS", "often").output().unwrap());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let told = "ROUNDTABLE_EXIT_CONSENSUS: must be a number (environment)";
+        assert!(ran.stderr.contains(told), "{args:?}: {}", ran.stderr);
+    }
 }
 
 #[test]

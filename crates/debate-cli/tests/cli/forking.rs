@@ -104,6 +104,21 @@ fn k14_another_model_answers_from_there_on_and_diff_shows_where_they_part() {
 }
 
 #[test]
+fn k14_a_roundtable_without_an_agent_asks_anew_only_who_heard_it() {
+    let program = Program::new();
+    let parent = program.debate("roundtable-adversarial.json");
+    let (id, ran) = fork(&program, &parent, &["--without", "chatgpt"]);
+    let result = ran.json();
+    // The first agent spoke before it in the first round; all others heard it.
+    assert_eq!(result["metadata"]["calls"], 3);
+    let agents: Vec<_> =
+        result["agent_responses"].as_array().unwrap().iter().map(|agent| &agent["agent"]).collect();
+    assert_eq!(agents, ["claude", "gemini"]);
+    assert_eq!(result["completeness"]["state"], "full");
+    assert_eq!(program.run(["verify", &id, "--json"]).json()["ok"], true);
+}
+
+#[test]
 fn k14_a_fork_that_cannot_be_is_one_clear_error() {
     let program = Program::new();
     let parent = program.debate("deliberation.json");

@@ -49,7 +49,7 @@ impl Program {
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
-            let ours = ["DEBATE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_"];
+            let ours = ["DEBATE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_", "ROUNDTABLE_"];
             if ours.iter().any(|prefix| name.starts_with(prefix)) || name == "COLUMNS" {
                 command.env_remove(name);
             }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Program, example};
+use crate::program::{Program, Ran, example};
 
 /// Returns a result without what may differ from run to run.
 fn without_ids_and_times(mut result: Value) -> Value {
@@ -146,6 +146,51 @@ fn d10_a_deliberation_shows_its_phases_contributions_and_consensus() {
     for line in ["Consensus\n", "Phase 3: revised\n", "  security", "10 calls"] {
         assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
     }
+}
+
+#[test]
+fn t10_a_roundtable_shows_its_decision_its_agents_and_what_it_rests_on() {
+    let program = Program::new();
+    let mut command = program.command(["run".as_ref(), example("roundtable-delphi.json").as_os_str()]);
+    let ran = Ran::of(command.env("ROUNDTABLE_EXIT_SHADOW", "true").output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for line in ["round 1: round", "round 1: agreement ", "  claude: "] {
+        assert!(ran.stderr.contains(line), "{line}: {}", ran.stderr);
+    }
+    for line in
+        ["Decision\n  consensus ", "Agents (delphi)\n", "shown as Participant ", "Round 4\n", "16 calls"]
+    {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    let listed = program.run(["list", "--json", "--format", "roundtable"]).lines();
+    let id = listed[0]["debate_id"].as_str().unwrap();
+    let document = program.run(["show", id, "--markdown"]).stdout;
+    assert!(document.starts_with("# Roundtable: In which year"), "{document}");
+    assert!(document.contains("| exit_criteria.shadow | true | environment |"), "{document}");
+    let topic = program.debate("deliberation.json");
+    assert_eq!(program.run(["show", &topic, "--markdown"]).code, Some(2));
+}
+
+#[test]
+fn t9_every_flag_says_where_it_came_from() {
+    let program = Program::new();
+    let file = example("roundtable-delphi.json");
+    let mut command = program.command(["flags", file.to_str().unwrap(), "--json"]);
+    command.env("ROUNDTABLE_EXIT_CONSENSUS", "0.5").env("ROUNDTABLE_EXIT_CONFIDENCE", "0.6");
+    let flags = Ran::of(command.output().unwrap()).json();
+    let told = |name: &str| {
+        let flag = flags.as_array().unwrap().iter().find(|flag| flag["flag"] == name).unwrap();
+        format!("{} {}", flag["value"], flag["source"].as_str().unwrap())
+    };
+    assert_eq!(
+        told("exit_criteria.consensus_threshold"),
+        "0.95 session",
+        "the request is over the environment"
+    );
+    assert_eq!(told("exit_criteria.confidence_threshold"), "0.6 environment");
+    assert_eq!(told("groupthink_detection.threshold"), "0.9 default");
+    let page = program.run(["flags"]).stdout;
+    assert!(page.contains("ROUNDTABLE_PARALLEL_LEVEL"), "{page}");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::any::FORMATS;
 use super::deliberation::Deliberation;
 use super::prediction::Prediction;
-use super::{deliberation, prediction};
+use super::roundtable::Roundtable;
+use super::{deliberation, prediction, roundtable};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
@@ -17,6 +19,8 @@ pub enum AcceptedRequest {
     Prediction(Box<Accepted<Prediction>>),
     /// A deliberation.
     Deliberation(Box<Accepted<Deliberation>>),
+    /// A roundtable.
+    Roundtable(Box<Accepted<Roundtable>>),
 }
 
 /// A valid request of one format.
@@ -39,6 +43,7 @@ impl AcceptedRequest {
         match self {
             Self::Prediction(accepted) => accepted.digest,
             Self::Deliberation(accepted) => accepted.digest,
+            Self::Roundtable(accepted) => accepted.digest,
         }
     }
 
@@ -47,6 +52,7 @@ impl AcceptedRequest {
         match self {
             Self::Prediction(accepted) => &mut accepted.limits,
             Self::Deliberation(accepted) => &mut accepted.limits,
+            Self::Roundtable(accepted) => &mut accepted.limits,
         }
     }
 
@@ -56,6 +62,7 @@ impl AcceptedRequest {
         match self {
             Self::Prediction(_) => Prediction::NAME,
             Self::Deliberation(_) => Deliberation::NAME,
+            Self::Roundtable(_) => Roundtable::NAME,
         }
     }
 }
@@ -76,6 +83,11 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
             let (config, brief, limits) = deliberation::request::accept(&value)?;
             let digest = meaning_digest(Deliberation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
+        }
+        Roundtable::NAME => {
+            let (config, brief, limits) = roundtable::request::accept(&value)?;
+            let digest = meaning_digest(Roundtable::NAME, &config, &brief, &limits);
+            Ok(AcceptedRequest::Roundtable(Box::new(Accepted { config, brief, limits, digest })))
         }
         other => Err(unknown(&format!("{other:?}"))),
     }
@@ -100,7 +112,7 @@ fn format_of(request: &Value) -> Result<&str, Violations> {
 }
 
 fn unknown(found: &str) -> Violations {
-    let formats = [Prediction::NAME, Deliberation::NAME].join(" and ");
+    let formats = FORMATS.join(", ");
     let reason = format!("{found} is not a format; there are {formats}");
     Violation { field: "format".to_owned(), reason }.into()
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::deliberation::Deliberation;
 use super::prediction::scores::Resolution;
 use super::prediction::{self, Prediction};
+use super::roundtable::{self, Roundtable};
 use crate::codec::{self, DecodeError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
 use crate::envelope::Envelope;
@@ -20,7 +21,7 @@ use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
 
 /// The names of all formats, the contract's first.
-pub const FORMATS: [&str; 2] = [Prediction::NAME, Deliberation::NAME];
+pub const FORMATS: [&str; 3] = [Prediction::NAME, Deliberation::NAME, Roundtable::NAME];
 
 /// One debate of any format, folded.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub enum AnyDebate {
     Prediction(Box<Debate<Prediction>>),
     /// A deliberation.
     Deliberation(Box<Debate<Deliberation>>),
+    /// A roundtable.
+    Roundtable(Box<Debate<Roundtable>>),
 }
 
 /// Stored envelopes are not the log of a debate.
@@ -57,6 +60,7 @@ macro_rules! each {
         match $any {
             AnyDebate::Prediction($debate) => $value,
             AnyDebate::Deliberation($debate) => $value,
+            AnyDebate::Roundtable($debate) => $value,
         }
     };
 }
@@ -71,6 +75,7 @@ impl AnyDebate {
         match format_of(first).as_deref() {
             Some(Prediction::NAME) => Ok(Self::Prediction(Box::new(fold(log)?))),
             Some(Deliberation::NAME) => Ok(Self::Deliberation(Box::new(fold(log)?))),
+            Some(Roundtable::NAME) => Ok(Self::Roundtable(Box::new(fold(log)?))),
             Some(_) | None => Err(AnyReplayError::Format { kind: first.kind.clone() }),
         }
     }
@@ -99,6 +104,7 @@ impl AnyDebate {
         match self {
             Self::Prediction(_) => Prediction::NAME,
             Self::Deliberation(_) => Deliberation::NAME,
+            Self::Roundtable(_) => Roundtable::NAME,
         }
     }
 
@@ -140,6 +146,7 @@ impl AnyDebate {
             None => match self {
                 Self::Prediction(debate) => Prediction::completeness(debate),
                 Self::Deliberation(debate) => Deliberation::completeness(debate),
+                Self::Roundtable(debate) => Roundtable::completeness(debate),
             },
         }
     }
@@ -186,6 +193,7 @@ impl AnyDebate {
         match self {
             Self::Prediction(debate) => Prediction::title(debate.brief()),
             Self::Deliberation(debate) => Deliberation::title(debate.brief()),
+            Self::Roundtable(debate) => Roundtable::title(debate.brief()),
         }
     }
 
@@ -225,6 +233,7 @@ impl AnyDebate {
         match self {
             Self::Prediction(debate) => Some(prediction::conclude::confidence(debate, &self.completeness())),
             Self::Deliberation(_) => None,
+            Self::Roundtable(debate) => Some(roundtable::conclude::confidence(debate)),
         }
     }
 
@@ -240,7 +249,7 @@ impl AnyDebate {
     pub fn result_json(&self, texts: Texts) -> String {
         let resolution = match self {
             Self::Prediction(debate) => Resolution::of(debate),
-            Self::Deliberation(_) => None,
+            Self::Deliberation(_) | Self::Roundtable(_) => None,
         };
         let forked = self.forked();
         if resolution.is_none() && forked.is_none() {

@@ -72,6 +72,20 @@ impl<'a> Fields<'a> {
         Field { path: join(&self.path, name), value, complaints: self.complaints }
     }
 
+    /// Returns the field under the one of its two names that is used, the first where neither is.
+    pub(crate) fn either(&self, name: &str, legacy: &str) -> Field<'a> {
+        let (field, other) = (self.field(name), self.field(legacy));
+        match (field.value(), other.value()) {
+            _ if name == legacy => field,
+            (Some(_), Some(_)) => {
+                other.refuse(format_args!("is the same as {name}; give one of them"));
+                field
+            }
+            (None, Some(_)) => other,
+            (Some(_) | None, None) => field,
+        }
+    }
+
     /// Returns a field that must be there.
     pub(crate) fn required(&self, name: &str) -> Field<'a> {
         let field = self.field(name);
@@ -171,6 +185,17 @@ impl<'a> Field<'a> {
             return None;
         }
         Some(text)
+    }
+
+    /// Reads one of a few words.
+    pub(crate) fn choice<T: Copy>(&self, all: &[T], name: impl Fn(T) -> &'static str) -> Option<T> {
+        let text = self.text(usize::MAX)?;
+        let found = all.iter().copied().find(|one| name(*one) == text);
+        if found.is_none() {
+            let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+            self.refuse(format_args!("must be one of {}", names.join(", ")));
+        }
+        found
     }
 
     /// Reads a text, empty where there is none.

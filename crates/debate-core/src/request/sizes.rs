@@ -54,6 +54,17 @@ pub const LEANING_CHARS_MAX: usize = 300;
 /// The heaviest weight of a criterion; all weights are above 0.
 pub const WEIGHT_MAX: f64 = 1_000.0;
 
+/// Rounds of one roundtable: so many that every response of them fits a prompt, shortened.
+pub const ROUNDTABLE_ROUNDS: RangeInclusive<u64> = 1..=10;
+/// Tokens of one response at a roundtable.
+pub const RESPONSE_TOKENS: RangeInclusive<u64> = 256..=8_192;
+/// Sources that one response names.
+pub const CITATIONS_MAX: usize = 50;
+/// Tool calls of one response.
+pub const TOOL_CALLS: RangeInclusive<u64> = 0..=20;
+/// Rounds over which an exit rule looks.
+pub const EXIT_ROUNDS: RangeInclusive<u64> = 1..=20;
+
 /// Tokens of one reply to an argument call.
 pub const ARGUMENT_TOKENS: RangeInclusive<u64> = 50..=4_000;
 /// Wall time of one debate in milliseconds: a tenth of a second to an hour.

@@ -1,4 +1,4 @@
-//! The kernel driven through its public interface: scenarios as tables, for both formats.
+//! The kernel driven through its public interface: scenarios as tables, for every format.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
@@ -8,4 +8,5 @@ mod golden;
 mod kernel;
 mod money;
 mod playing;
+mod roundtable;
 mod scenario;

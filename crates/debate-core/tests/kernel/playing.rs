@@ -1,4 +1,4 @@
-//! How both formats are put on the stage: requests as clients write them, and answers of models that do what they
+//! How the formats are put on the stage: requests as clients write them, and answers of models that do what they
 //! are asked, unless told otherwise.
 
 use debate_core::call::Want;
@@ -11,6 +11,8 @@ use debate_core::formats::prediction::answer::{
 };
 use debate_core::formats::prediction::visible::{ArgueView, Visible};
 use debate_core::formats::prediction::{self, Prediction};
+use debate_core::formats::roundtable::agent::{Part, Stance};
+use debate_core::formats::roundtable::{self, Roundtable};
 use debate_core::limits::Limits;
 use serde_json::{Value, json};
 
@@ -48,6 +50,55 @@ impl Cast for Deliberation {
         match &*want.call.kind {
             "consensus" => deliberation::answer::Answer::Consensus(words),
             _ => deliberation::answer::Answer::Contribution(words),
+        }
+    }
+}
+
+impl Cast for Roundtable {
+    /// Flags are written by their path: `exit_criteria.enabled=true`.
+    fn opened(words: &Words<'_>) -> (roundtable::config::Config, roundtable::config::Brief, Limits) {
+        let mut request = json!({
+            "format": "roundtable",
+            "topic": "Should we move?",
+            "agents": words.list("agents"),
+            "mode": words.get("mode"),
+            "rounds": words.get("rounds").map(|rounds| rounds.parse::<u32>().unwrap()),
+            "options": {"seed": 1},
+        });
+        let pairs = words.0.split_whitespace().filter_map(|word| word.split_once('='));
+        for (path, value) in pairs.filter(|(path, _)| path.contains('.')) {
+            let (group, name) = path.split_once('.').unwrap();
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+            request["flags"][group][name] = value;
+        }
+        let accepted = accept(&request.to_string()).unwrap();
+        let AcceptedRequest::Roundtable(accepted) = accepted else { panic!("{accepted:?}") };
+        (accepted.config, accepted.brief, accepted.limits)
+    }
+
+    /// Knows `position | reasoning | YES 0.9`, each part as far as it is given; the stance `-` is none, and unless one
+    /// is given it is the one that the agent's part has to take.
+    fn answer(debate: &Debate<Self>, want: &Want, words: &str) -> roundtable::answer::Answer {
+        let mut parts = words.split('|').map(str::trim);
+        let position = match parts.next().unwrap_or_default() {
+            "" => format!("What {} says.", want.call),
+            "nothing" => String::new(),
+            position => position.to_owned(),
+        };
+        let reasoning = parts.next().unwrap_or_default().to_owned();
+        let claims: Vec<&str> = parts.next().unwrap_or_default().split_whitespace().collect();
+        let part = debate.config().agent(&want.call.role).and_then(|agent| agent.part);
+        let stated = claims.iter().find_map(|claim| {
+            let known = Stance::ALL.into_iter().find(|stance| stance.as_str() == *claim);
+            known.map(Some).or_else(|| (*claim == "-").then_some(None))
+        });
+        let confidence = claims.iter().find_map(|claim| claim.parse::<f64>().ok());
+        roundtable::answer::Answer {
+            stance: stated.unwrap_or_else(|| part.and_then(Part::stance)),
+            position,
+            reasoning,
+            confidence: confidence.unwrap_or(0.5),
+            citations: Vec::new(),
         }
     }
 }

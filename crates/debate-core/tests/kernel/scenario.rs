@@ -182,7 +182,7 @@ impl<F: Cast> Stage<F> {
     }
 
     /// Plays one command; an answer or a failure begins its call where it is not under way.
-    fn command(&mut self, words: &str) -> Result<(), DecideError> {
+    pub(crate) fn command(&mut self, words: &str) -> Result<(), DecideError> {
         let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let (target, said) = rest.split_once(':').unwrap_or((rest, ""));
         let (target, said) = (target.trim(), said.trim());

@@ -104,6 +104,35 @@ fn every_field_of_a_deliberation_reaches_the_core() {
 }
 
 #[test]
+fn every_field_of_a_roundtable_reaches_the_core() {
+    check_same(&json!({
+        "format": "roundtable",
+        "topic": "t",
+        "mode": "expert-panel",
+        "agents": [{"name": "a", "perspective": "social"}, {"name": "b", "perspective": "ethical"}],
+        "rounds": 2,
+        "perspective_config": {"perspectives": ["social", "ethical"], "assignment_strategy": "explicit"},
+        "flags": {
+            "sequential_parallelization": {"enabled": true, "level": "last-only", "modes": ["socratic"]},
+            "tool_enforcement": {"enabled": false, "level": "strict", "min_calls": 0, "max_calls": 3},
+            "groupthink_detection":
+                {"enabled": true, "threshold": 0.8, "action": "repoll", "closeness": "overlap"},
+            "exit_criteria": {"enabled": true, "shadow": true, "consensus_threshold": 1,
+                "convergence_rounds": 3, "confidence_threshold": 0.5},
+        },
+        "sequential": {"use_light_model": true, "max_tokens": 512},
+        "native_web_search": true,
+        "options": {
+            "seed": 7,
+            "similarity": "trigram-overlap",
+            "limits": {"deadline_ms": 60_000, "calls_max": 12},
+            "models": {"default": ["a:1"], "respond": ["b:1"], "repoll": ["c:1"], "light": ["d:1", "e:1"],
+                "roles": {"a": ["f:1"]}},
+        },
+    }));
+}
+
+#[test]
 fn k12_violations_have_the_same_paths_over_grpc() {
     let request = v1::StartDebateRequest {
         format: Some(v1::start_debate_request::Format::Prediction(v1::DebateRequest {
@@ -136,5 +165,5 @@ fn k12_violations_have_the_same_paths_over_grpc() {
         ]
     );
     let refused = request_json(v1::StartDebateRequest::default()).unwrap_err();
-    assert_eq!(refused.0[0].to_string(), "format: is required: one of prediction, deliberation");
+    assert_eq!(refused.0[0].to_string(), "format: is required: one of prediction, deliberation, roundtable");
 }

@@ -10,6 +10,7 @@ mod argue;
 mod deliberate;
 mod numbers;
 mod phrases;
+mod respond;
 mod room;
 mod score;
 mod sheet;
@@ -25,7 +26,7 @@ use crate::{ChatRequest, ReplySchema, Role};
 /// The role that gives the synthesis.
 const JUDGE: &str = "judge";
 
-/// Debates: argues, scores and sums up in prediction debates, and speaks in deliberations.
+/// Debates: argues, scores and sums up in prediction debates, speaks in deliberations and at roundtables.
 ///
 /// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
 /// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
@@ -45,6 +46,7 @@ enum Kind {
     Argument,
     Scores,
     Synthesis,
+    Response,
     FreeText,
 }
 
@@ -54,6 +56,7 @@ impl Kind {
             None => Self::FreeText,
             Some("scores") => Self::Scores,
             Some("synthesis") => Self::Synthesis,
+            Some("response") => Self::Response,
             Some(_) => Self::Argument,
         }
     }
@@ -71,6 +74,7 @@ impl Mind for Debater {
                 sheet.task.role = "";
                 synthesise::reply(&sheet, tokens_max, draw)
             }
+            Kind::Response => respond::reply(request, draw),
             Kind::FreeText => deliberate::reply(request, draw),
         }
     }
@@ -83,6 +87,7 @@ impl Mind for Debater {
             }
             Kind::Scores => None,
             Kind::Synthesis => Some(JUDGE),
+            Kind::Response => respond::speaker(request),
             Kind::FreeText => deliberate::speaker(request),
         }
     }

@@ -25,7 +25,9 @@ pub(crate) fn example(name: &str) -> Accepted<Prediction> {
 pub(crate) fn accepted(json: &str) -> Accepted<Prediction> {
     match accept(json).unwrap() {
         AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) => panic!("not a prediction request"),
+        AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
+            panic!("not a prediction request")
+        }
     }
 }
 

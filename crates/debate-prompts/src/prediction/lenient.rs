@@ -91,7 +91,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// Reads a text; what is none becomes its JSON, null nothing.
-pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text,
         other => text_of(&other),
@@ -99,7 +99,7 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 }
 
 /// Reads a list of texts; a single text is a list of one, blank ones are left out.
-pub(super) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let texts = match Value::deserialize(deserializer)? {
         Value::Array(items) => items.iter().map(text_of).collect(),
         other => vec![text_of(&other)],
@@ -108,7 +108,7 @@ pub(super) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
 }
 
 /// Reads a share in [0, 1]; nothing where there is no number.
-pub(super) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(Stated::of(&Value::deserialize(deserializer)?).map(Stated::share))
 }
 

@@ -47,22 +47,25 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
     let complaints = Complaints::default();
     let fields = Fields::of_request(request, &KNOWN, &complaints);
     let topic = fields.required("topic").words(TOPIC_CHARS_MAX).unwrap_or_default().to_owned();
-    let mode = choice(&fields.field("mode"), &Mode::ALL, Mode::as_str);
+    let mode = fields.field("mode").choice(&Mode::ALL, Mode::as_str);
     let asked_skills = AskedSkills::read(&fields.field("skills"));
     let participants = participants(&fields.required("participants"), &asked_skills);
     let orchestrator = orchestrator(&fields.field("orchestrator"), &asked_skills);
     asked_skills.check_names(participants.iter().chain(&orchestrator));
-    let rounds = either(&fields, "max_rounds", "maxRounds").whole(ROUNDS);
+    let rounds = fields.either("max_rounds", "maxRounds").whole(ROUNDS);
     let mut config = Config {
         mode: mode.unwrap_or_default(),
         max_rounds: rounds.map_or(MAX_ROUNDS_DEFAULT, |rounds| u32::try_from(rounds).unwrap_or(u32::MAX)),
         participants,
         orchestrator,
-        tool_phases: tool_phases(&either(&fields, "tool_phases", "toolPhases")),
-        native_web_search: either(&fields, "native_web_search", "useNativeWebSearch")
+        tool_phases: tool_phases(&fields.either("tool_phases", "toolPhases")),
+        native_web_search: fields
+            .either("native_web_search", "useNativeWebSearch")
             .truth()
             .unwrap_or_default(),
-        concurrency: choice(&fields.field("concurrency"), &Concurrency::ALL, Concurrency::as_str)
+        concurrency: fields
+            .field("concurrency")
+            .choice(&Concurrency::ALL, Concurrency::as_str)
             .unwrap_or_default(),
         skills_missing: Vec::new(),
         models: ModelPlan::default(),
@@ -73,30 +76,6 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
     config.models = models(&options.field("models"), config.participants.iter().chain(&config.orchestrator));
     let limits = limits(&fields.field("timeout"), &options.field("limits"), &config);
     complaints.finish((config, brief, limits))
-}
-
-/// Returns the field under the one of its two names that is used, the first where neither is.
-fn either<'a>(fields: &Fields<'a>, name: &str, legacy: &str) -> Field<'a> {
-    let (field, other) = (fields.field(name), fields.field(legacy));
-    match (field.value(), other.value()) {
-        (Some(_), Some(_)) => {
-            other.refuse(format_args!("is the same as {name}; give one of them"));
-            field
-        }
-        (None, Some(_)) => other,
-        (Some(_) | None, None) => field,
-    }
-}
-
-/// Reads one of a few words.
-fn choice<T: Copy>(field: &Field<'_>, all: &[T], name: impl Fn(T) -> &'static str) -> Option<T> {
-    let text = field.text(usize::MAX)?;
-    let found = all.iter().copied().find(|one| name(*one) == text);
-    if found.is_none() {
-        let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-        field.refuse(format_args!("must be one of {}", names.join(", ")));
-    }
-    found
 }
 
 /// Reads who speaks (rule D2).
@@ -195,7 +174,7 @@ fn tool_phases(list: &Field<'_>) -> Vec<Phase> {
     }
     let mut phases = Vec::new();
     for item in list.items(Phase::ALL.len()) {
-        match choice(&item, &Phase::ALL, Phase::as_str) {
+        match item.choice(&Phase::ALL, Phase::as_str) {
             Some(phase) if phases.contains(&phase) => {
                 item.refuse(format_args!("{:?} is given more than once", phase.as_str()));
             }

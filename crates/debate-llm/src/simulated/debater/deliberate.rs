@@ -9,7 +9,7 @@ use crate::simulated::Draw;
 use crate::{ChatRequest, Role};
 
 /// What every simulated contribution begins with; no square bracket, which would read as a speaker's name.
-const MARK: &str = "(simulated)";
+pub(super) const MARK: &str = "(simulated)";
 
 /// What stands between two contributions of a history.
 const SEPARATOR: &str = "\n\n---\n\n";
@@ -20,15 +20,15 @@ const REVISED: &str = "\nConsidering other experts' rebuttals:";
 const CONSENSUS: &str = "\nPlease summarize:";
 
 /// One way to answer a question of what to do.
-struct Course {
-    advice: &'static str,
-    reasons: [&'static str; 2],
-    risks: [&'static str; 2],
+pub(super) struct Course {
+    pub(super) advice: &'static str,
+    pub(super) reasons: [&'static str; 2],
+    pub(super) risks: [&'static str; 2],
     failure: &'static str,
-    condition: &'static str,
+    pub(super) condition: &'static str,
 }
 
-const COURSES: [Course; 4] = [
+pub(super) const COURSES: [Course; 4] = [
     Course {
         advice: "go ahead in stages, each with a way back",
         reasons: [

@@ -1,0 +1,80 @@
+//! `debate flags`: the flags of roundtables, each with where its value comes from.
+
+use std::path::PathBuf;
+
+use clap::builder::FalseyValueParser;
+use debate_core::formats::accept::AcceptedRequest;
+use debate_core::formats::roundtable::flags::FlagEntry;
+
+use super::print;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::flags;
+use crate::page::{Column, Page};
+use crate::paper::Paper;
+use crate::request_file::RequestFile;
+
+/// Show the flags of roundtables: what each is, and where its value comes from
+///
+/// A request's own flags come before those of the environment, and those before the defaults. Without a file, the flags
+/// are shown that a request without any would get.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate flags
+  debate flags examples/roundtable-delphi.json
+  ROUNDTABLE_EXIT_ENABLED=true debate flags --json | jq '.[] | select(.source != \"default\")'")]
+pub(crate) struct Flags {
+    /// The request of a roundtable; `-` for stdin
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Print the flags as JSON
+    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    json: bool,
+}
+
+impl Flags {
+    /// Carries out the command.
+    pub(crate) fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let entries = self.entries()?;
+        if self.json {
+            print(&format!("{}\n", serde_json::to_string(&entries)?))?;
+        } else {
+            print(&page(&entries, Paper::stdout(options.ascii)))?;
+        }
+        Ok(End::Done)
+    }
+
+    fn entries(&self) -> anyhow::Result<Vec<FlagEntry>> {
+        let Some(file) = &self.file else {
+            let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
+            return Ok(flags.entries());
+        };
+        match RequestFile(file).read(None)? {
+            AcceptedRequest::Roundtable(accepted) => Ok(accepted.config.flags.entries()),
+            AcceptedRequest::Prediction(_) | AcceptedRequest::Deliberation(_) => {
+                Err(Failure::bad_input("only roundtables have flags"))
+            }
+        }
+    }
+}
+
+fn page(entries: &[FlagEntry], paper: Paper) -> String {
+    let mut page = Page::new(paper);
+    let head = [
+        ("flag", Column::Left),
+        ("value", Column::Left),
+        ("source", Column::Left),
+        ("variable", Column::Left),
+    ];
+    let rows: Vec<Vec<String>> = entries
+        .iter()
+        .map(|entry| {
+            let value = entry.value.as_str().map_or_else(|| entry.value.to_string(), str::to_owned);
+            vec![entry.flag.to_owned(), value, entry.source.as_str().to_owned(), entry.variable.to_owned()]
+        })
+        .collect();
+    page.table(0, &head, &rows);
+    page.into_text()
+}

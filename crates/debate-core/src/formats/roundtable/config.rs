@@ -1,0 +1,198 @@
+//! The rules and the subject of one roundtable, already valid: what the edge makes of a request.
+
+use serde::{Deserialize, Serialize};
+
+use super::agent::Agent;
+use super::flags::{CallCount, Enforcement, Flags, Setting, Source};
+use super::mode::{Mode, Parallelization, Pattern};
+use crate::call::{CallKey, Tokens};
+use crate::id::Role;
+use crate::limits::Limits;
+use crate::measures::similarity::Similarity;
+use crate::models::ModelPlan;
+
+/// Rounds unless the request says otherwise.
+pub const ROUNDS_DEFAULT: u32 = 3;
+/// Wall time unless the request says otherwise, in milliseconds.
+pub const DEADLINE_MS_DEFAULT: u64 = 600_000;
+/// The fewest agents.
+pub const AGENTS_MIN: usize = 2;
+/// Input tokens of any prompt; a longer history is shortened, the oldest responses first.
+pub const INPUT_TOKENS: u32 = 60_000;
+/// Output tokens of a response where agents speak side by side (rule T8).
+pub const OUTPUT_TOKENS_PARALLEL: u32 = 4_096;
+/// Output tokens of a response where agents wait for each other (rule T8).
+pub const OUTPUT_TOKENS_SEQUENTIAL: u32 = 2_048;
+/// The kind under which a request names the lighter model of sequential modes (rule T8).
+pub const LIGHT: &str = "light";
+
+/// The rules of one roundtable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// How agents meet.
+    pub mode: Mode,
+    /// Who sits at the table, in the order of speaking; two or more.
+    pub agents: Vec<Agent>,
+    /// The most rounds, from 1.
+    pub rounds: u32,
+    /// The flags, each with where it came from (rule T9).
+    pub flags: Flags,
+    /// What shortens sequential modes (rule T8).
+    #[serde(default, skip_serializing_if = "Haste::is_none")]
+    pub sequential: Haste,
+    /// By what positions are compared (rule T5).
+    pub similarity: Similarity,
+    /// Whether the provider's own web search is a tool (rule D9).
+    pub native_web_search: bool,
+    /// Which models are asked: by kind of question, by agent.
+    #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
+    pub models: ModelPlan,
+}
+
+/// What shortens modes in which agents wait for each other (rule T8).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Haste {
+    /// Whether the lighter model is asked, where one is named.
+    #[serde(default)]
+    pub use_light_model: bool,
+    /// Output tokens of a response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+}
+
+impl Haste {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How tools may be used in one response (rule T4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolPolicy {
+    /// The fewest calls that are asked for.
+    pub min_calls: u32,
+    /// The most calls.
+    pub max_calls: u32,
+    /// How strictly they are asked for.
+    pub level: Enforcement,
+    /// What agents are told of it.
+    pub guidance: &'static str,
+}
+
+impl Config {
+    /// Returns how much of a round runs side by side: all of it in parallel modes, and as flags and mode say in those
+    /// modes that flags concern (rule T4).
+    #[must_use]
+    pub fn parallelization(&self) -> Parallelization {
+        let (strategy, flags) = (self.mode.strategy(), &self.flags);
+        let own = match strategy.pattern {
+            Pattern::Parallel => Parallelization::Full,
+            Pattern::Sequential => Parallelization::None,
+        };
+        let modes = &flags.parallel_modes.value.0;
+        let is_meant = match strategy.pattern {
+            Pattern::Parallel => modes.contains(&self.mode),
+            Pattern::Sequential => modes.is_empty() || modes.contains(&self.mode),
+        };
+        if !flags.parallel_enabled.value || !is_meant {
+            return own;
+        }
+        match flags.parallel_level.source {
+            Source::Default => strategy.parallelization,
+            Source::Environment | Source::Session => flags.parallel_level.value,
+        }
+    }
+
+    /// Returns whether agents of a round can hear each other, as rounds are really run.
+    #[must_use]
+    pub fn pattern(&self) -> Pattern {
+        match self.parallelization() {
+            Parallelization::Full => Pattern::Parallel,
+            Parallelization::None | Parallelization::LastOnly => Pattern::Sequential,
+        }
+    }
+
+    /// Returns how tools may be used; none where there are none, or nobody wants them used (rule T4).
+    #[must_use]
+    pub fn tools(&self) -> Option<ToolPolicy> {
+        let (min_calls, max_calls, guidance) = match self.pattern() {
+            Pattern::Parallel => (1, 6, "Use tools freely to gather comprehensive evidence."),
+            Pattern::Sequential => (1, 2, "Leverage previous responses; limit to 1-2 essential tool calls."),
+        };
+        let said = |setting: &Setting<CallCount>, own: u32| match setting.source {
+            Source::Default => own,
+            Source::Environment | Source::Session => setting.value.0,
+        };
+        let max_calls = said(&self.flags.tools_max_calls, max_calls);
+        let policy = ToolPolicy {
+            min_calls: said(&self.flags.tools_min_calls, min_calls).min(max_calls),
+            max_calls,
+            level: self.flags.tools_level.value,
+            guidance,
+        };
+        (self.native_web_search && self.flags.tools_enabled.value).then_some(policy)
+    }
+
+    /// Returns the output tokens of a response (rule T8).
+    #[must_use]
+    pub fn output_tokens(&self) -> u32 {
+        match self.pattern() {
+            Pattern::Parallel => OUTPUT_TOKENS_PARALLEL,
+            Pattern::Sequential => self.sequential.max_tokens.unwrap_or(OUTPUT_TOKENS_SEQUENTIAL),
+        }
+    }
+
+    /// Returns the models that a call is put to (rule T8): an agent's own, else the lighter one where it is wanted.
+    #[must_use]
+    pub fn models(&self, call: &CallKey) -> &[String] {
+        let is_light = self.sequential.use_light_model && self.pattern() == Pattern::Sequential;
+        let kind = if is_light && self.models.purposes.contains_key(LIGHT) { LIGHT } else { &*call.kind };
+        self.models.of(kind, Some(&call.role))
+    }
+
+    /// Returns an agent by its name.
+    #[must_use]
+    pub fn agent(&self, name: &Role) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name == *name)
+    }
+
+    /// Returns the place of an agent in the order of speaking, from 0.
+    #[must_use]
+    pub fn place(&self, name: &Role) -> Option<usize> {
+        self.agents.iter().position(|agent| agent.name == *name)
+    }
+
+    /// Returns whether an agent hears those of its own round that speak before it.
+    #[must_use]
+    pub fn hears_its_round(&self, name: &Role) -> bool {
+        match self.parallelization() {
+            Parallelization::None => true,
+            Parallelization::LastOnly => self.agents.last().is_some_and(|last| last.name == *name),
+            Parallelization::Full => false,
+        }
+    }
+
+    /// Returns the calls of a debate in which nothing goes wrong and no exit rule ends it.
+    #[must_use]
+    pub fn calls_expected(&self) -> u64 {
+        u64::from(self.rounds) * self.agents.len() as u64
+    }
+
+    /// Returns what the debate may spend, unless the request says otherwise: enough for every prompt at its longest.
+    ///
+    /// Nothing is asked to close a roundtable, so nothing is kept back for it.
+    #[must_use]
+    pub fn limits(&self, deadline_ms: u64) -> Limits {
+        let calls = self.calls_expected();
+        let tokens = Tokens { input: u64::from(INPUT_TOKENS), output: u64::from(self.output_tokens()) };
+        let limits = Limits::for_calls(calls, tokens.times(calls), Tokens::default(), deadline_ms);
+        Limits { closing_ms: 0, ..limits }
+    }
+}
+
+/// The subject of a roundtable, in people's words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brief {
+    /// What is debated.
+    pub topic: String,
+}

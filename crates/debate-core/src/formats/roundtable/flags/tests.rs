@@ -1,0 +1,112 @@
+use super::*;
+
+fn environment(variables: &[(&str, &str)]) -> Result<Flags, Violations> {
+    Flags::of_environment(variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())))
+}
+
+fn session(flags: &Value) -> Result<Flags, Violations> {
+    let complaints = Complaints::default();
+    let document = serde_json::json!({ "flags": flags });
+    let field = Fields::of_request(&document, &["flags"], &complaints).field("flags");
+    let read = Flags::of_session(&field);
+    complaints.finish(read)
+}
+
+fn refused(result: Result<Flags, Violations>) -> Vec<String> {
+    result.unwrap_err().0.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn t9_defaults_are_the_seeds() {
+    let flags = Flags::default();
+    assert!(!flags.parallel_enabled.value && flags.parallel_level.value == Parallelization::None);
+    assert!(flags.tools_enabled.value && flags.tools_level.value == Enforcement::Normal);
+    assert!(flags.groupthink_enabled.value && flags.groupthink_threshold.value == Share(0.9));
+    assert!(!flags.exit_enabled.value && flags.exit_consensus.value == Share(0.9));
+    assert_eq!(flags.exit_convergence_rounds.value, RoundCount(2));
+    assert!(flags.entries().iter().all(|entry| entry.source == Source::Default));
+    assert_eq!(flags.entries().len(), VARIABLES.len());
+}
+
+#[test]
+fn t9_the_session_is_over_the_environment_and_that_over_the_default() {
+    let environment = environment(&[
+        ("ROUNDTABLE_EXIT_ENABLED", "true"),
+        ("ROUNDTABLE_EXIT_CONSENSUS", "0.8"),
+        ("ROUNDTABLE_PARALLEL_MODES", "socratic, adversarial"),
+        ("HOME", "/root"),
+    ]);
+    let said = session(&serde_json::json!({
+        "exitCriteria": { "consensusThreshold": 0.95 },
+        "tool_enforcement": { "level": "strict", "minCalls": 2 },
+    }));
+    let flags = said.unwrap().under(&environment.unwrap());
+    let told: Vec<String> = flags
+        .entries()
+        .into_iter()
+        .filter(|entry| entry.source != Source::Default)
+        .map(|entry| format!("{}={} {}", entry.flag, entry.value, entry.source.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            r#"sequential_parallelization.modes=["socratic","adversarial"] environment"#,
+            r#"tool_enforcement.level="strict" session"#,
+            "tool_enforcement.min_calls=2 session",
+            "exit_criteria.enabled=true environment",
+            "exit_criteria.consensus_threshold=0.95 session",
+        ]
+    );
+}
+
+#[test]
+fn t9_a_bad_value_is_an_error_with_its_name_and_source() {
+    let bad = environment(&[
+        ("ROUNDTABLE_EXIT_ENABLED", "yes"),
+        ("ROUNDTABLE_GROUPTHINK_THRESHOLD", "1.5"),
+        ("ROUNDTABLE_PARALLEL_LEVEL", "half"),
+        ("ROUNDTABLE_PARALLEL_MODES", "socratic,dialectic"),
+        ("ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS", "two"),
+        ("ROUNDTABLE_GROUPTHINK_TRESHOLD", "0.8"),
+    ]);
+    assert_eq!(
+        refused(bad),
+        [
+            "ROUNDTABLE_GROUPTHINK_TRESHOLD: is in the environment and no flag; `debate flags` lists them",
+            "ROUNDTABLE_PARALLEL_LEVEL: must be one of none, last-only, full (environment)",
+            "ROUNDTABLE_PARALLEL_MODES: must be modes with commas between: collaborative, adversarial, socratic, \
+             expert-panel, devils-advocate, delphi, red-team-blue-team (environment)",
+            "ROUNDTABLE_GROUPTHINK_THRESHOLD: must be from 0 to 1 (environment)",
+            "ROUNDTABLE_EXIT_ENABLED: must be true or false (environment)",
+            "ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS: must be a whole number (environment)",
+        ]
+    );
+    let bad = session(&serde_json::json!({
+        "groupthink_detection": { "threshold": -0.1, "action": "panic" },
+        "exit_criteria": { "convergence_rounds": 0, "convergenceRounds": 1, "strict": true },
+        "speed": {},
+    }));
+    assert_eq!(
+        refused(bad),
+        [
+            "flags.speed: is not a field of this request",
+            "flags.exit_criteria.strict: is not a field of this request",
+            "flags.groupthink_detection.threshold: must be from 0 to 1",
+            "flags.groupthink_detection.action: must be one of shadow, warn, repoll",
+            "flags.exit_criteria.convergenceRounds: is the same as convergence_rounds; give one of them",
+            "flags.exit_criteria.convergence_rounds: must be a whole number from 1 to 20",
+        ]
+    );
+}
+
+#[test]
+fn t9_sources_that_contradict_each_other_are_named() {
+    let environment = environment(&[("ROUNDTABLE_TOOL_MAX_CALLS", "1")]).unwrap();
+    let flags = session(&serde_json::json!({ "tool_enforcement": { "min_calls": 3 } })).unwrap();
+    assert!(flags.check().is_ok());
+    let violation = flags.under(&environment).check().unwrap_err();
+    assert_eq!(
+        violation.to_string(),
+        "flags.tool_enforcement.min_calls: is 3 (session), above max_calls, which is 1 (environment)"
+    );
+}

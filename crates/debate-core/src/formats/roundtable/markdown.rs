@@ -1,0 +1,180 @@
+//! The result of a roundtable as a Markdown document (rule T10). What agents said stands in block quotes, so that no
+//! line of theirs can pass for one of the document's own.
+
+use std::fmt::Write as _;
+
+use super::call::Kind;
+use super::outcome::{
+    Decision, Evidence, JudgementEntry, Metadata, ResponseEntry, RoundEntry, RoundtableResult,
+};
+use crate::id::Role;
+
+/// Returns the document.
+#[must_use]
+pub fn document(result: &RoundtableResult) -> String {
+    let mut page = Page::default();
+    page.line(&format!("# Roundtable: {}", one_line(&result.topic)));
+    page.line("");
+    page.line(&format!("{} · {} · {}", result.mode.as_str(), result.completeness.as_str(), result.debate_id));
+    if result.simulated {
+        page.paragraph("**Simulated:** a program made up every reply.");
+    }
+    decision(&mut page, &result.decision);
+    page.heading("Agent responses");
+    for agent in &result.agent_responses {
+        let role = agent.role.map(|role| format!(", {role}")).unwrap_or_default();
+        let shown = agent.shown_as.as_ref().map(|name| format!(", shown as {name}")).unwrap_or_default();
+        page.title(&format!("{}{role}{shown} (round {})", agent.agent, agent.round));
+        page.response(&agent.response);
+    }
+    evidence(&mut page, &result.evidence);
+    metadata(&mut page, result);
+    page.0
+}
+
+fn decision(page: &mut Page, decision: &Decision) {
+    page.heading("Decision");
+    page.item("Consensus", &format!("{} ({:.2})", decision.consensus.as_str(), decision.agreement_level));
+    page.item("Action", decision.action.as_str());
+    page.item("Confidence", &format!("{:.2}", decision.confidence));
+    page.names("Held by", &decision.supporters);
+    page.names("Not held by", &decision.dissenters);
+    decision.cautions.iter().for_each(|caution| page.item("Caution", caution));
+    if let Some(position) = &decision.position {
+        page.quote(position);
+    }
+}
+
+fn evidence(page: &mut Page, evidence: &Evidence) {
+    page.heading("Evidence");
+    if let Some(found) = evidence.groupthink.as_ref().filter(|found| found.detected) {
+        page.paragraph(&format!("**Groupthink warning.** {}.", found.recommendation));
+        found.indicators.iter().for_each(|indicator| page.line(&format!("- {indicator}")));
+        match found.after_repoll {
+            Some(true) => page.line("- The signs were still there when all were asked once more, blind."),
+            Some(false) => page.line("- The signs were gone when all were asked once more, blind."),
+            None => {}
+        }
+        page.line("");
+    }
+    let interaction = evidence.interaction;
+    page.item("Responses that refer to others", &interaction.cross_references.to_string());
+    page.item("Rebuttal depth", &interaction.rebuttal_depth.to_string());
+    page.item("Questions taken up", &interaction.question_response_pairs.to_string());
+    if let Some(round) = evidence.convergence_round {
+        page.item("Nobody moved after round", &round.to_string());
+    }
+    evidence.rounds.iter().for_each(|entry| round(page, entry));
+    if !evidence.citations.is_empty() {
+        page.title("Sources");
+        for cited in &evidence.citations {
+            page.line(&format!(
+                "- {} ({}, round {})",
+                escaped(&one_line(&cited.source)),
+                cited.agent,
+                cited.round
+            ));
+        }
+    }
+}
+
+fn round(page: &mut Page, entry: &RoundEntry) {
+    page.title(&format!("Round {}", entry.round));
+    for spoken in &entry.responses {
+        let again = if spoken.response.kind == Kind::Repoll { ", asked again" } else { "" };
+        page.paragraph(&format!("**{}**{again}", spoken.agent));
+        page.response(&spoken.response);
+    }
+    entry.judgements.iter().for_each(|judged| page.line(&judgement(judged)));
+}
+
+fn judgement(judged: &JudgementEntry) -> String {
+    let camps: Vec<String> = judged.camps.iter().map(|camp| names(camp)).collect();
+    let again = if judged.kind == Kind::Repoll { " when asked again" } else { "" };
+    format!("- Agreement{again} {:.2}; camps: {}", judged.agreement_level, camps.join(" | "))
+}
+
+fn metadata(page: &mut Page, result: &RoundtableResult) {
+    let Metadata { rounds_held, rounds_max, parallelization, similarity, exit, calls, .. } = &result.metadata;
+    page.heading("Metadata");
+    page.item("Rounds", &format!("{rounds_held} of {rounds_max}"));
+    page.item("Side by side", parallelization.as_str());
+    page.item("Similarity", similarity.as_str());
+    if let Some(exit) = exit {
+        page.item("Stopped by", &format!("{} ({})", exit.reason, exit.details));
+    }
+    for exit in &result.metadata.shadow_exits {
+        page.item("Would have stopped by", &format!("{} ({})", exit.reason, exit.details));
+    }
+    page.item("Requests to models", &calls.to_string());
+    page.line("");
+    page.line("| flag | value | source |");
+    page.line("|---|---|---|");
+    for flag in &result.metadata.flags {
+        page.line(&format!("| {} | {} | {} |", flag.flag, flag.value, flag.source.as_str()));
+    }
+}
+
+/// A document in the making.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, text: &str) {
+        let _infallible = writeln!(self.0, "{text}");
+    }
+
+    fn paragraph(&mut self, text: &str) {
+        self.line("");
+        self.line(text);
+        self.line("");
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.paragraph(&format!("## {text}"));
+    }
+
+    fn title(&mut self, text: &str) {
+        self.paragraph(&format!("### {text}"));
+    }
+
+    fn item(&mut self, name: &str, value: &str) {
+        self.line(&format!("- {name}: {value}"));
+    }
+
+    fn names(&mut self, title: &str, of: &[Role]) {
+        if !of.is_empty() {
+            self.item(title, &names(of));
+        }
+    }
+
+    fn quote(&mut self, words: &str) {
+        self.line("");
+        words.lines().for_each(|line| self.line(format!("> {}", escaped(line)).trim_end()));
+        self.line("");
+    }
+
+    fn response(&mut self, response: &ResponseEntry) {
+        let stance = response.stance.map(|stance| {
+            let forced = if response.stance_forced { ", forced" } else { "" };
+            format!("{}{forced}; ", stance.as_str())
+        });
+        let stance = stance.unwrap_or_default();
+        self.line(&format!("{stance}confidence {:.2}", response.confidence));
+        self.quote(&response.position);
+        self.quote(&response.reasoning);
+    }
+}
+
+fn names(of: &[Role]) -> String {
+    of.iter().map(Role::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Keeps markup of HTML from being read as such.
+fn escaped(text: &str) -> String {
+    text.replace('<', "&lt;")
+}

@@ -1,0 +1,172 @@
+use serde_json::json;
+
+use super::*;
+use crate::formats::roundtable::agent::Stance;
+use crate::formats::roundtable::mode::{Parallelization, Pattern};
+
+fn config(request: Value) -> Config {
+    super::accept(&request).unwrap().0
+}
+
+fn request(mode: &str) -> Value {
+    json!({ "format": "roundtable", "topic": "Should we move?", "mode": mode, "agents": ["ada", "bo", "cy", "di", "ed"] })
+}
+
+fn refused(request: &Value) -> Vec<String> {
+    super::accept(request).unwrap_err().0.iter().map(ToString::to_string).collect()
+}
+
+fn parts(config: &Config) -> Vec<&'static str> {
+    config.agents.iter().map(|agent| agent.part.map_or("-", Part::as_str)).collect()
+}
+
+#[test]
+fn k12_a_roundtable_needs_a_topic_and_two_agents() {
+    let found = refused(&json!({
+        "format": "roundtable",
+        "topic": " ",
+        "mode": "dialectic",
+        "agents": ["ada"],
+        "rounds": 0,
+        "flags": { "groupthink_detection": { "threshold": 1.01 } },
+        "sequential": { "max_tokens": 1 },
+        "options": { "similarity": "vibes" },
+        "colour": "blue",
+    }));
+    assert_eq!(
+        found,
+        [
+            "colour: is not a field of this request",
+            "topic: must not be empty",
+            "mode: must be one of collaborative, adversarial, socratic, expert-panel, devils-advocate, delphi, \
+             red-team-blue-team",
+            "agents: must name at least 2 agents",
+            "rounds: must be a whole number from 1 to 10",
+            "flags.groupthink_detection.threshold: must be from 0 to 1",
+            "sequential.max_tokens: must be a whole number from 256 to 8192",
+            "options.similarity: must be one of word-overlap, trigram-overlap",
+        ]
+    );
+    let mut twice = request("delphi");
+    twice["agents"] = json!(["ada", "Ada", { "name": "b o" }, 3]);
+    assert_eq!(refused(&twice).len(), 3);
+}
+
+#[test]
+fn t1_parts_follow_from_the_mode() {
+    let devils = config(request("devils-advocate"));
+    assert_eq!(parts(&devils), ["primary", "opposition", "evaluator", "evaluator", "evaluator"]);
+    let stances: Vec<_> = devils.agents.iter().map(|agent| agent.part.and_then(Part::stance)).collect();
+    assert_eq!(stances[..3], [Some(Stance::Yes), Some(Stance::No), Some(Stance::Neutral)]);
+    let teams = config(request("red-team-blue-team"));
+    assert_eq!(parts(&teams), ["red_team", "blue_team", "red_team", "blue_team", "red_team"]);
+    for mode in ["collaborative", "adversarial", "socratic", "delphi"] {
+        assert_eq!(parts(&config(request(mode))), ["-"; 5], "{mode}");
+    }
+}
+
+#[test]
+fn t7_perspectives_are_assigned_in_order_by_lot_or_by_name() {
+    let mut panel = request("expert-panel");
+    assert_eq!(parts(&config(panel.clone())), ["technical", "economic", "ethical", "social", "technical"]);
+    panel["perspectiveConfig"] = json!({ "perspectives": ["ethical", "social"] });
+    assert_eq!(parts(&config(panel.clone())), ["ethical", "social", "ethical", "social", "ethical"]);
+    panel["perspectiveConfig"] = json!({ "assignmentStrategy": "random" });
+    panel["options"] = json!({ "seed": 1 });
+    // The order that the seed 1 gives for five, which never changes: 1, 0, 3, 4, 2.
+    assert_eq!(parts(&config(panel.clone())), ["economic", "technical", "social", "technical", "ethical"]);
+    panel["perspectiveConfig"] = json!({ "assignmentStrategy": "explicit" });
+    panel["agents"] =
+        json!([{ "name": "ada", "perspective": "social" }, { "name": "bo", "perspective": "social" }]);
+    assert_eq!(parts(&config(panel.clone())), ["social", "social"]);
+}
+
+#[test]
+fn t7_a_perspective_that_nobody_knows_or_needs_is_refused() {
+    let mut panel = request("expert-panel");
+    panel["agents"] = json!([{ "name": "ada", "perspective": "legal" }, "bo"]);
+    panel["perspective_config"] = json!({ "assignment_strategy": "explicit", "perspectives": ["legal"] });
+    assert_eq!(
+        refused(&panel),
+        [
+            "agents[0].perspective: must be one of technical, economic, ethical, social",
+            "perspective_config.perspectives[0]: must be one of technical, economic, ethical, social",
+            "agents[0]: needs a perspective, since perspectives are assigned explicitly",
+            "agents[1]: needs a perspective, since perspectives are assigned explicitly",
+        ]
+    );
+    let mut delphi = request("delphi");
+    delphi["agents"] = json!([{ "name": "ada", "perspective": "social" }, "bo"]);
+    delphi["perspective_config"] = json!({});
+    assert_eq!(
+        refused(&delphi),
+        [
+            "perspective_config: is for the mode expert-panel alone",
+            "agents[0]: has a perspective, which is for the mode expert-panel alone",
+        ]
+    );
+}
+
+#[test]
+fn t4_levels_are_the_modes_own_until_a_flag_says_otherwise() {
+    let level = |mode: &str, flags: Value| {
+        let mut request = request(mode);
+        request["flags"] = json!({ "sequential_parallelization": flags });
+        config(request).parallelization()
+    };
+    let all = ["collaborative", "expert-panel", "delphi", "red-team-blue-team"];
+    for mode in all {
+        assert_eq!(level(mode, json!({})), Parallelization::Full, "{mode}");
+        assert_eq!(level(mode, json!({ "enabled": true, "level": "none" })), Parallelization::Full, "{mode}");
+    }
+    for (mode, own) in [
+        ("adversarial", Parallelization::None),
+        ("socratic", Parallelization::None),
+        ("devils-advocate", Parallelization::LastOnly),
+    ] {
+        assert_eq!(level(mode, json!({ "level": "full" })), Parallelization::None, "{mode}: not enabled");
+        assert_eq!(level(mode, json!({ "enabled": true })), own, "{mode}");
+        assert_eq!(level(mode, json!({ "enabled": true, "level": "full" })), Parallelization::Full, "{mode}");
+        let other = json!({ "enabled": true, "level": "full", "modes": ["delphi"] });
+        assert_eq!(level(mode, other), Parallelization::None, "{mode}: not meant");
+    }
+    let named = json!({ "enabled": true, "level": "last-only", "modes": ["delphi"] });
+    assert_eq!(level("delphi", named), Parallelization::LastOnly);
+}
+
+#[test]
+fn t8_sequential_modes_are_shorter_and_may_ask_a_lighter_model() {
+    let mut adversarial = request("adversarial");
+    let calls = |config: &Config| {
+        config.models(&crate::formats::roundtable::call::key(Kind::Respond, 1, &"ada".into())).to_vec()
+    };
+    let plain = config(adversarial.clone());
+    assert_eq!((plain.pattern(), plain.output_tokens()), (Pattern::Sequential, 2_048));
+    assert_eq!(config(request("delphi")).output_tokens(), 4_096);
+    adversarial["sequential"] = json!({ "useLightModel": true, "maxTokens": 1_000 });
+    assert_eq!(
+        refused(&adversarial),
+        ["options.models: must name a model under light, since sequential.use_light_model asks for it"]
+    );
+    adversarial["options"] =
+        json!({ "models": { "default": "a:big", "light": "a:small", "roles": { "bo": "b:own" } } });
+    let light = config(adversarial);
+    assert_eq!((light.output_tokens(), calls(&light)), (1_000, vec!["a:small".to_owned()]));
+    assert_eq!(light.models(&"respond/1/bo".parse().unwrap()), ["b:own"]);
+}
+
+#[test]
+fn t2_numbers_are_drawn_from_what_is_asked() {
+    let numbers =
+        |request: &Value| config(request.clone()).agents.iter().map(|agent| agent.number).collect::<Vec<_>>();
+    let mut delphi = request("delphi");
+    let drawn = numbers(&delphi);
+    let mut sorted = drawn.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, [1, 2, 3, 4, 5]);
+    delphi["rounds"] = json!(7);
+    delphi["flags"] = json!({ "exit_criteria": { "enabled": true } });
+    assert_eq!(numbers(&delphi), drawn, "how a debate is run does not change what is drawn for it");
+    delphi["options"] = json!({ "seed": 1 });
+    assert_eq!(numbers(&delphi), [2, 1, 4, 5, 3]);
+}

@@ -1,0 +1,117 @@
+//! Who refers to whom, which questions are put, and who takes them up (rule T11).
+
+use super::negation::is_key_term;
+use super::similarity::words;
+
+/// Phrases that refer to others without naming them.
+const PHRASES: [&str; 12] = [
+    "agree with",
+    "as argued by",
+    "as mentioned by",
+    "as noted by",
+    "as pointed out",
+    "building on",
+    "contrary to",
+    "in response to",
+    "previous participant",
+    "previous response",
+    "the others argue",
+    "while others",
+];
+
+/// Verbs that make "as X argued" a reference.
+const VERBS: [&str; 8] = ["argued", "argues", "noted", "notes", "said", "says", "mentioned", "observed"];
+
+/// Words that may stand between "as" and the verb.
+const BETWEEN_MAX: usize = 3;
+
+/// Words of a question, at least.
+const QUESTION_WORDS_MIN: usize = 3;
+
+/// Returns where a name stands in a text as a word of its own, in bytes, whatever its case.
+///
+/// Names are ASCII.
+#[must_use]
+pub fn mentions(text: &str, name: &str) -> Vec<usize> {
+    let (text_lower, name) = (text.to_ascii_lowercase(), name.to_ascii_lowercase());
+    if name.is_empty() {
+        return Vec::new();
+    }
+    let is_apart = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
+    let found = text_lower.match_indices(&name).map(|(at, _)| at);
+    found
+        .filter(|at| {
+            is_apart(text[..*at].chars().next_back()) && is_apart(text[at + name.len()..].chars().next())
+        })
+        .collect()
+}
+
+/// Returns whether a text refers to others by a phrase, such as "disagree with" or "as the first speaker argued".
+#[must_use]
+pub fn refers_by_phrase(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    if PHRASES.iter().any(|phrase| lower.contains(phrase)) {
+        return true;
+    }
+    let spoken: Vec<&str> =
+        lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    spoken.iter().enumerate().filter(|(_, word)| **word == "as").any(|(at, _)| {
+        let reach = spoken.len().min(at + 2 + BETWEEN_MAX);
+        spoken.get(at + 2..reach).is_some_and(|near| near.iter().any(|word| VERBS.contains(word)))
+    })
+}
+
+/// Returns the questions of a text, of three words or more each, in order.
+#[must_use]
+pub fn questions(text: &str) -> Vec<&str> {
+    let mut questions = Vec::new();
+    let mut start = 0;
+    for (at, mark) in text.match_indices(['.', '!', '?', '\n']) {
+        let sentence = text[start..at].trim();
+        if mark == "?" && sentence.split_whitespace().count() >= QUESTION_WORDS_MIN {
+            questions.push(sentence);
+        }
+        start = at + mark.len();
+    }
+    questions
+}
+
+/// Returns whether a text takes a question up: it has at least half of the question's key terms, two at least.
+#[must_use]
+pub fn takes_up(text: &str, question: &str) -> bool {
+    let said = words(text, 1);
+    let terms: Vec<String> = words(question, 1).into_iter().filter(|word| is_key_term(word)).collect();
+    let shared = terms.iter().filter(|term| said.contains(*term)).count();
+    shared >= 2 && shared * 2 >= terms.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t11_a_name_is_found_as_a_word_of_its_own() {
+        assert_eq!(mentions("Claude and claude's, not Claudette", "claude"), [0, 11]);
+        assert_eq!(mentions("Participant 1, Participant 12", "Participant 1"), [0]);
+        assert_eq!(mentions("ÄClaude é", "claude"), Vec::<usize>::new());
+        assert_eq!(mentions("anything", ""), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn t11_phrases_refer_without_a_name() {
+        for text in ["I disagree with that.", "As the first speaker argued, no.", "Building on this,"] {
+            assert!(refers_by_phrase(text), "{text}");
+        }
+        for text in ["It is as cheap as it gets.", "Nobody argued.", "As", ""] {
+            assert!(!refers_by_phrase(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn t11_a_question_is_taken_up_by_its_words() {
+        let text = "It costs much. What does the migration cost per year? Why?\nWho owns the pager then?";
+        assert_eq!(questions(text), ["What does the migration cost per year", "Who owns the pager then"]);
+        assert!(takes_up("The migration will cost a million a year.", questions(text)[0]));
+        assert!(!takes_up("The harbour is nice.", questions(text)[0]));
+    }
+}

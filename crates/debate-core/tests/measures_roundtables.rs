@@ -1,0 +1,140 @@
+//! The measures of roundtables on real prose of language models: councils of four that answered a question alone and
+//! then again after they had read each other.
+//!
+//! Reads `../shared/data/transcripts/turns.jsonl`; says so and does nothing where that folder is absent.
+
+#![allow(clippy::unwrap_used, reason = "what helps a test may panic as the test may")]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use debate_core::measures::agreement::{agreement, is_steady};
+use debate_core::measures::cross_reference::{mentions, questions, refers_by_phrase};
+use debate_core::measures::groupthink::{OVERLAP_MIN, mean_overlap};
+use debate_core::measures::negation::contradict;
+use debate_core::measures::similarity::Similarity;
+use serde_json::Value;
+
+/// One council: what each member said alone, and what it said after reading the others, in the members' order.
+struct Council {
+    alone: Vec<(String, String)>,
+    after: Vec<(String, String)>,
+}
+
+#[test]
+fn t5_members_of_a_council_share_a_camp_more_often_once_they_read_each_other() {
+    let Some(councils) = councils() else { return };
+    let count = |measure: Similarity, of: fn(&Council) -> &[(String, String)]| {
+        let camps = councils.iter().map(|council| {
+            let said = of(council);
+            agreement(measure, &texts(said), &vec![0.5; said.len()]).camps.len()
+        });
+        camps.fold(BTreeMap::new(), |mut counts: BTreeMap<usize, u32>, camps| {
+            *counts.entry(camps).or_default() += 1;
+            counts
+        })
+    };
+    let words = [count(Similarity::WordOverlap, |c| &c.alone), count(Similarity::WordOverlap, |c| &c.after)];
+    let trigrams =
+        [count(Similarity::TrigramOverlap, |c| &c.alone), count(Similarity::TrigramOverlap, |c| &c.after)];
+    assert_eq!((words, trigrams), (Default::default(), Default::default()));
+}
+
+#[test]
+fn t5_nobody_is_steady_who_writes_a_new_text_and_everybody_who_repeats_it() {
+    let Some(councils) = councils() else { return };
+    let (mut steady, mut repeated, mut pairs) = (0, 0, 0);
+    for council in &councils {
+        for (speaker, before) in &council.alone {
+            let Some((_, after)) = council.after.iter().find(|(name, _)| name == speaker) else { continue };
+            pairs += 1;
+            steady += u32::from(is_steady(Similarity::WordOverlap, before, after));
+            repeated += u32::from(before == after);
+            assert!(is_steady(Similarity::WordOverlap, before, &before.to_uppercase()));
+        }
+    }
+    assert_eq!((pairs, repeated, steady), (0, 0, 0));
+}
+
+#[test]
+fn t6_long_answers_to_one_question_overlap_and_seldom_reach_the_old_threshold() {
+    let Some(councils) = councils() else { return };
+    let overlaps: Vec<f64> = councils.iter().map(|council| mean_overlap(&texts(&council.after))).collect();
+    let over = overlaps.iter().filter(|overlap| **overlap >= OVERLAP_MIN).count();
+    let mean = overlaps.iter().sum::<f64>() / overlaps.len() as f64;
+    let alone: Vec<f64> = councils.iter().map(|council| mean_overlap(&texts(&council.alone))).collect();
+    let mean_alone = alone.iter().sum::<f64>() / alone.len() as f64;
+    assert_eq!((over, (mean * 1_000.0).round(), (mean_alone * 1_000.0).round()), (0, 0.0, 0.0));
+}
+
+#[test]
+fn t11_references_to_others_are_found_where_there_is_somebody_to_refer_to() {
+    let Some(councils) = councils() else { return };
+    let phrases = |of: fn(&Council) -> &[(String, String)]| {
+        councils.iter().flat_map(|council| of(council)).filter(|(_, text)| refers_by_phrase(text)).count()
+    };
+    let members = |of: fn(&Council) -> &[(String, String)]| {
+        councils
+            .iter()
+            .flat_map(|council| of(council))
+            .filter(|(_, text)| !mentions(text, "council member").is_empty())
+            .count()
+    };
+    let asked = councils
+        .iter()
+        .flat_map(|council| &council.after)
+        .map(|(_, text)| questions(text).len())
+        .sum::<usize>();
+    let found =
+        [phrases(|c| &c.alone), phrases(|c| &c.after), members(|c| &c.alone), members(|c| &c.after), asked];
+    assert_eq!(found, [0; 5]);
+}
+
+#[test]
+fn t5_long_answers_to_one_question_seldom_deny_each_others_terms() {
+    let Some(councils) = councils() else { return };
+    let (mut pairs, mut denied) = (0, 0);
+    for council in &councils {
+        let said = texts(&council.after);
+        for (place, a) in said.iter().enumerate() {
+            for b in &said[place + 1..] {
+                pairs += 1;
+                denied += u32::from(contradict(a, b));
+            }
+        }
+    }
+    assert_eq!((pairs, denied), (0, 0));
+}
+
+fn texts(said: &[(String, String)]) -> Vec<&str> {
+    said.iter().map(|(_, text)| text.as_str()).collect()
+}
+
+/// Returns the councils that answered twice.
+fn councils() -> Option<Vec<Council>> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/transcripts/turns.jsonl");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        eprintln!("skipped: {} is absent", path.display());
+        return None;
+    };
+    let turns = text.split('\n').filter(|line| !line.is_empty());
+    let turns: Vec<Value> = turns.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut councils: BTreeMap<String, Council> = BTreeMap::new();
+    for turn in &turns {
+        let of = |field: &str| turn[field].as_str().unwrap_or_default().to_owned();
+        let council = councils
+            .entry(of("debate_id"))
+            .or_insert_with(|| Council { alone: Vec::new(), after: Vec::new() });
+        match turn["kind"].as_str().unwrap() {
+            "independent answer" => council.alone.push((of("speaker"), of("text"))),
+            "stage2:deliberation_responses" => council.after.push((of("speaker"), of("text"))),
+            _other => {}
+        }
+    }
+    Some(
+        councils
+            .into_values()
+            .filter(|council| !council.after.is_empty() && !council.alone.is_empty())
+            .collect(),
+    )
+}

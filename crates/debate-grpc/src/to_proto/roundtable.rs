@@ -1,0 +1,158 @@
+//! The result of a roundtable.
+
+use debate_core::formats::roundtable::agent::Stance;
+use debate_core::formats::roundtable::flags::FlagEntry;
+use debate_core::formats::roundtable::outcome::{
+    AgentResponse, CitationEntry, Decision, Evidence, ExitEntry, GroupthinkWarning, JudgementEntry, Metadata,
+    ResponseEntry, RoundEntry, RoundtableResult,
+};
+use debate_proto::v1;
+
+use super::{completeness, cost, texts, tokens};
+
+/// Returns the result of a roundtable.
+#[must_use]
+pub fn roundtable_result(result: RoundtableResult) -> v1::RoundtableResult {
+    v1::RoundtableResult {
+        debate_id: result.debate_id.to_string(),
+        topic: result.topic,
+        mode: result.mode.as_str().to_owned(),
+        completed_at: result.completed_at,
+        decision: Some(decision(result.decision)),
+        agent_responses: result.agent_responses.into_iter().map(agent_response).collect(),
+        evidence: Some(evidence(result.evidence)),
+        metadata: Some(metadata(result.metadata)),
+        completeness: Some(completeness(&result.completeness)),
+        stop_reason: result.stop_reason,
+        simulated: result.simulated,
+        usage_complete: result.usage_complete,
+        redacted: result.redacted,
+        cost: result.cost.map(cost),
+        unpriced_models: result.unpriced_models,
+    }
+}
+
+fn decision(decision: Decision) -> v1::RoundtableDecision {
+    v1::RoundtableDecision {
+        consensus: decision.consensus.as_str().to_owned(),
+        agreement_level: decision.agreement_level,
+        action: decision.action.as_str().to_owned(),
+        position: decision.position,
+        supporters: texts(&decision.supporters),
+        dissenters: texts(&decision.dissenters),
+        confidence: decision.confidence,
+        cautions: decision.cautions,
+    }
+}
+
+fn agent_response(agent: AgentResponse) -> v1::RoundtableAgentResponse {
+    v1::RoundtableAgentResponse {
+        agent: agent.agent.to_string(),
+        role: agent.role.map(str::to_owned),
+        shown_as: agent.shown_as,
+        round: agent.round,
+        response: Some(response(agent.response)),
+    }
+}
+
+fn response(entry: ResponseEntry) -> v1::RoundtableResponse {
+    let stance = |stance: Stance| stance.as_str().to_owned();
+    v1::RoundtableResponse {
+        kind: entry.kind.as_str().to_owned(),
+        stance: entry.stance.map(stance),
+        stance_forced: entry.stance_forced,
+        stated_stance: entry.stated_stance.map(stance),
+        position: entry.position,
+        reasoning: entry.reasoning,
+        confidence: entry.confidence,
+        citations: entry.citations,
+        refers_to: texts(&entry.refers_to),
+    }
+}
+
+fn evidence(evidence: Evidence) -> v1::RoundtableEvidence {
+    v1::RoundtableEvidence {
+        rounds: evidence.rounds.into_iter().map(round).collect(),
+        groupthink: evidence.groupthink.map(groupthink),
+        cross_references: evidence.interaction.cross_references,
+        rebuttal_depth: evidence.interaction.rebuttal_depth,
+        question_response_pairs: evidence.interaction.question_response_pairs,
+        convergence_round: evidence.convergence_round,
+        citations: evidence.citations.into_iter().map(citation).collect(),
+        citation_count: evidence.citation_count,
+    }
+}
+
+fn round(entry: RoundEntry) -> v1::RoundtableRound {
+    let responses = entry.responses.into_iter().map(|spoken| v1::RoundtableSpokenResponse {
+        agent: spoken.agent.to_string(),
+        response: Some(response(spoken.response)),
+    });
+    v1::RoundtableRound {
+        round: entry.round,
+        responses: responses.collect(),
+        judgements: entry.judgements.into_iter().map(judgement).collect(),
+    }
+}
+
+fn judgement(judged: JudgementEntry) -> v1::RoundtableJudgement {
+    v1::RoundtableJudgement {
+        kind: judged.kind.as_str().to_owned(),
+        agreement_level: judged.agreement_level,
+        camps: judged.camps.iter().map(|camp| v1::RoundtableCamp { agents: texts(camp) }).collect(),
+        overlap: judged.overlap,
+        steady: texts(&judged.steady),
+        groupthink_checked: judged.groupthink_signs.is_some(),
+        groupthink_signs: texts(judged.groupthink_signs.unwrap_or_default().iter().map(|sign| sign.name())),
+    }
+}
+
+fn groupthink(found: GroupthinkWarning) -> v1::RoundtableGroupthink {
+    v1::RoundtableGroupthink {
+        detected: found.detected,
+        rounds: found.rounds,
+        indicators: found.indicators,
+        recommendation: found.recommendation,
+        action: found.action.as_str().to_owned(),
+        after_repoll: found.after_repoll,
+    }
+}
+
+fn citation(cited: CitationEntry) -> v1::RoundtableCitation {
+    v1::RoundtableCitation { source: cited.source, agent: cited.agent.to_string(), round: cited.round }
+}
+
+fn metadata(metadata: Metadata) -> v1::RoundtableMetadata {
+    v1::RoundtableMetadata {
+        rounds_held: metadata.rounds_held,
+        rounds_max: metadata.rounds_max,
+        execution_pattern: metadata.execution_pattern.as_str().to_owned(),
+        parallelization: metadata.parallelization.as_str().to_owned(),
+        similarity: metadata.similarity.as_str().to_owned(),
+        exit: metadata.exit.map(exit),
+        shadow_exits: metadata.shadow_exits.into_iter().map(exit).collect(),
+        flags: metadata.flags.into_iter().map(flag).collect(),
+        tokens: Some(tokens(metadata.tokens)),
+        calls: metadata.calls,
+        wall_clock_time_ms: metadata.wall_clock_time_ms,
+        model: metadata.model,
+    }
+}
+
+fn exit(entry: ExitEntry) -> v1::RoundtableExit {
+    v1::RoundtableExit {
+        reason: entry.reason.to_owned(),
+        details: entry.details,
+        statistic: entry.statistic,
+        threshold: entry.threshold,
+    }
+}
+
+fn flag(entry: FlagEntry) -> v1::RoundtableFlag {
+    v1::RoundtableFlag {
+        flag: entry.flag.to_owned(),
+        variable: entry.variable.to_owned(),
+        value: entry.value.to_string(),
+        source: entry.source.as_str().to_owned(),
+    }
+}

@@ -1,0 +1,113 @@
+//! The words of a roundtable in four layers (T3): the role anchor says who speaks and the behavioural contract what they
+//! must and must not do; then come topic, responses and statistics; structural enforcement says what a reply looks like,
+//! and the verification loop what to check before it is sent.
+//!
+//! The first two layers are the system message, the last two end the user's. Texts that the specification fixes are used
+//! word for word; tools are spoken of only where there are some.
+
+mod anchor;
+mod contract;
+mod reply;
+mod responses;
+mod structure;
+mod verification;
+
+use std::borrow::Cow;
+
+use debate_core::call::Want;
+use debate_core::calls::TurnState;
+use debate_core::formats::roundtable::Roundtable;
+use debate_core::formats::roundtable::answer::Answer;
+use debate_core::formats::roundtable::call::Kind;
+use debate_core::formats::roundtable::config::INPUT_TOKENS;
+use debate_core::formats::roundtable::visible::Visible;
+
+use crate::escape;
+use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
+use crate::tokens;
+
+/// The prompt of a response.
+const RESPOND: &str = "roundtable/respond@1";
+/// The prompt by which an agent is asked once more, blind.
+const REPOLL: &str = "roundtable/repoll@1";
+
+/// The words of a roundtable.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RoundtablePrompts;
+
+impl Prompts for RoundtablePrompts {
+    type Format = Roundtable;
+
+    fn render(&self, visible: &Visible, _want: &Want, _turns: &[TurnState]) -> Result<Prompt, RenderError> {
+        let version = match visible.kind {
+            Kind::Respond => RESPOND,
+            Kind::Repoll => REPOLL,
+        };
+        let gone = || RenderError::Redacted { version };
+        let brief = visible.brief.shown().ok_or_else(gone)?;
+        let said = responses::said(&visible.context.responses).ok_or_else(gone)?;
+        let system = format!("{}\n\n{}", anchor::layer(visible), contract::layer(visible));
+        let task = [task(visible), structure::layer(visible), verification::layer(visible)].join("\n\n");
+        let topic = escape::xml(&brief.topic);
+        let user = |texts: &[Cow<'_, str>]| {
+            let mut parts = vec![format!("<topic>\n{topic}\n</topic>")];
+            parts.extend(responses::block(&said, texts));
+            parts.extend(visible.context.statistics.as_ref().map(responses::statistics));
+            parts.push(task.clone());
+            parts.join("\n\n")
+        };
+        let system_tokens = tokens::count(&system);
+        let sections = responses::sections(&said);
+        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(system_tokens), user);
+        let fitted = fitted.map_err(|error| RenderError::OverBudget {
+            version,
+            tokens: error.tokens_needed.saturating_add(system_tokens),
+            budget: INPUT_TOKENS,
+        })?;
+        let omitted = fitted.omissions.iter().map(|omission| {
+            let all = omission.kept_tokens + omission.dropped_tokens;
+            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
+        });
+        Ok(Prompt {
+            version,
+            omitted: omitted.collect(),
+            messages: vec![
+                Message { speaker: Speaker::System, text: system.into() },
+                Message { speaker: Speaker::User, text: fitted.text.into() },
+            ],
+            shape: Some(reply::shape()),
+            output_tokens_max: visible.output_tokens,
+            tokens: fitted.tokens + system_tokens,
+            public: PublicPart::Field("position"),
+            web_search: visible.tools.is_some_and(|tools| tools.max_calls > 0),
+        })
+    }
+
+    fn parse(&self, _visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+        let (answer, repairs) = reply::read(text)?;
+        Ok(Reading::Answer { answer, repairs })
+    }
+}
+
+/// Returns what is to be done now, and why again where a reply was rejected.
+fn task(visible: &Visible) -> String {
+    let task = match (visible.kind, visible.context.responses.is_empty()) {
+        (Kind::Repoll, _) => "The round was very much of one mind. You are asked once more, on your own: you see \
+                              nobody's answer and nobody sees yours before all have given theirs. Judge the topic \
+                              anew and say what you hold now, whether or not you said it before."
+            .to_owned(),
+        (Kind::Respond, true) => {
+            format!("This is round {} of {}. Nobody has spoken yet: take your own position.", visible.round, visible.rounds_max)
+        }
+        (Kind::Respond, false) => {
+            format!("This is round {} of {}. Respond to what has been said.", visible.round, visible.rounds_max)
+        }
+    };
+    match visible.rejection.shown() {
+        Some(reason) => format!("{task}\n\nYour last reply was rejected. {reason} Reply again."),
+        None => task,
+    }
+}
+
+#[cfg(test)]
+mod tests;

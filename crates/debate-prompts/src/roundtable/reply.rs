@@ -1,0 +1,71 @@
+//! The shape of a reply, and its reading.
+
+use std::sync::{Arc, LazyLock};
+
+use debate_core::formats::roundtable::agent::Stance;
+use debate_core::formats::roundtable::answer::Answer;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::prediction::lenient;
+use crate::prediction::replies;
+use crate::prompts::{ParseError, ReplyShape};
+
+/// The fields by which a reply is told from other objects in a text.
+const KEYS: [&str; 5] = ["stance", "position", "reasoning", "confidence", "citations"];
+
+/// A response as it is replied.
+#[derive(Debug, Deserialize)]
+struct ResponseReply {
+    #[serde(default, deserialize_with = "lenient::text")]
+    stance: String,
+    #[serde(default, deserialize_with = "lenient::text")]
+    position: String,
+    #[serde(default, deserialize_with = "lenient::text")]
+    reasoning: String,
+    #[serde(default, deserialize_with = "lenient::share")]
+    confidence: Option<f64>,
+    #[serde(default, deserialize_with = "lenient::texts")]
+    citations: Vec<String>,
+}
+
+/// Returns the shape: everything is there, nothing else is.
+pub(super) fn shape() -> ReplyShape {
+    static SCHEMA: LazyLock<Arc<serde_json::Value>> = LazyLock::new(|| {
+        let text = || json!({ "type": "string" });
+        Arc::new(json!({
+            "type": "object",
+            "properties": {
+                "stance": { "type": ["string", "null"], "enum": ["YES", "NO", "NEUTRAL", null] },
+                "position": text(),
+                "reasoning": text(),
+                "confidence": { "type": "number" },
+                "citations": { "type": "array", "items": text() },
+            },
+            "required": KEYS,
+            "additionalProperties": false,
+        }))
+    });
+    ReplyShape { name: "response", schema: Arc::clone(&SCHEMA) }
+}
+
+/// Reads a reply; says what had to be mended, one word each.
+///
+/// # Errors
+/// There is no JSON object in it, or the object has no position or no confidence.
+pub(super) fn read(text: &str) -> Result<(Answer, Vec<String>), ParseError> {
+    let (reply, repairs): (ResponseReply, _) = replies::read(text, &KEYS)?;
+    let fields = [("position", reply.position.trim().is_empty()), ("confidence", reply.confidence.is_none())];
+    if let Some(error) = replies::missing(&fields, &repairs) {
+        return Err(error);
+    }
+    let ResponseReply { stance, position, reasoning, confidence, citations } = reply;
+    let confidence = confidence.unwrap_or_default();
+    Ok((Answer { stance: read_stance(&stance), position, reasoning, confidence, citations }, repairs))
+}
+
+/// Reads a stance, whatever its case and what stands around it; nothing where it is no stance.
+fn read_stance(text: &str) -> Option<Stance> {
+    let word = text.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_uppercase();
+    Stance::ALL.into_iter().find(|stance| stance.as_str() == word)
+}
