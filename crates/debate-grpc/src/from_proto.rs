@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use debate_core::format::Format as _;
 use debate_core::formats::any::FORMATS;
 use debate_core::formats::deliberation::Deliberation;
-use debate_core::formats::prediction::Prediction;
 use debate_core::id::Timestamp;
 use debate_core::request::{Violation, Violations};
 use debate_proto::v1;

@@ -7,12 +7,14 @@ use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::ensemble::EnsembleContribution;
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::formats::prediction::{Prediction, conclude};
+use debate_core::formats::roundtable::Roundtable;
 use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_proto::v1;
 
 use super::deliberation::{contribution, phase};
 use super::prediction::{argument, disagreement, probability, round};
+use super::roundtable::{spoken, table_round};
 use crate::refusal::Refusal;
 
 /// Returns the rounds or phases that are over.
@@ -32,6 +34,11 @@ pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
             let open = debate.phase().map(|(_, number)| number).filter(|_| !is_concluded);
             let phases = Deliberation::outcome(debate, Texts::Shown).phases.into_iter();
             response.phases = phases.filter(|entry| open != Some(entry.round)).map(phase).collect();
+        }
+        AnyDebate::Roundtable(debate) => {
+            let rounds = Roundtable::outcome(debate, Texts::Shown).evidence.rounds.into_iter();
+            let over = rounds.filter(|entry| is_concluded || !entry.judgements.is_empty());
+            response.table_rounds = over.map(table_round).collect();
         }
     }
     Ok(response)
@@ -64,6 +71,14 @@ pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResp
             let said = phases.flat_map(|entry| entry.contributions);
             let theirs = said.filter(|entry| entry.participant.as_str() == role);
             response.contributions = theirs.map(contribution).collect();
+        }
+        AnyDebate::Roundtable(debate) => {
+            if !debate.config().agents.iter().any(|agent| agent.name.as_str() == role) {
+                return Err(missing());
+            }
+            let rounds = Roundtable::outcome(debate, Texts::Shown).evidence.rounds.into_iter();
+            let said = rounds.flat_map(|entry| entry.responses);
+            response.responses = said.filter(|entry| entry.agent.as_str() == role).map(spoken).collect();
         }
     }
     Ok(response)
@@ -115,7 +130,7 @@ fn concluded_prediction(debate: &AnyDebate, part: &str) -> Result<DebateResult, 
     let missing = Refusal::NoPart { debate: debate.id(), part: part.to_owned() };
     let prediction = match debate {
         AnyDebate::Prediction(prediction) => prediction,
-        AnyDebate::Deliberation(_) => return Err(missing),
+        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) => return Err(missing),
     };
     if debate.lifecycle() != Lifecycle::Concluded {
         return Err(Refusal::State { debate: debate.id(), why: "the debate has not concluded".to_owned() });

@@ -4,7 +4,7 @@ use debate_core::formats::roundtable::agent::Stance;
 use debate_core::formats::roundtable::flags::FlagEntry;
 use debate_core::formats::roundtable::outcome::{
     AgentResponse, CitationEntry, Decision, Evidence, ExitEntry, GroupthinkWarning, JudgementEntry, Metadata,
-    ResponseEntry, RoundEntry, RoundtableResult,
+    ResponseEntry, RoundEntry, RoundtableResult, SpokenEntry,
 };
 use debate_proto::v1;
 
@@ -72,7 +72,7 @@ fn response(entry: ResponseEntry) -> v1::RoundtableResponse {
 
 fn evidence(evidence: Evidence) -> v1::RoundtableEvidence {
     v1::RoundtableEvidence {
-        rounds: evidence.rounds.into_iter().map(round).collect(),
+        rounds: evidence.rounds.into_iter().map(table_round).collect(),
         groupthink: evidence.groupthink.map(groupthink),
         cross_references: evidence.interaction.cross_references,
         rebuttal_depth: evidence.interaction.rebuttal_depth,
@@ -83,16 +83,18 @@ fn evidence(evidence: Evidence) -> v1::RoundtableEvidence {
     }
 }
 
-fn round(entry: RoundEntry) -> v1::RoundtableRound {
-    let responses = entry.responses.into_iter().map(|spoken| v1::RoundtableSpokenResponse {
-        agent: spoken.agent.to_string(),
-        response: Some(response(spoken.response)),
-    });
+/// Converts a round.
+pub(super) fn table_round(entry: RoundEntry) -> v1::RoundtableRound {
     v1::RoundtableRound {
         round: entry.round,
-        responses: responses.collect(),
+        responses: entry.responses.into_iter().map(spoken).collect(),
         judgements: entry.judgements.into_iter().map(judgement).collect(),
     }
+}
+
+/// Converts what one agent said.
+pub(super) fn spoken(entry: SpokenEntry) -> v1::RoundtableSpokenResponse {
+    v1::RoundtableSpokenResponse { agent: entry.agent.to_string(), response: Some(response(entry.response)) }
 }
 
 fn judgement(judged: JudgementEntry) -> v1::RoundtableJudgement {
