@@ -21,6 +21,7 @@ use debate_proto::v1;
 use debate_store::{ListFilter, Listed};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
@@ -105,10 +106,7 @@ impl Desk {
         };
         self.check_format(accepted.format())?;
         let mut accepted = self.admit(accepted).await?;
-        let _one_at_a_time = match self.grant.limits.day_cost_micros_max {
-            Some(_) => Some(self.grant.spending.lock().await),
-            None => None,
-        };
+        let _turn = self.turn_to_spend().await;
         if let Some(deadline) = opening.deadline {
             let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
             accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
@@ -254,10 +252,7 @@ impl Desk {
         let parent = self.reach(id).await?;
         let debate = self.debate(id, None).await?;
         self.check_format(debate.format())?;
-        let _one_at_a_time = match self.grant.limits.day_cost_micros_max {
-            Some(_) => Some(self.grant.spending.lock().await),
-            None => None,
-        };
+        let _turn = self.turn_to_spend().await;
         if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
             allowance.check(debate.limits())?;
         }
@@ -296,6 +291,12 @@ impl Desk {
         let first = self.engine().store().read(debate.into(), Seq::START, 1).await?;
         let is_theirs = first.first().is_some_and(|first| first.tenant == self.grant.tenant);
         if is_theirs { Ok(debate) } else { Err(missing()) }
+    }
+
+    /// Waits for a turn to spend what the day allows; nobody waits whose money of a day is not limited.
+    async fn turn_to_spend(&self) -> Option<MutexGuard<'_, ()>> {
+        self.grant.limits.day_cost_micros_max?;
+        Some(self.grant.spending.lock().await)
     }
 
     fn check_format(&self, format: &str) -> Result<(), Refusal> {

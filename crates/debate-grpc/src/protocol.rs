@@ -1,8 +1,8 @@
 //! The two ways in which a caller understands a refusal.
 
 use axum::body::Body;
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use tonic::Status;
 
@@ -20,7 +20,7 @@ pub(crate) enum Protocol {
 impl Protocol {
     /// Tells by the type of the request's content.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
-        let content_type = headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+        let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         let is_grpc = content_type.is_some_and(|value| value.starts_with(b"application/grpc"));
         if is_grpc { Self::Grpc } else { Self::Rest }
     }

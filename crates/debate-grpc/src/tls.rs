@@ -78,10 +78,12 @@ impl Tls {
                     now.config = config;
                     tracing::info!("certificates were read again");
                 }
-                Err(error) => tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "certificates stay as they were"
-                ),
+                Err(error) => {
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "certificates stay as they were"
+                    );
+                }
             }
         }
         TlsAcceptor::from(Arc::clone(&now.config))

@@ -106,7 +106,7 @@ impl Keyring {
                     tracing::info!(tokens = watched.loaded.grants.len(), "tokens were read again");
                 }
                 Err(error) => {
-                    tracing::error!(error = &error as &dyn std::error::Error, "tokens stay as they were")
+                    tracing::error!(error = &error as &dyn std::error::Error, "tokens stay as they were");
                 }
             }
         }

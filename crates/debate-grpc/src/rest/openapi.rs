@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use debate_core::formats::any::FORMATS;
-use prost_reflect::{Cardinality, FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{Cardinality, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
 use super::debates::DEBATES;
@@ -228,12 +228,29 @@ fn schemas() -> Map<String, Value> {
     };
     let requests = formats("debate.v1.StartDebateRequest", "format");
     let results = formats("debate.v1.GetDebateResponse", "result");
+    let mut schemas = of_rest(&requests, &results);
+    let roots = ["Debate", "Round", "Argument", "GetConsensusResponse"];
+    let roots = roots.map(|name| POOL.get_message_by_name(&format!("debate.v1.{name}")));
+    let mut open: Vec<MessageDescriptor> =
+        roots.into_iter().flatten().chain(requests).chain(results).collect();
+    let mut seen = BTreeSet::new();
+    while let Some(message) = open.pop() {
+        if seen.insert(message.full_name().to_owned()) {
+            open.extend(message.fields().filter_map(|field| described(&field)));
+            schemas.insert(message.name().to_owned(), message_schema(&message));
+        }
+    }
+    schemas
+}
+
+/// Returns the schemas of what REST alone has.
+fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map<String, Value> {
     let any = |messages: &[MessageDescriptor]| {
         messages.iter().map(|message| reference(message.name())).collect::<Vec<_>>()
     };
     let text = json!({ "type": "string" });
     let object = |properties: Value| json!({ "type": "object", "properties": properties });
-    let mut request = json!({ "anyOf": any(&requests) });
+    let mut request = json!({ "anyOf": any(requests) });
     request["description"] = Value::from("The contract's request; `format` names another format.");
     request["properties"] = json!({ "format": { "type": "string", "enum": FORMATS } });
     let list = |name: &str| json!({ "type": "array", "items": reference(name) });
@@ -242,7 +259,7 @@ fn schemas() -> Map<String, Value> {
         ("Health", text.clone()),
         ("Document", json!({ "type": "object" })),
         ("Request", request),
-        ("Outcome", json!({ "anyOf": any(&results) })),
+        ("Outcome", json!({ "anyOf": any(results) })),
         ("RoundAnswer", object(json!({ "round": reference("Round") }))),
         ("RoleAnswer", object(json!({ "arguments": list("Argument") }))),
         ("Started", object(json!({ "debate": reference("Debate") }))),
@@ -279,17 +296,6 @@ fn schemas() -> Map<String, Value> {
     ] {
         schemas.insert(name.to_owned(), schema);
     }
-    let roots = ["Debate", "Round", "Argument", "GetConsensusResponse"];
-    let roots = roots.map(|name| POOL.get_message_by_name(&format!("debate.v1.{name}")));
-    let mut open: Vec<MessageDescriptor> =
-        roots.into_iter().flatten().chain(requests).chain(results).collect();
-    let mut seen = BTreeSet::new();
-    while let Some(message) = open.pop() {
-        if seen.insert(message.full_name().to_owned()) {
-            open.extend(message.fields().filter_map(|field| described(&field)));
-            schemas.insert(message.name().to_owned(), message_schema(&message));
-        }
-    }
     schemas
 }
 
@@ -312,7 +318,7 @@ fn message_schema(message: &MessageDescriptor) -> Value {
         } else {
             kind_schema(&field)
         };
-        if let Some(comment) = comment(field.parent_file(), field.path()) {
+        if let Some(comment) = comment(&field.parent_file(), field.path()) {
             schema["description"] = Value::from(comment);
         }
         let may_be_null = field.cardinality() == Cardinality::Optional && field.supports_presence();
@@ -322,7 +328,7 @@ fn message_schema(message: &MessageDescriptor) -> Value {
         properties.insert(field.name().to_owned(), schema);
     }
     let mut schema = json!({ "type": "object", "properties": properties });
-    if let Some(comment) = comment(message.parent_file(), message.path()) {
+    if let Some(comment) = comment(&message.parent_file(), message.path()) {
         schema["description"] = Value::from(comment);
     }
     schema
@@ -332,8 +338,7 @@ fn kind_schema(field: &FieldDescriptor) -> Value {
     match field.kind() {
         Kind::Double | Kind::Float => json!({ "type": "number" }),
         Kind::Bool => json!({ "type": "boolean" }),
-        Kind::String | Kind::Bytes => json!({ "type": "string" }),
-        Kind::Enum(_) => json!({ "type": "string" }),
+        Kind::String | Kind::Bytes | Kind::Enum(_) => json!({ "type": "string" }),
         Kind::Message(message) => match message.full_name() {
             "google.protobuf.Timestamp" => json!({ "type": "string", "format": "date-time" }),
             name if name.starts_with("google.protobuf.") => json!({}),
@@ -353,7 +358,7 @@ fn kind_schema(field: &FieldDescriptor) -> Value {
 }
 
 /// Returns what stands above something in its proto file.
-fn comment(file: prost_reflect::FileDescriptor, path: &[i32]) -> Option<String> {
+fn comment(file: &FileDescriptor, path: &[i32]) -> Option<String> {
     let info = file.file_descriptor_proto().source_code_info.as_ref()?;
     let location = info.location.iter().find(|location| location.path == path)?;
     let words = location.leading_comments.as_ref()?.split_whitespace();

@@ -1,11 +1,10 @@
 //! Parts of a debate that are asked for by themselves: rounds, what one role said, consensus, the ensemble's share.
 
-use debate_core::debate::Lifecycle;
+use debate_core::debate::{Debate, Lifecycle};
 use debate_core::format::Format as _;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::ensemble::EnsembleContribution;
-use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::formats::prediction::{Prediction, conclude};
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::prose::Texts;
@@ -89,7 +88,8 @@ pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResp
 /// # Errors
 /// The debate has not concluded, is void, or is of a format without consensus of roles.
 pub fn consensus(debate: &AnyDebate) -> Result<v1::GetConsensusResponse, Refusal> {
-    let result = concluded_prediction(debate, "consensus of roles")?;
+    let debate = concluded_prediction(debate, "consensus of roles")?;
+    let result = Prediction::outcome(debate, Texts::Shown);
     Ok(v1::GetConsensusResponse {
         consensus_score: result.consensus_score,
         probability_distribution: result.probability_distribution.into_iter().map(probability).collect(),
@@ -102,8 +102,7 @@ pub fn consensus(debate: &AnyDebate) -> Result<v1::GetConsensusResponse, Refusal
 /// # Errors
 /// As [`consensus`].
 pub fn ensemble_contribution(debate: &AnyDebate) -> Result<v1::GetEnsembleContributionResponse, Refusal> {
-    let result = concluded_prediction(debate, "contribution to an ensemble")?;
-    let given = EnsembleContribution::from(&result);
+    let given = EnsembleContribution::of(concluded_prediction(debate, "contribution to an ensemble")?);
     let distribution = given.distribution.into_iter().map(|share| v1::OutcomePrior {
         outcome_id: share.outcome_id.to_string(),
         probability: share.probability,
@@ -113,7 +112,7 @@ pub fn ensemble_contribution(debate: &AnyDebate) -> Result<v1::GetEnsembleContri
         weight: given.weight,
         distribution: distribution.collect(),
         consensus_score: given.consensus_score,
-        rounds_completed: u32::try_from(given.rounds_completed).unwrap_or(u32::MAX),
+        rounds_completed: given.rounds_completed,
         judge_confidence: given.judge_confidence,
     })
 }
@@ -126,7 +125,7 @@ pub(crate) fn check_not_void(debate: &AnyDebate) -> Result<(), Refusal> {
     }
 }
 
-fn concluded_prediction(debate: &AnyDebate, part: &str) -> Result<DebateResult, Refusal> {
+fn concluded_prediction<'a>(debate: &'a AnyDebate, part: &str) -> Result<&'a Debate<Prediction>, Refusal> {
     let missing = Refusal::NoPart { debate: debate.id(), part: part.to_owned() };
     let prediction = match debate {
         AnyDebate::Prediction(prediction) => prediction,
@@ -136,5 +135,5 @@ fn concluded_prediction(debate: &AnyDebate, part: &str) -> Result<DebateResult, 
         return Err(Refusal::State { debate: debate.id(), why: "the debate has not concluded".to_owned() });
     }
     check_not_void(debate)?;
-    Ok(Prediction::outcome(prediction, Texts::Shown))
+    Ok(prediction)
 }

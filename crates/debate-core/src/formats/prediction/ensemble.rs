@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::outcome::DebateResult;
+use super::Prediction;
+use crate::debate::Debate;
+use crate::format::Format as _;
 use crate::id::OutcomeId;
+use crate::prose::Texts;
 
 /// The name under which the aggregator knows debates.
 pub const SOURCE: &str = "debate";
@@ -21,8 +24,8 @@ pub struct EnsembleContribution {
     pub distribution: Vec<OutcomeShare>,
     /// How far the roles agree, in [0, 1].
     pub consensus_score: f64,
-    /// Rounds that were held.
-    pub rounds_completed: usize,
+    /// Rounds that are over.
+    pub rounds_completed: u32,
     /// The judge's confidence, lowered by what is missing, in [0, 1] (rules K6, P16).
     pub judge_confidence: f64,
 }
@@ -36,18 +39,20 @@ pub struct OutcomeShare {
     pub probability: f64,
 }
 
-impl From<&DebateResult> for EnsembleContribution {
-    fn from(result: &DebateResult) -> Self {
-        let shares = result.probability_distribution.iter().map(|outcome| OutcomeShare {
-            outcome_id: outcome.outcome_id.clone(),
-            probability: outcome.probability,
-        });
+impl EnsembleContribution {
+    /// Returns the contribution of a debate as it stands.
+    #[must_use]
+    pub fn of(debate: &Debate<Prediction>) -> Self {
+        let result = Prediction::outcome(debate, Texts::Withheld);
+        let shares = result.probability_distribution.into_iter();
+        let shares = shares
+            .map(|outcome| OutcomeShare { outcome_id: outcome.outcome_id, probability: outcome.probability });
         Self {
             source: SOURCE,
             weight: WEIGHT,
             distribution: shares.collect(),
             consensus_score: result.consensus_score,
-            rounds_completed: result.debate_log.rounds.len(),
+            rounds_completed: debate.state().rounds_over(),
             judge_confidence: result.extra.confidence,
         }
     }
