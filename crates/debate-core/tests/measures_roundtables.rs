@@ -22,7 +22,7 @@ struct Council {
 }
 
 #[test]
-fn t5_members_of_a_council_share_a_camp_more_often_once_they_read_each_other() {
+fn t5_what_councils_hold_in_common_depends_on_what_is_compared_words_or_their_parts() {
     let Some(councils) = councils() else { return };
     let count = |measure: Similarity, of: fn(&Council) -> &[(String, String)]| {
         let camps = councils.iter().map(|council| {
@@ -37,7 +37,13 @@ fn t5_members_of_a_council_share_a_camp_more_often_once_they_read_each_other() {
     let words = [count(Similarity::WordOverlap, |c| &c.alone), count(Similarity::WordOverlap, |c| &c.after)];
     let trigrams =
         [count(Similarity::TrigramOverlap, |c| &c.alone), count(Similarity::TrigramOverlap, |c| &c.after)];
-    assert_eq!((words, trigrams), (Default::default(), Default::default()));
+    // Councils by their number of camps. Alone the members write solutions of one small problem, which share its words;
+    // the second texts review those in each one's own words, so by whole words they fall further apart.
+    assert_eq!(words[0], BTreeMap::from([(1, 4), (2, 11), (3, 4), (4, 1)]));
+    assert_eq!(words[1], BTreeMap::from([(1, 2), (2, 7), (3, 5), (4, 6)]));
+    // Forms of one word count as alike here, and by them the second texts are closer, not further.
+    assert_eq!(trigrams[0], BTreeMap::from([(1, 8), (2, 12)]));
+    assert_eq!(trigrams[1], BTreeMap::from([(1, 15), (2, 4), (3, 1)]));
 }
 
 #[test]
@@ -53,7 +59,8 @@ fn t5_nobody_is_steady_who_writes_a_new_text_and_everybody_who_repeats_it() {
             assert!(is_steady(Similarity::WordOverlap, before, &before.to_uppercase()));
         }
     }
-    assert_eq!((pairs, repeated, steady), (0, 0, 0));
+    // Three members sent the same text again and one changed a few words of it; the others wrote a new text. So convergence is asked of positions of a sentence or two, not of whole answers.
+    assert_eq!((pairs, repeated, steady), (77, 3, 4));
 }
 
 #[test]
@@ -64,7 +71,9 @@ fn t6_long_answers_to_one_question_overlap_and_seldom_reach_the_old_threshold() 
     let mean = overlaps.iter().sum::<f64>() / overlaps.len() as f64;
     let alone: Vec<f64> = councils.iter().map(|council| mean_overlap(&texts(&council.alone))).collect();
     let mean_alone = alone.iter().sum::<f64>() / alone.len() as f64;
-    assert_eq!((over, (mean * 1_000.0).round(), (mean_alone * 1_000.0).round()), (0, 0.0, 0.0));
+    // In thousandths. Not one of 20 councils reaches the overlap that counts as a sign: on whole answers it is silent,
+    // and the level of agreement is the default.
+    assert_eq!((over, (mean * 1_000.0).round(), (mean_alone * 1_000.0).round()), (0, 248.0, 311.0));
 }
 
 #[test]
@@ -87,7 +96,9 @@ fn t11_references_to_others_are_found_where_there_is_somebody_to_refer_to() {
         .sum::<usize>();
     let found =
         [phrases(|c| &c.alone), phrases(|c| &c.after), members(|c| &c.alone), members(|c| &c.after), asked];
-    assert_eq!(found, [0; 5]);
+    // Nobody refers to anybody before there is somebody: not one false alarm in the answers given alone. Of the second
+    // ones more name the other members than use a phrase, so names matter more than phrases.
+    assert_eq!(found, [0, 8, 0, 22, 10]);
 }
 
 #[test]
@@ -103,7 +114,9 @@ fn t5_long_answers_to_one_question_seldom_deny_each_others_terms() {
             }
         }
     }
-    assert_eq!((pairs, denied), (0, 0));
+    // 20 councils of four: long solutions share many terms, so one denied aside does not set two of them against each
+    // other.
+    assert_eq!((pairs, denied), (120, 0));
 }
 
 fn texts(said: &[(String, String)]) -> Vec<&str> {

@@ -87,10 +87,8 @@ async fn t10_a_roundtable_has_four_layers_over_rest_and_grpc_and_reads_well_as_m
     assert_eq!(json!(decision.agreement_level), result["decision"]["agreement_level"]);
     assert_eq!(json!(decision.supporters), result["decision"]["supporters"]);
     assert_eq!(over_grpc.evidence.unwrap().rounds.len(), 2);
-    assert_eq!(
-        (metadata.shadow_exits[0].reason.as_str(), metadata.exit.unwrap().reason.as_str()),
-        ("confidence", "max_rounds")
-    );
+    assert!(metadata.shadow_exits.iter().any(|exit| exit.reason == "confidence"), "{metadata:?}");
+    assert_eq!(metadata.exit.unwrap().reason, "max_rounds");
     assert_eq!(metadata.flags.iter().filter(|flag| flag.source == "session").count(), 2);
     assert_eq!(got.debate.unwrap().confidence, result["decision"]["confidence"].as_f64());
 }

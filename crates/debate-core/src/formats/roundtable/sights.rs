@@ -8,6 +8,7 @@ use super::judge;
 use super::visible::{Context, Shown, Visible, Words};
 use crate::call::{Sight, Want};
 use crate::debate::Debate;
+use crate::id::Role;
 use crate::prose::Prose;
 
 /// Returns the answers that a call is shown, in the order shown.
@@ -50,7 +51,7 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
     }
 }
 
-fn shown(debate: &Debate<Roundtable>, given: &ResponseGiven, viewer: &crate::id::Role) -> Shown {
+fn shown(debate: &Debate<Roundtable>, given: &ResponseGiven, viewer: &Role) -> Shown {
     let words = given
         .prose
         .shown()

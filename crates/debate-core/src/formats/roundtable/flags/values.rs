@@ -37,7 +37,7 @@ pub struct Modes(pub Vec<Mode>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// Claims without a source are said to be rejected.
+    /// Tools are asked for, and what has no source is to be left out.
     Strict,
     /// Tools are asked for.
     Normal,
