@@ -9,13 +9,15 @@ use debate_prompts::prediction::check_fits;
 
 use crate::skills;
 
-/// Admits a request, whoever brings it; returns what was left out of it, one line each.
+/// Admits a request, whoever brings it; returns what was left out of it, one line each. `offered` are the models that it
+/// may name.
 ///
 /// # Errors
 /// A prompt would be over its token budget even at its smallest (rule P15).
 pub(crate) fn admit(
     request: &mut AcceptedRequest,
     skills_dir: Option<&Path>,
+    offered: &[String],
 ) -> Result<Vec<String>, Violations> {
     match request {
         AcceptedRequest::Prediction(accepted) => {
@@ -30,6 +32,10 @@ pub(crate) fn admit(
             let (loaded, problems) = skills::load(skills_dir, &accepted.config.skills_wanted());
             deliberation::skills::admit(&mut accepted.config, &mut accepted.brief, loaded);
             Ok(problems)
+        }
+        AcceptedRequest::Review(accepted) => {
+            accepted.config.prefer_default_models(|name| offered.iter().any(|offered| offered == name));
+            Ok(Vec::new())
         }
     }
 }

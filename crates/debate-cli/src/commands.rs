@@ -14,9 +14,11 @@ mod influence;
 mod keys;
 mod list;
 mod log;
+mod policy;
 mod redact;
 mod replay;
 mod resolve;
+mod review;
 mod run;
 mod scores;
 mod serve;
@@ -38,6 +40,7 @@ pub(crate) const ACTOR: &str = "cli";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::Run),
+    Review(review::Review),
     Serve(serve::Serve),
     List(list::List),
     Show(show::Show),
@@ -56,6 +59,7 @@ pub(crate) enum Command {
     Diff(diff::Diff),
     Influence(influence::Influence),
     Redact(redact::Redact),
+    Policy(policy::Policy),
     Golden(golden::Golden),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
@@ -67,6 +71,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
     let options = &args.options;
     match args.command {
         Command::Run(run) => run.run(options).await,
+        Command::Review(review) => review.run(options).await,
         Command::Serve(serve) => serve.run(options).await,
         Command::List(list) => list.run(options).await,
         Command::Show(show) => show.run(options).await,
@@ -85,6 +90,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Scores(scores) => scores.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
+        Command::Policy(policy) => policy.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,

@@ -7,6 +7,7 @@ use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_prompts::review::ReviewPrompts;
 use debate_store::Durability;
 
 use crate::args::Options;
@@ -61,6 +62,7 @@ impl House {
         let mut engine = Engine::builder(store.events().clone(), models)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
+            .format(ReviewPrompts)
             .prices(prices)
             .settings(settings);
         if let Some(leases) = store.leases() {

@@ -1,6 +1,6 @@
 //! The live view on a terminal: one row for each speaker, the calls and the spend below, what is settled above.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
@@ -87,6 +87,11 @@ impl Live {
                 let config = debate.config();
                 let speakers = config.participants.iter().chain(&config.orchestrator);
                 (speakers.map(|speaker| speaker.name.clone()).collect(), config.calls_expected())
+            }
+            AnyDebate::Review(debate) => {
+                let pairs = debate.config().pairs.iter();
+                let roles: BTreeSet<&Role> = pairs.flat_map(|pair| [&pair.role_a, &pair.role_b]).collect();
+                (roles.into_iter().cloned().collect(), debate.config().calls_expected())
             }
         };
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);

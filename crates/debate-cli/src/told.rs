@@ -3,6 +3,7 @@
 mod deliberation;
 mod kernel;
 mod prediction;
+mod review;
 
 use debate_core::codec::{self, DecodeError};
 use debate_core::debate::Debate;
@@ -12,6 +13,7 @@ use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::Review;
 use debate_core::id::Role;
 
 use crate::page::clipped;
@@ -68,6 +70,7 @@ pub(crate) fn tell(debate: &AnyDebate, envelope: &Envelope) -> Result<Told, Deco
     match debate {
         AnyDebate::Prediction(debate) => told::<Prediction>(debate, envelope),
         AnyDebate::Deliberation(debate) => told::<Deliberation>(debate, envelope),
+        AnyDebate::Review(debate) => told::<Review>(debate, envelope),
     }
 }
 

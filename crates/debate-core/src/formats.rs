@@ -5,3 +5,4 @@ pub mod any;
 pub mod deliberation;
 pub mod moves;
 pub mod prediction;
+pub mod review;

@@ -18,18 +18,22 @@
 //! | [`similarity`] | overlap of words | P11, T5, T6 |
 //! | [`shuffle`] | permutations drawn from a seed | P19 |
 //! | [`position_change`] | whether a speaker says to have changed their mind | D6 |
+//! | [`sentences`] | how many sentences a text has | V3 |
+//! | [`intervals`] | mean of a sample with its confidence interval | V7, V8 |
 //! | [`disagreements`] | what a consensus text leaves unresolved | D7 |
 
 pub mod calibration;
 pub mod consensus;
 pub mod disagreements;
 pub mod distribution;
+pub mod intervals;
 pub mod log_odds;
 pub mod panel;
 pub mod pooling;
 pub mod position_change;
 pub mod proper_scores;
 pub mod scoring;
+pub mod sentences;
 pub mod shuffle;
 pub mod similarity;
 pub mod summary;

@@ -8,7 +8,7 @@ use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::{Violation, Violations};
-use debate_engine::{Control, Engine, Start, Started};
+use debate_engine::{Control, Engine, ReviewersFolder, Start, Started};
 use tokio_util::sync::CancellationToken;
 
 use crate::refusal::Refusal;
@@ -37,12 +37,14 @@ pub(crate) struct Caller {
 pub(crate) struct Facade {
     pub(crate) engine: Engine,
     pub(crate) closing: CancellationToken,
+    /// Where proposals for prompts of reviewers are written; none where they cannot be asked for (rule V7).
+    pub(crate) reviewers: Option<Arc<ReviewersFolder>>,
     admission: Admission,
 }
 
 impl Facade {
     pub(crate) fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
-        Self { engine, closing, admission }
+        Self { engine, closing, reviewers: None, admission }
     }
 
     /// Opens a debate of a request that was read, or returns the one that the same request opened (rule K11).
@@ -66,6 +68,7 @@ impl Facade {
         match self.admit(accepted).await? {
             AcceptedRequest::Prediction(accepted) => self.open(*accepted, caller).await,
             AcceptedRequest::Deliberation(accepted) => self.open(*accepted, caller).await,
+            AcceptedRequest::Review(accepted) => self.open(*accepted, caller).await,
         }
     }
 

@@ -1,11 +1,13 @@
 //! From wire messages to the JSON that the core reads, field by field under the same names; the one place that knows
 //! requests of both sides. Nothing is checked here: what is wrong is said by the core, once for every interface.
 
+mod review;
+
 use std::collections::BTreeMap;
 
 use debate_core::format::Format as _;
+use debate_core::formats::any::FORMATS;
 use debate_core::formats::deliberation::Deliberation;
-use debate_core::formats::prediction::Prediction;
 use debate_core::request::{Violation, Violations};
 use debate_proto::v1;
 use prost_types::value::Kind;
@@ -25,9 +27,9 @@ pub fn request_json(request: v1::StartDebateRequest) -> Result<String, Violation
     let json = match request.format {
         Some(Format::Prediction(request)) => prediction(request),
         Some(Format::Deliberation(request)) => deliberation(request),
+        Some(Format::Review(request)) => review::request(request),
         None => {
-            let formats = [Prediction::NAME, Deliberation::NAME].join(", ");
-            let reason = format!("is required: one of {formats}");
+            let reason = format!("is required: one of {}", FORMATS.join(", "));
             return Err(Violation { field: "format".to_owned(), reason }.into());
         }
     };

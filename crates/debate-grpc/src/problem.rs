@@ -65,9 +65,11 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         Refusal::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::Unreadable => StatusCode::BAD_REQUEST,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoRoute => StatusCode::NOT_FOUND,
+        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) | Refusal::NoRoute => {
+            StatusCode::NOT_FOUND
+        }
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
-        Refusal::RequestTaken { .. } | Refusal::State { .. } => StatusCode::CONFLICT,
+        Refusal::RequestTaken { .. } | Refusal::State { .. } | Refusal::Policy(_) => StatusCode::CONFLICT,
         Refusal::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::BeyondHead { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
         Refusal::Unserved(_) => StatusCode::NOT_IMPLEMENTED,

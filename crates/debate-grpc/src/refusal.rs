@@ -65,6 +65,12 @@ pub enum Refusal {
         /// Why, one line each.
         why: Vec<String>,
     },
+    /// What was asked about a reviewer's prompt cannot be done as things stand (rules V7, V8).
+    #[error("{0}")]
+    Policy(String),
+    /// There is no such proposal.
+    #[error("{0}")]
+    NoProposal(String),
     /// The format is not served here.
     #[error("format {0:?} is not served here")]
     Unserved(String),
@@ -118,6 +124,8 @@ impl Refusal {
             Self::BeyondHead { .. } => "BEYOND_HEAD",
             Self::State { .. } => "WRONG_STATE",
             Self::Void { .. } => "DEBATE_VOID",
+            Self::Policy(_) => "POLICY_REFUSED",
+            Self::NoProposal(_) => "PROPOSAL_NOT_FOUND",
             Self::Unserved(_) => "FORMAT_NOT_SERVED",
             Self::Unauthenticated => "TOKEN_NEEDED",
             Self::TooLong(_) => "REQUEST_TOO_LONG",
@@ -144,6 +152,8 @@ impl Refusal {
             | Self::Void { debate, .. } => Some(debate.to_string()),
             Self::Invalid(_)
             | Self::Busy { .. }
+            | Self::Policy(_)
+            | Self::NoProposal(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
             | Self::TooLong(_)

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use debate_engine::Engine;
+use debate_engine::{Engine, ReviewersFolder};
 use debate_proto::v1;
 use debate_proto::v1::audit_service_server::AuditServiceServer;
 use debate_proto::v1::debate_service_server::DebateServiceServer;
+use debate_proto::v1::policy_service_server::PolicyServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
@@ -21,7 +22,8 @@ use crate::access::{self, Access};
 use crate::audit_service::Audits;
 use crate::debate_service::Debates;
 use crate::facade::{Admission, Facade};
-use crate::rest;
+use crate::policy_service::Policies;
+use crate::{policy_rest, rest};
 
 /// The longest that a REST client waits for a result (the contract's timeout).
 pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(120);
@@ -45,6 +47,8 @@ pub struct ServeOptions {
     pub grace: Duration,
     /// The last word on valid requests.
     pub admission: Admission,
+    /// Where proposals for prompts of reviewers are written; without it they cannot be asked for (rule V7).
+    pub reviewers: Option<Arc<ReviewersFolder>>,
 }
 
 impl Default for ServeOptions {
@@ -54,6 +58,7 @@ impl Default for ServeOptions {
             patience: PATIENCE_DEFAULT,
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
+            reviewers: None,
         }
     }
 }
@@ -105,7 +110,8 @@ pub async fn serve(
     let address = listener.local_addr().map_err(ServeError::Listener)?;
     check_token(options.token.as_deref(), address)?;
     let closing = CancellationToken::new();
-    let facade = Facade::new(engine, options.admission, closing.clone());
+    let mut facade = Facade::new(engine, options.admission, closing.clone());
+    facade.reviewers = options.reviewers;
     let (health, app) = app(facade, &Access::new(options.token.as_deref()), options.patience).await?;
     let signal = {
         let closing = closing.clone();
@@ -113,6 +119,7 @@ pub async fn serve(
             shutdown.await;
             health.set_not_serving::<DebateServiceServer<Debates>>().await;
             health.set_not_serving::<AuditServiceServer<Audits>>().await;
+            health.set_not_serving::<PolicyServiceServer<Policies>>().await;
             closing.cancel();
         }
     };
@@ -153,18 +160,22 @@ async fn app(
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;
     health.set_serving::<AuditServiceServer<Audits>>().await;
+    health.set_serving::<PolicyServiceServer<Policies>>().await;
     let debates = DebateServiceServer::new(Debates(facade.clone()));
     let audits = AuditServiceServer::new(Audits(facade.clone()));
+    let policies = PolicyServiceServer::new(Policies(facade.clone()));
     let mut routes = Routes::builder();
     routes
         .add_service(health_service)
         .add_service(reflection().build_v1()?)
         .add_service(reflection().build_v1alpha()?)
         .add_service(debates.max_decoding_message_size(MESSAGE_BYTES_MAX))
-        .add_service(audits.max_decoding_message_size(MESSAGE_BYTES_MAX));
+        .add_service(audits.max_decoding_message_size(MESSAGE_BYTES_MAX))
+        .add_service(policies.max_decoding_message_size(MESSAGE_BYTES_MAX));
     let app = routes
         .routes()
         .into_axum_router()
+        .merge(policy_rest::router(facade.clone()))
         .merge(rest::router(facade, patience))
         .fallback(access::nothing_here)
         .layer(from_fn_with_state(access.clone(), access::check));

@@ -37,11 +37,11 @@ impl From<Refusal> for Status {
 fn code(refusal: &Refusal) -> Code {
     match refusal {
         Refusal::Invalid(_) | Refusal::TooLong(_) | Refusal::Unreadable => Code::InvalidArgument,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } => Code::NotFound,
+        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) => Code::NotFound,
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
         Refusal::Busy { .. } => Code::ResourceExhausted,
         Refusal::BeyondHead { .. } => Code::OutOfRange,
-        Refusal::State { .. } | Refusal::Void { .. } => Code::FailedPrecondition,
+        Refusal::State { .. } | Refusal::Void { .. } | Refusal::Policy(_) => Code::FailedPrecondition,
         Refusal::Unserved(_) | Refusal::NoRoute | Refusal::NoMethod => Code::Unimplemented,
         Refusal::Unauthenticated => Code::Unauthenticated,
         Refusal::ShuttingDown | Refusal::Unavailable => Code::Unavailable,

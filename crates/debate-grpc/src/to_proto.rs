@@ -3,6 +3,7 @@
 
 mod deliberation;
 mod prediction;
+mod review;
 
 use debate_core::codec;
 use debate_core::debate::Lifecycle;
@@ -12,6 +13,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::Review;
 use debate_core::id::Timestamp;
 use debate_core::prose::Texts;
 use debate_core::record::Record as _;
@@ -23,6 +25,7 @@ use debate_store::Listed;
 
 pub use deliberation::deliberation_result;
 pub use prediction::prediction_result;
+pub use review::review_result;
 
 /// Returns a debate as it stands.
 #[must_use]
@@ -175,6 +178,7 @@ pub fn result(debate: &AnyDebate) -> v1::get_debate_response::Result {
         AnyDebate::Deliberation(debate) => {
             Result::Deliberation(deliberation_result(Deliberation::outcome(debate, Texts::Shown)))
         }
+        AnyDebate::Review(debate) => Result::Review(review_result(Review::outcome(debate, Texts::Shown))),
     }
 }
 
@@ -186,6 +190,7 @@ pub fn replayed_result(debate: &AnyDebate) -> v1::replay_debate_response::Result
     match result(debate) {
         Got::Prediction(result) => Result::Prediction(result),
         Got::Deliberation(result) => Result::Deliberation(result),
+        Got::Review(result) => Result::Review(result),
     }
 }
 

@@ -96,12 +96,12 @@ mod budget;
 mod draft;
 mod fits;
 mod head;
-mod lenient;
+pub(crate) mod lenient;
 mod material;
 mod measure;
 mod outcomes;
 mod personas;
-mod replies;
+pub(crate) mod replies;
 mod rubric;
 mod score;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod deliberations;
 mod predictions;
 mod probes;
+mod reviews;
 
 use debate_core::call::Tokens;
 use debate_core::format::Format;
@@ -15,6 +16,7 @@ use serde_json::Value;
 pub use self::deliberations::Deliberations;
 pub use self::predictions::Predictions;
 pub use self::probes::Probes;
+pub use self::reviews::Reviews;
 
 /// A format as worlds debate it.
 pub trait Subject: 'static {

@@ -10,7 +10,7 @@ use std::thread;
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
 use debate_core::formats::accept::AcceptedRequest;
-use debate_engine::Settings;
+use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::{Admission, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use futures::channel::oneshot;
@@ -72,6 +72,11 @@ pub(crate) struct Serve {
     /// Folder of the skills of deliberations: a folder for each, with SKILL.md in it
     #[arg(long, env = "DEBATE_SKILLS_DIR", value_name = "FOLDER")]
     skills_dir: Option<PathBuf>,
+
+    /// Folder of reviewers, into whose folder prompts proposals for their prompts are written; without it none can be
+    /// asked for
+    #[arg(long, env = "DEBATE_REVIEWERS_DIR", value_name = "FOLDER")]
+    reviewers_dir: Option<PathBuf>,
 }
 
 impl Serve {
@@ -89,7 +94,7 @@ impl Serve {
             let _nobody_waits_any_more = up.send(());
             ending().await;
         };
-        let served = self.serve(listener, &house, shutdown);
+        let served = self.serve(listener, options, &house, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
@@ -106,12 +111,15 @@ impl Serve {
     async fn serve(
         &self,
         listener: TcpListener,
+        options: &Options,
         house: &House,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
+        let reviewers = self.reviewers_dir.as_deref().map(ReviewersFolder::open).transpose();
         let options = ServeOptions {
+            reviewers: reviewers.map_err(|error| Failure::bad_input(format!("{error}")))?.map(Arc::new),
             token: self.token.clone(),
-            admission: self.admission(),
+            admission: self.admission(options.offered()),
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
@@ -130,10 +138,10 @@ impl Serve {
         }
     }
 
-    fn admission(&self) -> Admission {
+    fn admission(&self, offered: Vec<String>) -> Admission {
         let skills_dir = self.skills_dir.clone();
         Arc::new(move |request: &mut AcceptedRequest| {
-            for left_out in admit(request, skills_dir.as_deref())? {
+            for left_out in admit(request, skills_dir.as_deref(), &offered)? {
                 tracing::warn!("{left_out}");
             }
             Ok(())

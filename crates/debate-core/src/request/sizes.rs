@@ -54,6 +54,15 @@ pub const LEANING_CHARS_MAX: usize = 300;
 /// The heaviest weight of a criterion; all weights are above 0.
 pub const WEIGHT_MAX: f64 = 1_000.0;
 
+/// Operations of one critique, or of one conflict.
+pub const OPERATIONS_MAX: usize = 100;
+/// Conflicts between critiques, as given by a caller.
+pub const CONFLICTS_MAX: usize = 100;
+/// Pairs of one review that debate.
+pub const PAIRS: RangeInclusive<u64> = 1..=10;
+/// How often a judge looks at the same.
+pub const JUDGE_PASSES: RangeInclusive<u64> = 1..=2;
+
 /// Tokens of one reply to an argument call.
 pub const ARGUMENT_TOKENS: RangeInclusive<u64> = 50..=4_000;
 /// Wall time of one debate in milliseconds: a tenth of a second to an hour.

@@ -8,4 +8,5 @@ mod golden;
 mod kernel;
 mod money;
 mod playing;
+mod review;
 mod scenario;

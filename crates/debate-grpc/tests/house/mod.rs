@@ -14,6 +14,7 @@ use debate_llm::{
 };
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_prompts::review::ReviewPrompts;
 use debate_store::MemoryStore;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -82,6 +83,7 @@ impl House {
         let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model))
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
+            .format(ReviewPrompts)
             .prices(Prices::from_iter([("simulated:7".to_owned(), PRICE)]))
             .build();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -10,6 +10,7 @@ mod argue;
 mod deliberate;
 mod numbers;
 mod phrases;
+mod review;
 mod room;
 mod score;
 mod sheet;
@@ -25,7 +26,7 @@ use crate::{ChatRequest, ReplySchema, Role};
 /// The role that gives the synthesis.
 const JUDGE: &str = "judge";
 
-/// Debates: argues, scores and sums up in prediction debates, and speaks in deliberations.
+/// Debates: argues, scores and sums up in prediction debates, speaks in deliberations, argues and judges in reviews.
 ///
 /// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
 /// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
@@ -46,12 +47,18 @@ enum Kind {
     Scores,
     Synthesis,
     FreeText,
+    Speech,
+    Judgement,
+    Proposal,
 }
 
 impl Kind {
     fn of(request: &ChatRequest) -> Self {
         match request.schema.as_ref().map(ReplySchema::name) {
+            None if review::is_review(request) => Self::Speech,
             None => Self::FreeText,
+            Some("judgement") if review::is_review(request) => Self::Judgement,
+            Some("proposal") if review::is_proposal(request) => Self::Proposal,
             Some("scores") => Self::Scores,
             Some("synthesis") => Self::Synthesis,
             Some(_) => Self::Argument,
@@ -72,18 +79,22 @@ impl Mind for Debater {
                 synthesise::reply(&sheet, tokens_max, draw)
             }
             Kind::FreeText => deliberate::reply(request, draw),
+            Kind::Speech => review::speech(request, draw),
+            Kind::Judgement => review::judgement(request, draw),
+            Kind::Proposal => review::proposal(request),
         }
     }
 
-    /// Returns the role that argues, or the judge for the synthesis; nobody for scores.
+    /// Returns the role that argues, or the judge for the synthesis and judgements; nobody for scores.
     fn role<'a>(&self, request: &'a ChatRequest) -> Option<&'a str> {
         match Kind::of(request) {
             Kind::Argument => {
                 sheet::role(sheet::last_said(request, Role::User), sheet::last_said(request, Role::System))
             }
-            Kind::Scores => None,
-            Kind::Synthesis => Some(JUDGE),
+            Kind::Scores | Kind::Proposal => None,
+            Kind::Synthesis | Kind::Judgement => Some(JUDGE),
             Kind::FreeText => deliberate::speaker(request),
+            Kind::Speech => review::speaker(request),
         }
     }
 }

@@ -6,4 +6,5 @@ mod deliberations;
 mod flaws;
 mod predictions;
 mod questions;
+mod reviews;
 mod stage;

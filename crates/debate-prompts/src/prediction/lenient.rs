@@ -7,16 +7,16 @@ use serde_json::Value;
 
 /// A number as a model stated it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Stated {
+pub(crate) struct Stated {
     /// The number, without its percent sign.
-    pub(super) number: f64,
+    pub(crate) number: f64,
     /// Whether it has a percent sign.
-    pub(super) percent: bool,
+    pub(crate) percent: bool,
 }
 
 impl Stated {
     /// Reads a number, or a text that is one: `0.65`, `"0.65"`, `"65%"`, `"65 %"`.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub(crate) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => Some(Self { number: number.as_f64()?, percent: false }),
             Value::String(text) => {
@@ -91,7 +91,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// Reads a text; what is none becomes its JSON, null nothing.
-pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::String(text) => text,
         other => text_of(&other),
@@ -99,7 +99,7 @@ pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 }
 
 /// Reads a list of texts; a single text is a list of one, blank ones are left out.
-pub(super) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let texts = match Value::deserialize(deserializer)? {
         Value::Array(items) => items.iter().map(text_of).collect(),
         other => vec![text_of(&other)],
@@ -128,7 +128,7 @@ pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D
 }
 
 /// Reads a list of shaped items; a single one is a list of one, items of another shape are left out.
-pub(super) fn items<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+pub(crate) fn items<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let values = match Value::deserialize(deserializer)? {

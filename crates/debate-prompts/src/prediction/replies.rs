@@ -153,7 +153,7 @@ pub(super) struct InsightReply {
 ///
 /// # Errors
 /// The reply has no object that can be read.
-pub(super) fn read<T: DeserializeOwned>(text: &str, keys: &[&str]) -> Result<(T, Vec<String>), ParseError> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str, keys: &[&str]) -> Result<(T, Vec<String>), ParseError> {
     let (reply, repairs) = reader::read(text, keys).map_err(|error| ParseError { why: error.to_string() })?;
     Ok((reply, repairs.iter().map(word).collect()))
 }
@@ -165,7 +165,7 @@ fn word(repair: &Repair) -> String {
 }
 
 /// Returns an error that names what a reply lacks, `None` where nothing is missing.
-pub(super) fn missing(fields: &[(&str, bool)], repairs: &[String]) -> Option<ParseError> {
+pub(crate) fn missing(fields: &[(&str, bool)], repairs: &[String]) -> Option<ParseError> {
     let missing: Vec<&str> =
         fields.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();
     if missing.is_empty() {
@@ -267,7 +267,7 @@ fn numbers(names: &[String]) -> Value {
 
 /// Derives the schema of a shape, in the subset that providers share: everything required, nothing else allowed, no
 /// limits on numbers and lengths, no references, no titles.
-fn schema<T: JsonSchema>() -> Value {
+pub(crate) fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
