@@ -75,12 +75,10 @@ fn model(spelling: &str) -> Arc<dyn ChatModel> {
 }
 
 fn request() -> Accepted<Prediction> {
-    match accept::accept(REQUEST).expect("the example is valid") {
-        AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
-            panic!("the example is a prediction debate")
-        }
-    }
+    let AcceptedRequest::Prediction(accepted) = accept::accept(REQUEST).expect("the example is valid") else {
+        panic!("the example is a prediction debate")
+    };
+    *accepted
 }
 
 fn engine(model: Arc<dyn ChatModel>) -> Engine {

@@ -9,7 +9,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={}", root.display());
     let mut compiler = protox::Compiler::new([&root])?;
     compiler.include_source_info(true).include_imports(true);
-    compiler.open_files(["debate/v1/debate_service.proto", "debate/v1/audit_service.proto"])?;
+    compiler.open_files([
+        "debate/v1/debate_service.proto",
+        "debate/v1/audit_service.proto",
+        "debate/v1/policy_service.proto",
+    ])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("debate_v1.bin"), compiler.encode_file_descriptor_set())?;
     tonic_prost_build::configure().btree_map(".").compile_fds(compiler.file_descriptor_set())?;

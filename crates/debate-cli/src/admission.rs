@@ -10,7 +10,8 @@ use debate_prompts::prediction::check_fits;
 
 use crate::skills;
 
-/// Admits a request, whoever brings it; returns what was left out of it, one line each.
+/// Admits a request, whoever brings it; returns what was left out of it, one line each. `offered` are the models that it
+/// may name.
 ///
 /// # Errors
 /// A prompt would be over its token budget even at its smallest (rule P15), or flags contradict each other (rule T9).
@@ -18,6 +19,7 @@ pub(crate) fn admit(
     request: &mut AcceptedRequest,
     skills_dir: Option<&Path>,
     flags: &Flags,
+    offered: &[String],
 ) -> Result<Vec<String>, Violations> {
     match request {
         AcceptedRequest::Prediction(accepted) => {
@@ -37,6 +39,10 @@ pub(crate) fn admit(
             let config = &mut accepted.config;
             config.flags = config.flags.under(flags);
             config.flags.check()?;
+            Ok(Vec::new())
+        }
+        AcceptedRequest::Review(accepted) => {
+            accepted.config.prefer_default_models(|name| offered.iter().any(|offered| offered == name));
             Ok(Vec::new())
         }
     }

@@ -179,6 +179,11 @@ impl Options {
         Duration::from_secs(self.lease_seconds)
     }
 
+    /// Returns the names of all models that requests may name.
+    pub(crate) fn offered(&self) -> Vec<String> {
+        std::iter::once(&self.model).chain(&self.offer).map(ModelChoice::name).collect()
+    }
+
     /// Returns how slow requests are raced.
     pub(crate) fn hedging(&self) -> Hedging {
         Hedging { after: self.hedge.into(), share_max: self.hedge_share, ..Hedging::default() }

@@ -15,9 +15,11 @@ mod influence;
 mod keys;
 mod list;
 mod log;
+mod policy;
 mod redact;
 mod replay;
 mod resolve;
+mod review;
 mod run;
 mod scores;
 mod serve;
@@ -40,6 +42,7 @@ pub(crate) const ACTOR: &str = "cli";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::Run),
+    Review(review::Review),
     Serve(Box<serve::Serve>),
     Token(token::Token),
     List(list::List),
@@ -59,6 +62,7 @@ pub(crate) enum Command {
     Diff(diff::Diff),
     Influence(influence::Influence),
     Redact(redact::Redact),
+    Policy(policy::Policy),
     Golden(golden::Golden),
     Flags(flags::Flags),
     Doctor(doctor::Doctor),
@@ -71,6 +75,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
     let options = &args.options;
     match args.command {
         Command::Run(run) => run.run(options).await,
+        Command::Review(review) => review.run(options).await,
         Command::Serve(serve) => serve.run(options).await,
         Command::Token(token) => token.run(),
         Command::List(list) => list.run(options).await,
@@ -90,6 +95,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Scores(scores) => scores.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
+        Command::Policy(policy) => policy.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Flags(flags) => flags.run(options),
         Command::Doctor(doctor) => doctor.run(options).await,

@@ -5,8 +5,11 @@ use std::io;
 use std::process::ExitCode;
 
 use debate_core::command::DecideError;
+use debate_core::policy::desk::AcceptError;
 use debate_core::request::Violations;
-use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
+use debate_engine::{
+    ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError, WatchError,
+};
 use debate_llm::ConfigError;
 use debate_store::{ConnectError, OpenError, ReadError};
 
@@ -163,6 +166,23 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             RedactionError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
             RedactionError::Load(_) | RedactionError::Record(_) | RedactionError::Delete(_) => None,
             RedactionError::Refused(_) | RedactionError::NoProse(_) => Some(End::BadInput),
+        };
+    }
+    if error.is::<FolderError>() {
+        return Some(End::BadInput);
+    }
+    if let Some(error) = error.downcast_ref::<PolicyError>() {
+        return match error {
+            PolicyError::Accept(AcceptError::NotFound(_) | AcceptError::NotMade(_)) => Some(End::NotFound),
+            PolicyError::Accept(AcceptError::Accepted { .. })
+            | PolicyError::TooFew { .. }
+            | PolicyError::NotNeeded { .. }
+            | PolicyError::Folder(_)
+            | PolicyError::Prompt(_) => Some(End::BadInput),
+            PolicyError::Read(_) | PolicyError::Append(_) | PolicyError::Model { .. } => {
+                Some(End::Unavailable)
+            }
+            PolicyError::Load(_) | PolicyError::Desk(_) => None,
         };
     }
     if let Some(StartError::Store(_) | StartError::Leases(_)) = error.downcast_ref::<StartError>() {

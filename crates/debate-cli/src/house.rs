@@ -7,6 +7,7 @@ use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::Durability;
 
@@ -63,6 +64,7 @@ impl House {
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)
+            .format(ReviewPrompts)
             .prices(prices)
             .settings(settings);
         if let Some(leases) = store.leases() {

@@ -1,6 +1,6 @@
 //! The live view on a terminal: one row for each speaker, the calls and the spend below, what is settled above.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
@@ -91,6 +91,11 @@ impl Live {
             AnyDebate::Roundtable(debate) => {
                 let config = debate.config();
                 (config.agents.iter().map(|agent| agent.name.clone()).collect(), config.calls_expected())
+            }
+            AnyDebate::Review(debate) => {
+                let pairs = debate.config().pairs.iter();
+                let roles: BTreeSet<&Role> = pairs.flat_map(|pair| [&pair.role_a, &pair.role_b]).collect();
+                (roles.into_iter().cloned().collect(), debate.config().calls_expected())
             }
         };
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);

@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-use debate_core::formats::accept::{AcceptedRequest, accept_bytes};
+use debate_core::format::Format as _;
+use debate_core::formats::accept::{AcceptedRequest, accept_bytes_as};
+use debate_core::formats::prediction::Prediction;
 use debate_core::request::Violations;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 
@@ -22,11 +24,28 @@ impl RequestFile<'_> {
     ///
     /// # Errors
     /// It cannot be read, or not be debated; every violation is named.
-    pub(crate) fn read(self, skills_dir: Option<&Path>) -> anyhow::Result<AcceptedRequest> {
+    pub(crate) fn read(
+        self,
+        skills_dir: Option<&Path>,
+        offered: &[String],
+    ) -> anyhow::Result<AcceptedRequest> {
+        self.read_as(Prediction::NAME, skills_dir, offered)
+    }
+
+    /// Reads and admits a request that is of the format `unnamed` where it names none.
+    ///
+    /// # Errors
+    /// As [`RequestFile::read`].
+    pub(crate) fn read_as(
+        self,
+        unnamed: &str,
+        skills_dir: Option<&Path>,
+        offered: &[String],
+    ) -> anyhow::Result<AcceptedRequest> {
         let refused = |violations: Violations| self.refused(&violations);
-        let mut request = accept_bytes(&self.bytes()?).map_err(refused)?;
+        let mut request = accept_bytes_as(unnamed, &self.bytes()?).map_err(refused)?;
         let flags = flags::of_environment().map_err(refused)?;
-        for left_out in admit(&mut request, skills_dir, &flags).map_err(refused)? {
+        for left_out in admit(&mut request, skills_dir, &flags, offered).map_err(refused)? {
             writeln!(io::stderr(), "warning: {}", one_line(&left_out))?;
         }
         Ok(request)

@@ -4,6 +4,7 @@ mod about;
 mod deliberation;
 mod prediction;
 mod resolution;
+mod review;
 mod roles;
 mod rounds;
 mod roundtable;
@@ -25,6 +26,7 @@ pub(crate) fn page(debate: &AnyDebate, failures: &Failures, paper: Paper, full: 
         AnyDebate::Prediction(debate) => prediction::show(&mut page, debate, full),
         AnyDebate::Deliberation(debate) => deliberation::show(&mut page, debate, full),
         AnyDebate::Roundtable(debate) => roundtable::show(&mut page, debate, full),
+        AnyDebate::Review(debate) => review::show(&mut page, debate, full),
     }
     about::end(&mut page, debate, failures);
     page.into_text()

@@ -3,6 +3,7 @@
 mod deliberation;
 mod kernel;
 mod prediction;
+mod review;
 mod roundtable;
 
 use debate_core::codec::{self, DecodeError};
@@ -13,6 +14,7 @@ use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::Role;
 
@@ -71,6 +73,7 @@ pub(crate) fn tell(debate: &AnyDebate, envelope: &Envelope) -> Result<Told, Deco
         AnyDebate::Prediction(debate) => told::<Prediction>(debate, envelope),
         AnyDebate::Deliberation(debate) => told::<Deliberation>(debate, envelope),
         AnyDebate::Roundtable(debate) => told::<Roundtable>(debate, envelope),
+        AnyDebate::Review(debate) => told::<Review>(debate, envelope),
     }
 }
 

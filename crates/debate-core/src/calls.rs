@@ -1,7 +1,9 @@
 //! The state of one call: attempts, turns and tools at its current revision (rule K2).
 
-use crate::call::{CallKey, Cause, Reserved, Sight};
-use crate::event::{AnswerRejected, AttemptFailed, AttemptRef, CallStarted, TurnAnswered, TurnProse};
+use crate::call::{CallKey, Cause, Reserved, Sight, Tokens, Usage};
+use crate::event::{
+    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, TurnAnswered, TurnProse,
+};
 use crate::prose::Prose;
 
 /// An attempt that has started and not ended.
@@ -96,6 +98,8 @@ pub struct CallState {
     pub sees: Vec<Sight>,
     /// The latest revision that was answered.
     pub answered: Option<u32>,
+    /// Tokens that providers reported for it, over all revisions.
+    pub used: Tokens,
     /// Why the revision before was rejected, as told to the one who is asked again.
     pub rejection: Prose<String>,
 }
@@ -186,6 +190,7 @@ impl CallState {
     /// again where other models are to answer it.
     pub(crate) fn fork(&mut self, others_answer: bool) {
         self.starts = 0;
+        self.used = Tokens::default();
         for open in &mut self.open {
             (open.is_parents, open.reserved) = (true, Reserved::NOTHING);
         }
@@ -196,7 +201,25 @@ impl CallState {
         }
     }
 
+    /// Takes an answer to the revision that is asked for.
+    pub(crate) fn answer(&mut self, answered: &CallAnswered) {
+        self.count(&answered.reply.usage);
+        self.answered = Some(answered.attempt.revision);
+    }
+
+    /// Takes a turn that asks for tools.
+    pub(crate) fn ask_tools(&mut self, turn: &TurnAnswered) {
+        self.count(&turn.reply.usage);
+        self.turns.push(TurnState::new(turn));
+    }
+
+    fn count(&mut self, usage: &Usage) {
+        let reported = Tokens { input: usage.input.unwrap_or(0), output: usage.output.unwrap_or(0) };
+        self.used = self.used.plus(reported);
+    }
+
     pub(crate) fn fail(&mut self, failed: &AttemptFailed) {
+        self.count(&failed.reply.usage);
         if failed.attempt.revision > self.revision {
             self.revise(failed.attempt.revision, None);
         }

@@ -5,7 +5,7 @@ use crate::envelope::{Envelope, SaltedProse, StreamId};
 use crate::event::{Event, Forked, Recorded};
 use crate::format::Format;
 use crate::id::{Digest, Seq, Timestamp};
-use crate::record::{self, Body as _, RecordError};
+use crate::record::{self, Body as _, Record, RecordError};
 
 /// Who writes, and for whom: the same for every event of one append.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,21 +43,45 @@ pub fn seal<F: Format>(
     events: &[Event<F>],
     mut salt: impl FnMut() -> [u8; 16],
 ) -> Vec<Envelope> {
-    let mut head = head;
-    events
-        .iter()
-        .map(|event| {
-            let prose = event.prose().map(|text| SaltedProse { salt: salt(), text });
+    let parts = events.iter().map(|event| (event.kind(), event.version(), event.body(), event.prose()));
+    seal_parts(stream, head, author, at, parts, &mut salt)
+}
+
+/// Turns events of a stream that is no debate's into envelopes chained behind `head`, as [`seal`] does.
+pub fn seal_records<R: Record>(
+    stream: StreamId,
+    head: Head,
+    author: &Author,
+    at: Timestamp,
+    events: &[R],
+    mut salt: impl FnMut() -> [u8; 16],
+) -> Vec<Envelope> {
+    let parts = events.iter().map(|event| (event.kind(), event.version(), event.body(), event.prose()));
+    seal_parts(stream, head, author, at, parts, &mut salt)
+}
+
+/// Seals events by kind, version, body and prose.
+fn seal_parts(
+    stream: StreamId,
+    mut head: Head,
+    author: &Author,
+    at: Timestamp,
+    parts: impl Iterator<Item = (&'static str, u16, String, Option<String>)>,
+    salt: &mut dyn FnMut() -> [u8; 16],
+) -> Vec<Envelope> {
+    parts
+        .map(|(kind, version, body, prose)| {
+            let prose = prose.map(|text| SaltedProse { salt: salt(), text });
             let mut envelope = Envelope {
                 stream,
                 seq: head.seq.next(),
-                kind: event.kind().to_owned(),
-                version: event.version(),
+                kind: kind.to_owned(),
+                version,
                 at,
                 tenant: author.tenant.clone(),
                 actor: author.actor.clone(),
                 trace: author.trace.clone().filter(|trace| !trace.is_empty()),
-                body: event.body(),
+                body,
                 prose_digest: prose.as_ref().map(SaltedProse::digest),
                 prose,
                 hash: Digest::default(),

@@ -178,7 +178,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::TurnAnswered(turn) => {
                 let open = self.close_attempt(&turn.attempt)?;
                 self.settle(Some(&turn.reply), &open);
-                self.call_mut(&turn.attempt.call)?.turns.push(crate::calls::TurnState::new(turn));
+                self.call_mut(&turn.attempt.call)?.ask_tools(turn);
             }
             KernelEvent::ToolStarted(started) => {
                 self.call_mut(&started.call)?.tool_mut(started.turn, started.index)?.starts = started.attempt;
@@ -191,8 +191,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;
                 self.settle(Some(&answered.reply), &open);
-                let revision = answered.attempt.revision;
-                self.call_mut(&answered.attempt.call)?.answered = Some(revision);
+                self.call_mut(&answered.attempt.call)?.answer(answered);
             }
             KernelEvent::AttemptFailed(failed) => {
                 match self.close_attempt(&failed.attempt) {

@@ -5,4 +5,5 @@ pub mod any;
 pub mod deliberation;
 pub mod moves;
 pub mod prediction;
+pub mod review;
 pub mod roundtable;

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod measures;
 pub mod models;
 pub mod plan;
+pub mod policy;
 pub mod prices;
 pub mod prose;
 pub mod record;

@@ -22,6 +22,8 @@
 //! | [`cross_reference`] | who refers to whom, questions and who takes them up | T11 |
 //! | [`shuffle`] | permutations drawn from a seed | P19 |
 //! | [`position_change`] | whether a speaker says to have changed their mind | D6 |
+//! | [`sentences`] | how many sentences a text has | V3 |
+//! | [`intervals`] | mean of a sample with its confidence interval | V7, V8 |
 //! | [`disagreements`] | what a consensus text leaves unresolved | D7 |
 
 pub mod agreement;
@@ -31,6 +33,7 @@ pub mod cross_reference;
 pub mod disagreements;
 pub mod distribution;
 pub mod groupthink;
+pub mod intervals;
 pub mod log_odds;
 pub mod negation;
 pub mod panel;
@@ -38,6 +41,7 @@ pub mod pooling;
 pub mod position_change;
 pub mod proper_scores;
 pub mod scoring;
+pub mod sentences;
 pub mod shuffle;
 pub mod similarity;
 pub mod summary;

@@ -16,7 +16,7 @@ use crate::id::Digest;
 use crate::limits::Limits;
 
 pub(crate) use fields::{Complaints, Field, Fields};
-pub(crate) use json::{parse, raw_member};
+pub(crate) use json::{parse, raw_field, raw_member};
 
 /// The path of a violation that concerns the request as a whole.
 pub const WHOLE: &str = "request";

@@ -11,8 +11,11 @@ use debate_core::format::Format;
 use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
+use debate_core::policy::event::PolicyEvent;
+use debate_core::record::Record as _;
 use debate_core::stop::Completeness;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -61,6 +64,26 @@ fn k1_every_version_of_every_event_is_read_for_ever() {
     check_samples::<Prediction>(include_str!("samples/prediction.ndjson"));
     check_samples::<Deliberation>(include_str!("samples/deliberation.ndjson"));
     check_samples::<Roundtable>(include_str!("samples/roundtable.ndjson"));
+    check_samples::<Review>(include_str!("samples/review.ndjson"));
+}
+
+#[test]
+fn k1_every_version_of_every_event_of_a_proposal_is_read_for_ever() {
+    let mut missing: Vec<(&str, u16)> = PolicyEvent::KINDS.to_vec();
+    for line in include_str!("samples/policy.ndjson").lines() {
+        let sample: Sample<'_> = serde_json::from_str(line).unwrap();
+        let prose = sample.prose.map(RawValue::get);
+        let read =
+            PolicyEvent::decode(sample.kind, sample.version, sample.body.get(), prose).unwrap().unwrap();
+        assert_eq!(
+            (read.body().as_str(), read.prose().as_deref()),
+            (sample.body.get(), prose),
+            "{}",
+            sample.kind
+        );
+        missing.retain(|wanted| *wanted != (sample.kind, sample.version));
+    }
+    assert_eq!(missing, [], "of these there is no stored sample");
 }
 
 /// One envelope as it was stored.
@@ -143,6 +166,10 @@ fn k4_a_stored_log_verifies_folds_and_gives_the_same_outcome_for_ever() {
         (
             include_str!("samples/logs/roundtable.ndjson"),
             "3027064baf40652363561d04dd42ee48375f59f829654849adfcbd80a08c24d5",
+        ),
+        (
+            include_str!("samples/logs/review.ndjson"),
+            "41c16aef6c27748c75dbd890888fb82588594e06948363cd8cc6a9eb47ce67e0",
         ),
     ];
     assert_eq!(logs.len(), FORMATS.len(), "every format has a stored log");

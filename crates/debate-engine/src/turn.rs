@@ -42,18 +42,7 @@ impl<F: Format> Question<F> {
         house: &House,
         failures: u32,
     ) -> Self {
-        let messages = prompt.messages.iter().map(|message| match message.speaker {
-            Speaker::System => Message::system(Arc::clone(&message.text)),
-            Speaker::User => Message::user(Arc::clone(&message.text)),
-            Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
-        });
-        let request = ChatRequest {
-            schema: prompt.shape.as_ref().map(|shape| house.schemas.of(shape)),
-            attempt: failures,
-            input_tokens: Some(prompt.tokens),
-            web_search: prompt.web_search,
-            ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_timeout)
-        };
+        let request = request(&prompt, house, failures);
         let price = house.prices.get(model.name());
         Self { want, visible, prompt, model, has_stand_in, price, request }
     }
@@ -92,6 +81,22 @@ impl<F: Format> Question<F> {
         let (input, output) = (self.prompt.tokens.into(), self.prompt.output_tokens_max.into());
         let cost_micros = self.price.map(|price| price.most(Tokens { input, output }));
         Reserved { input, output, cost_micros }
+    }
+}
+
+/// Returns the request of a rendered prompt; `failures` are those of this question so far.
+pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequest {
+    let messages = prompt.messages.iter().map(|message| match message.speaker {
+        Speaker::System => Message::system(Arc::clone(&message.text)),
+        Speaker::User => Message::user(Arc::clone(&message.text)),
+        Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
+    });
+    ChatRequest {
+        schema: prompt.shape.as_ref().map(|shape| house.schemas.of(shape)),
+        attempt: failures,
+        input_tokens: Some(prompt.tokens),
+        web_search: prompt.web_search,
+        ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_timeout)
     }
 }
 
@@ -157,7 +162,7 @@ fn read<P: Prompts>(
     }
 }
 
-fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
+pub(crate) fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
     let usage = usage_of(reply.usage);
     ReplyFacts {
         usage,
@@ -191,7 +196,7 @@ fn failed<F: Format>(attempt: AttemptRef, error: &ModelError, price: Option<Pric
     }
 }
 
-fn failure_of(kind: &ModelErrorKind) -> FailureKind {
+pub(crate) fn failure_of(kind: &ModelErrorKind) -> FailureKind {
     match kind {
         ModelErrorKind::RateLimited { .. }
         | ModelErrorKind::Overloaded { .. }

@@ -15,7 +15,9 @@ use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Digest, Seq};
 use debate_core::request::sizes::DEADLINE_MS;
 use debate_core::request::{Violation, Violations};
-use debate_engine::{Control, Engine, Fork, Redact, Redaction, Start, Started, Verification};
+use debate_engine::{
+    Control, Engine, Fork, Redact, Redaction, ReviewersFolder, Start, Started, Verification,
+};
 use debate_engine::{WatchError, Watched, exported_events, exported_streams};
 use debate_proto::v1;
 use debate_store::{ListFilter, Listed};
@@ -57,12 +59,14 @@ pub(crate) struct Opening {
 pub(crate) struct Facade {
     pub(crate) closing: CancellationToken,
     engine: Engine,
+    /// Where proposals for prompts of reviewers are written; none where they cannot be asked for (rule V7).
+    pub(crate) reviewers: Option<Arc<ReviewersFolder>>,
     admission: Admission,
 }
 
 impl Facade {
     pub(crate) fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
-        Self { closing, engine, admission }
+        Self { closing, engine, reviewers: None, admission }
     }
 
     /// Returns the desk of a caller who uses the interface `grpc` or `rest`.
@@ -89,6 +93,29 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
+    /// Returns the folder of reviewers, where proposals may be asked for (rule V7).
+    pub(crate) fn reviewers(&self) -> Option<&ReviewersFolder> {
+        self.facade.reviewers.as_deref()
+    }
+
+    /// Returns the name under which events of this caller are recorded.
+    pub(crate) fn interface(&self) -> &'static str {
+        self.interface
+    }
+
+    /// Refuses a caller who belongs to one tenant: what follows from all debates is not for it.
+    ///
+    /// # Errors
+    /// The caller's token names a tenant.
+    pub(crate) fn check_sees_all_tenants(&self) -> Result<(), Refusal> {
+        if self.grant.tenant.is_empty() {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden {
+            what: "a token without tenant: reviews of all of them are summed up".to_owned(),
+        })
+    }
+
     /// Opens a debate of a request that was read, or returns the one that the same request opened (rule K11).
     pub(crate) async fn start(
         &self,
@@ -119,6 +146,7 @@ impl Desk {
             AcceptedRequest::Prediction(accepted) => self.open(*accepted, opening).await,
             AcceptedRequest::Deliberation(accepted) => self.open(*accepted, opening).await,
             AcceptedRequest::Roundtable(accepted) => self.open(*accepted, opening).await,
+            AcceptedRequest::Review(accepted) => self.open(*accepted, opening).await,
         }
     }
 
@@ -311,7 +339,7 @@ impl Desk {
         if self.grant.name.is_empty() { self.interface } else { &self.grant.name }
     }
 
-    fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.facade.engine
     }
 }

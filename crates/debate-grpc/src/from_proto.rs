@@ -3,6 +3,8 @@
 
 mod roundtable;
 
+mod review;
+
 use std::collections::BTreeMap;
 
 use debate_core::format::Format as _;
@@ -31,9 +33,9 @@ pub fn request_json(request: v1::StartDebateRequest) -> Result<String, Violation
         Some(Format::Prediction(request)) => prediction(request),
         Some(Format::Deliberation(request)) => deliberation(request),
         Some(Format::Roundtable(request)) => roundtable::request(request),
+        Some(Format::Review(request)) => review::request(request),
         None => {
-            let formats = FORMATS.join(", ");
-            let reason = format!("is required: one of {formats}");
+            let reason = format!("is required: one of {}", FORMATS.join(", "));
             return Err(Violation { field: "format".to_owned(), reason }.into());
         }
     };

@@ -65,9 +65,11 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         Refusal::Unreadable => StatusCode::BAD_REQUEST,
         Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoRoute => StatusCode::NOT_FOUND,
+        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) | Refusal::NoRoute => {
+            StatusCode::NOT_FOUND
+        }
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
-        Refusal::RequestTaken { .. } | Refusal::State { .. } => StatusCode::CONFLICT,
+        Refusal::RequestTaken { .. } | Refusal::State { .. } | Refusal::Policy(_) => StatusCode::CONFLICT,
         Refusal::Busy { .. } | Refusal::TooFast { .. } | Refusal::TooManyAtOnce | Refusal::Spent { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }

@@ -72,6 +72,12 @@ pub enum Refusal {
         /// Why, one line each.
         why: Vec<String>,
     },
+    /// What was asked about a reviewer's prompt cannot be done as things stand (rules V7, V8).
+    #[error("{0}")]
+    Policy(String),
+    /// There is no such proposal.
+    #[error("{0}")]
+    NoProposal(String),
     /// The format is not served here.
     #[error("format {0:?} is not served here")]
     Unserved(String),
@@ -154,6 +160,8 @@ impl Refusal {
             Self::BeyondHead { .. } => "BEYOND_HEAD",
             Self::State { .. } => "WRONG_STATE",
             Self::Void { .. } => "DEBATE_VOID",
+            Self::Policy(_) => "POLICY_REFUSED",
+            Self::NoProposal(_) => "PROPOSAL_NOT_FOUND",
             Self::Unserved(_) => "FORMAT_NOT_SERVED",
             Self::Unauthenticated => "TOKEN_NEEDED",
             Self::Forbidden { .. } => "FORBIDDEN",
@@ -186,6 +194,8 @@ impl Refusal {
             | Self::Void { debate, .. } => Some(debate.to_string()),
             Self::Invalid(_)
             | Self::Busy { .. }
+            | Self::Policy(_)
+            | Self::NoProposal(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
             | Self::Forbidden { .. }
@@ -221,6 +231,8 @@ impl Refusal {
             | Self::BeyondHead { .. }
             | Self::State { .. }
             | Self::Void { .. }
+            | Self::Policy(_)
+            | Self::NoProposal(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
             | Self::Forbidden { .. }

@@ -36,7 +36,7 @@ const DEBATES: &str = "/api/v1/reasoning/debate";
 /// The header with the client's id of a request (rule K11).
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 /// The name under which events caused through REST are recorded.
-const INTERFACE: &str = "rest";
+pub(crate) const INTERFACE: &str = "rest";
 /// When a client may ask again for a debate that runs, in seconds.
 const ASK_AGAIN_S: &str = "1";
 const JSON: &str = "application/json";
@@ -186,9 +186,10 @@ async fn result(
             let document = markdown::document(&Roundtable::outcome(table, Texts::Shown));
             Ok(([(header::CONTENT_TYPE, MARKDOWN)], document).into_response())
         }
-        AnyDebate::Roundtable(_) | AnyDebate::Prediction(_) | AnyDebate::Deliberation(_) => {
-            whole(&debate, &headers)
-        }
+        AnyDebate::Roundtable(_)
+        | AnyDebate::Prediction(_)
+        | AnyDebate::Deliberation(_)
+        | AnyDebate::Review(_) => whole(&debate, &headers),
     }
 }
 
@@ -262,7 +263,7 @@ async fn consensus(
 fn prediction(debate: &AnyDebate) -> Option<&Debate<Prediction>> {
     match debate {
         AnyDebate::Prediction(debate) => Some(debate),
-        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) => None,
+        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) | AnyDebate::Review(_) => None,
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use debate_engine::Engine;
+use debate_engine::{Engine, ReviewersFolder};
 use debate_proto::v1;
 use debate_proto::v1::audit_service_server::AuditServiceServer;
 use debate_proto::v1::debate_service_server::DebateServiceServer;
+use debate_proto::v1::policy_service_server::PolicyServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
@@ -21,9 +22,10 @@ use crate::audit_service::Audits;
 use crate::debate_service::Debates;
 use crate::facade::{Admission, Facade};
 use crate::listen::{Connections, listen};
-use crate::rest;
+use crate::policy_service::Policies;
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::tokens::TokenFileError;
+use crate::{policy_rest, rest};
 
 /// The longest that a REST client waits for a result (the contract's timeout).
 pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(120);
@@ -51,6 +53,8 @@ pub struct ServeOptions {
     pub grace: Duration,
     /// The last word on valid requests.
     pub admission: Admission,
+    /// Where proposals for prompts of reviewers are written; without it they cannot be asked for (rule V7).
+    pub reviewers: Option<Arc<ReviewersFolder>>,
 }
 
 impl Default for ServeOptions {
@@ -63,6 +67,7 @@ impl Default for ServeOptions {
             patience: PATIENCE_DEFAULT,
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
+            reviewers: None,
         }
     }
 }
@@ -120,7 +125,7 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().map_err(ServeError::Listener)?;
-    let ServeOptions { token, tokens, tls, connections, patience, grace, admission } = options;
+    let ServeOptions { token, tokens, tls, connections, patience, grace, admission, reviewers } = options;
     check_token(token.as_deref(), tokens.is_some(), address)?;
     let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
     if tls.is_none() && !access::is_private(address) {
@@ -128,13 +133,15 @@ pub async fn serve(
     }
     let tls = tls.map(Tls::new).transpose()?;
     let closing = CancellationToken::new();
-    let facade = Facade::new(engine, admission, closing.clone());
+    let mut facade = Facade::new(engine, admission, closing.clone());
+    facade.reviewers = reviewers;
     let door = Door { keyring: Arc::clone(&keyring), body_patience: connections.body };
     let (health, app) = app(facade, door, patience).await?;
     let ending = async {
         shutdown.await;
         health.set_not_serving::<DebateServiceServer<Debates>>().await;
         health.set_not_serving::<AuditServiceServer<Audits>>().await;
+        health.set_not_serving::<PolicyServiceServer<Policies>>().await;
         closing.cancel();
         tokio::time::sleep(grace).await;
     };
@@ -167,18 +174,22 @@ async fn app(facade: Facade, door: Door, patience: Duration) -> Result<(HealthRe
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;
     health.set_serving::<AuditServiceServer<Audits>>().await;
+    health.set_serving::<PolicyServiceServer<Policies>>().await;
     let debates = DebateServiceServer::new(Debates(facade.clone()));
     let audits = AuditServiceServer::new(Audits(facade.clone()));
+    let policies = PolicyServiceServer::new(Policies(facade.clone()));
     let mut routes = Routes::builder();
     routes
         .add_service(health_service)
         .add_service(reflection().build_v1()?)
         .add_service(reflection().build_v1alpha()?)
         .add_service(debates.max_decoding_message_size(MESSAGE_BYTES_MAX))
-        .add_service(audits.max_decoding_message_size(MESSAGE_BYTES_MAX));
+        .add_service(audits.max_decoding_message_size(MESSAGE_BYTES_MAX))
+        .add_service(policies.max_decoding_message_size(MESSAGE_BYTES_MAX));
     let app = routes
         .routes()
         .into_axum_router()
+        .merge(policy_rest::router(facade.clone()))
         .merge(rest::router(facade, patience))
         .layer(from_fn_with_state(door, access::guard));
     Ok((health, app))

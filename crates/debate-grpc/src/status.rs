@@ -42,7 +42,7 @@ impl From<Refusal> for Status {
 fn code(refusal: &Refusal) -> Code {
     match refusal {
         Refusal::Invalid(_) | Refusal::Unreadable | Refusal::NotJson => Code::InvalidArgument,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } => Code::NotFound,
+        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) => Code::NotFound,
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
         Refusal::Busy { .. }
         | Refusal::TooFast { .. }
@@ -50,7 +50,7 @@ fn code(refusal: &Refusal) -> Code {
         | Refusal::Spent { .. }
         | Refusal::TooLong(_) => Code::ResourceExhausted,
         Refusal::BeyondHead { .. } => Code::OutOfRange,
-        Refusal::State { .. } | Refusal::Void { .. } => Code::FailedPrecondition,
+        Refusal::State { .. } | Refusal::Void { .. } | Refusal::Policy(_) => Code::FailedPrecondition,
         Refusal::Unserved(_) | Refusal::NoRoute | Refusal::NoMethod => Code::Unimplemented,
         Refusal::Unauthenticated => Code::Unauthenticated,
         Refusal::Forbidden { .. } => Code::PermissionDenied,

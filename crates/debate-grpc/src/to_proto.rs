@@ -4,6 +4,7 @@
 mod deliberation;
 pub mod parts;
 mod prediction;
+mod review;
 mod roundtable;
 
 use debate_core::codec;
@@ -16,6 +17,7 @@ use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::moves;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::Timestamp;
 use debate_core::prose::Texts;
@@ -28,6 +30,7 @@ use debate_store::Listed;
 
 pub use deliberation::deliberation_result;
 pub use prediction::prediction_result;
+pub use review::review_result;
 pub use roundtable::roundtable_result;
 
 /// Returns a debate as it stands.
@@ -213,6 +216,7 @@ pub fn result(debate: &AnyDebate) -> v1::get_debate_response::Result {
         AnyDebate::Roundtable(debate) => {
             Result::Roundtable(roundtable_result(Roundtable::outcome(debate, Texts::Shown)))
         }
+        AnyDebate::Review(debate) => Result::Review(review_result(Review::outcome(debate, Texts::Shown))),
     }
 }
 
@@ -225,6 +229,7 @@ pub fn replayed_result(debate: &AnyDebate) -> v1::replay_debate_response::Result
         Got::Prediction(result) => Result::Prediction(result),
         Got::Deliberation(result) => Result::Deliberation(result),
         Got::Roundtable(result) => Result::Roundtable(result),
+        Got::Review(result) => Result::Review(result),
     }
 }
 

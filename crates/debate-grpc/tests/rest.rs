@@ -246,3 +246,82 @@ async fn a_deliberation_is_held_through_the_same_door() {
     let debate = format!("{DEBATES}/{}", held.debate_id());
     assert_eq!(house.get(&format!("{debate}/consensus")).await.status, 404);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
+    use debate_proto::v1;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("security.cjs"), "const SYSTEM_PROMPT = 'Look.';").unwrap();
+    let reviewers = Some(Arc::new(debate_engine::ReviewersFolder::open(folder.path()).unwrap()));
+    let house = House::with(ServeOptions { reviewers, ..ServeOptions::default() }, "simulated:7").await;
+    house.let_all_answer();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/review.json");
+    let example = std::fs::read_to_string(example).unwrap();
+    let held = house.post(&[], example.as_bytes()).await;
+    assert_eq!(held.status, 200, "{}", held.body);
+    let result = held.json();
+    assert_eq!(result["debate_log"]["pairs"].as_array().unwrap().len(), 2);
+
+    let mut debates = v1::debate_service_client::DebateServiceClient::new(house.channel().await);
+    let id = held.debate_id();
+    let get = v1::GetDebateRequest { debate_id: id.clone(), include_result: true };
+    let got = debates.get_debate(get).await.unwrap().into_inner();
+    let Some(v1::get_debate_response::Result::Review(review)) = got.result else { panic!("no review") };
+    let start = example.find("\"critiques\": ").unwrap() + "\"critiques\": ".len();
+    let end = example.find(",\n  \"debate\"").unwrap();
+    assert_eq!(review.critiques_json, &example[start..end], "the input is untouched");
+    let log = review.debate_log.unwrap();
+    assert_eq!((log.pairs[0].role_a.as_str(), log.judge_feedback.len()), ("security", 4));
+    // The same review asked for in wire messages, and one that nobody debates.
+    let critique = |role: &str, op: &str| v1::Critique {
+        role: role.to_owned(),
+        operations: vec![v1::ReviewOperation {
+            op: op.to_owned(),
+            target: "t".to_owned(),
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    for enabled in [true, false] {
+        let request = v1::ReviewRequest {
+            critiques: vec![critique("security", "AddX"), critique("testing", "RemoveX")],
+            debate: Some(v1::ReviewDebateConfig { enabled: Some(enabled), ..Default::default() }),
+            ..Default::default()
+        };
+        let format = Some(v1::start_debate_request::Format::Review(request));
+        let started =
+            debates.start_debate(v1::StartDebateRequest { request_id: String::new(), format }).await;
+        let id = started.unwrap().into_inner().debate.unwrap().id.parse().unwrap();
+        assert!(house.engine.concluded(id, PATIENCE).await.unwrap());
+        let result = house.get(&format!("{DEBATES}/{id}")).await.json();
+        assert_eq!(result["debate_log"].is_null(), !enabled);
+    }
+
+    let found = house.get("/api/v1/reasoning/policy/insights?debates_min=2").await.json();
+    assert_eq!(found["reviewers"]["security"]["debates"], 2);
+    assert_eq!(house.get("/api/v1/reasoning/policy/insights?days=0").await.status, 422);
+    assert_eq!(house.get("/api/v1/reasoning/policy/insights?weeks=1").await.status, 422);
+    let mut policy = v1::policy_service_client::PolicyServiceClient::new(house.channel().await);
+    let insights = policy.get_policy_insights(v1::GetPolicyInsightsRequest::default()).await.unwrap();
+    assert_eq!(insights.into_inner().reviewers["security"].pairs, 3);
+    let ask = |body: serde_json::Value| {
+        let body = body.to_string().into_bytes();
+        let house = &house;
+        async move { house.ask("POST", "/api/v1/reasoning/policy/proposals", &[], &body).await }
+    };
+    for role in ["../security", "/tmp/x", "a\u{0}b", "s\u{0435}curity", "", &"x".repeat(65)] {
+        assert_eq!(ask(json!({"role": role, "anyway": true})).await.status, 422, "{role:?}");
+    }
+    assert_eq!(ask(json!({"role": "security"})).await.status, 409, "two debates are too few");
+    let made = ask(json!({"role": "security", "threshold": {"debates_min": 2}, "anyway": true})).await;
+    assert_eq!((made.status, &made.json()["files"][0]), (200, &json!("security.txt")), "{}", made.body);
+    assert!(folder.path().join("prompts/security.txt").exists());
+    let accept = v1::AcceptPromptRequest { role: "security".to_owned(), number: None };
+    assert_eq!(policy.accept_prompt(accept.clone()).await.unwrap().into_inner().number, 1);
+    let again = policy.accept_prompt(accept).await.unwrap_err();
+    assert_eq!(again.code(), tonic::Code::FailedPrecondition);
+    let nobodys = v1::AcceptPromptRequest { role: "testing".to_owned(), number: None };
+    assert_eq!(policy.accept_prompt(nobodys).await.unwrap_err().code(), tonic::Code::NotFound);
+    house.ended().await.unwrap();
+}

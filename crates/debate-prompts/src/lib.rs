@@ -7,6 +7,8 @@
 pub mod deliberation;
 /// Escapes untrusted text for prompts (K13, D8).
 pub mod escape;
+/// The words of proposals for reviewers (V7, V8).
+pub mod policy;
 /// The words of the prediction debate.
 pub mod prediction;
 /// The port between a format and its words.
@@ -15,6 +17,8 @@ pub mod prompts;
 pub mod public_text;
 /// Reads replies that are JSON, or nearly.
 pub mod reader;
+/// The words of a review debate (V3, V4).
+pub mod review;
 /// The words of a roundtable (T3).
 pub mod roundtable;
 /// Reads replies with XML-like tags.

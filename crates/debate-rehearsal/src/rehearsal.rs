@@ -10,6 +10,7 @@ use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::config::Schedule;
+use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::{DebateId, Timestamp};
 use debate_core::record::RecordError;
@@ -52,9 +53,9 @@ impl Way {
                 let pipelined = RACES.map(|hedge| Self { schedule: Some(Schedule::Pipelined), hedge });
                 std::iter::once(strict).chain(pipelined).collect()
             }
-            AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
-                RACES.map(|hedge| Self { schedule: None, hedge }).to_vec()
-            }
+            AcceptedRequest::Deliberation(_)
+            | AcceptedRequest::Roundtable(_)
+            | AcceptedRequest::Review(_) => RACES.map(|hedge| Self { schedule: None, hedge }).to_vec(),
         }
     }
 
@@ -195,6 +196,7 @@ impl Rehearsal {
             AcceptedRequest::Prediction(accepted) => Prediction::models_named(&accepted.config),
             AcceptedRequest::Deliberation(accepted) => Deliberation::models_named(&accepted.config),
             AcceptedRequest::Roundtable(accepted) => Roundtable::models_named(&accepted.config),
+            AcceptedRequest::Review(accepted) => Review::models_named(&accepted.config),
         };
         let (latencies, draw) =
             (Arc::new(self.latencies.clone()), Arc::new(Mutex::new(Draw::new(self.seed))));
@@ -213,6 +215,7 @@ impl Rehearsal {
             }
             AcceptedRequest::Deliberation(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
             AcceptedRequest::Roundtable(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
+            AcceptedRequest::Review(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
         }
         request
     }
@@ -224,6 +227,7 @@ impl Rehearsal {
             AcceptedRequest::Prediction(accepted) => Prediction::calls_expected(&accepted.config),
             AcceptedRequest::Deliberation(accepted) => Deliberation::calls_expected(&accepted.config),
             AcceptedRequest::Roundtable(accepted) => Roundtable::calls_expected(&accepted.config),
+            AcceptedRequest::Review(accepted) => Review::calls_expected(&accepted.config),
         }
     }
 
@@ -234,6 +238,7 @@ impl Rehearsal {
             AcceptedRequest::Prediction(accepted) => &accepted.limits,
             AcceptedRequest::Deliberation(accepted) => &accepted.limits,
             AcceptedRequest::Roundtable(accepted) => &accepted.limits,
+            AcceptedRequest::Review(accepted) => &accepted.limits,
         };
         Duration::from_millis(limits.deadline_ms)
     }

@@ -16,6 +16,7 @@ use debate_engine::{Engine, EngineBuilder, Hedging, Settings, Start, StartError}
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::EventStore;
 
@@ -44,6 +45,7 @@ pub fn engine(store: Arc<dyn EventStore>, models: impl Into<Models>, hedging: He
         .format(PredictionPrompts)
         .format(DeliberationPrompts)
         .format(RoundtablePrompts)
+        .format(ReviewPrompts)
         .settings(settings)
 }
 
@@ -56,6 +58,7 @@ pub async fn open(engine: &Engine, request: AcceptedRequest) -> Result<DebateId,
         AcceptedRequest::Prediction(accepted) => start(engine, *accepted).await,
         AcceptedRequest::Deliberation(accepted) => start(engine, *accepted).await,
         AcceptedRequest::Roundtable(accepted) => start(engine, *accepted).await,
+        AcceptedRequest::Review(accepted) => start(engine, *accepted).await,
     }
 }
 

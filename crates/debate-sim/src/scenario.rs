@@ -20,6 +20,8 @@ pub enum Kind {
     Deliberation,
     /// Roundtables.
     Roundtable,
+    /// Reviews.
+    Review,
 }
 
 /// Something that people do to a debate.
@@ -117,7 +119,8 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let mut draw = Draw::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1CE);
         let kind = match draw.below(40) {
-            0..32 => Kind::Probe,
+            0..31 => Kind::Probe,
+            31 => Kind::Review,
             32..38 => Kind::Prediction,
             38 => Kind::Deliberation,
             _ => Kind::Roundtable,

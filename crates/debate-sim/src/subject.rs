@@ -3,6 +3,7 @@
 mod deliberations;
 mod predictions;
 mod probes;
+mod reviews;
 mod roundtables;
 
 use debate_core::call::Tokens;
@@ -16,6 +17,7 @@ use serde_json::Value;
 pub use self::deliberations::Deliberations;
 pub use self::predictions::Predictions;
 pub use self::probes::Probes;
+pub use self::reviews::Reviews;
 pub use self::roundtables::Roundtables;
 
 /// A format as worlds debate it.

@@ -39,3 +39,8 @@ fn k2_a_deliberation_crashed_anywhere_comes_to_the_same_outcome() {
 fn k2_a_roundtable_crashed_anywhere_comes_to_the_same_outcome() {
     crash_everywhere(Kind::Roundtable, 3, 100);
 }
+
+#[test]
+fn k2_a_review_crashed_anywhere_comes_to_the_same_outcome() {
+    crash_everywhere(Kind::Review, 4, 100);
+}

@@ -51,7 +51,7 @@ impl Flags {
             let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
             return Ok(flags.entries());
         };
-        match RequestFile(file).read(None)? {
+        match RequestFile(file).read(None, &[])? {
             AcceptedRequest::Roundtable(accepted) => Ok(accepted.config.flags.entries()),
             AcceptedRequest::Prediction(_) | AcceptedRequest::Deliberation(_) => {
                 Err(Failure::bad_input("only roundtables have flags"))

@@ -116,6 +116,7 @@ fn work(debate: &AnyDebate) -> (Vec<String>, Vec<String>) {
         AnyDebate::Prediction(debate) => work_of(debate),
         AnyDebate::Deliberation(debate) => work_of(debate),
         AnyDebate::Roundtable(debate) => work_of(debate),
+        AnyDebate::Review(debate) => work_of(debate),
     }
 }
 

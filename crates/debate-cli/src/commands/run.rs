@@ -48,7 +48,7 @@ impl Run {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
-        let request = self.request(options.seed)?;
+        let request = self.request(options)?;
         let settings = Settings { hedging: options.hedging(), ..Settings::default() };
         let house = House::open(options, settings).await?;
         let started = match start(&house.engine, request).await {
@@ -58,20 +58,21 @@ impl Run {
         self.holding.hold(options, house, started.debate).await
     }
 
-    fn request(&self, seed: Option<u64>) -> anyhow::Result<AcceptedRequest> {
-        let mut request = RequestFile(&self.file).read(self.skills_dir.as_deref())?;
-        if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, seed) {
+    fn request(&self, options: &Options) -> anyhow::Result<AcceptedRequest> {
+        let mut request = RequestFile(&self.file).read(self.skills_dir.as_deref(), &options.offered())?;
+        if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, options.seed) {
             accepted.config.seed = seed;
         }
         Ok(request)
     }
 }
 
-async fn start(engine: &Engine, request: AcceptedRequest) -> Result<Started, StartError> {
+pub(super) async fn start(engine: &Engine, request: AcceptedRequest) -> Result<Started, StartError> {
     match request {
         AcceptedRequest::Prediction(accepted) => engine.start(opening(*accepted)).await,
         AcceptedRequest::Deliberation(accepted) => engine.start(opening(*accepted)).await,
         AcceptedRequest::Roundtable(accepted) => engine.start(opening(*accepted)).await,
+        AcceptedRequest::Review(accepted) => engine.start(opening(*accepted)).await,
     }
 }
 

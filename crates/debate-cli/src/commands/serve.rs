@@ -10,7 +10,7 @@ use std::thread;
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
 use debate_core::formats::accept::AcceptedRequest;
-use debate_engine::Settings;
+use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Admission, ServeError, ServeOptions};
 use debate_prompts::tokens;
@@ -97,6 +97,11 @@ pub(crate) struct Serve {
     /// Folder of the skills of deliberations: a folder for each, with SKILL.md in it
     #[arg(long, env = "DEBATE_SKILLS_DIR", value_name = "FOLDER")]
     skills_dir: Option<PathBuf>,
+
+    /// Folder of reviewers, into whose folder prompts proposals for their prompts are written; without it none can be
+    /// asked for
+    #[arg(long, env = "DEBATE_REVIEWERS_DIR", value_name = "FOLDER")]
+    reviewers_dir: Option<PathBuf>,
 }
 
 impl Serve {
@@ -116,7 +121,7 @@ impl Serve {
             let _nobody_waits_any_more = up.send(());
             ending().await;
         };
-        let served = self.serve(listener, &house, shutdown);
+        let served = self.serve(listener, options, &house, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
@@ -136,14 +141,17 @@ impl Serve {
     async fn serve(
         &self,
         listener: TcpListener,
+        options: &Options,
         house: &House,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
+        let reviewers = self.reviewers_dir.as_deref().map(ReviewersFolder::open).transpose();
         let options = ServeOptions {
+            reviewers: reviewers.map_err(|error| Failure::bad_input(format!("{error}")))?.map(Arc::new),
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls: self.tls(),
-            admission: self.admission()?,
+            admission: self.admission(options.offered())?,
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
@@ -171,11 +179,11 @@ impl Serve {
     }
 
     /// Returns what admits requests, with the flags that the environment has now.
-    fn admission(&self) -> anyhow::Result<Admission> {
+    fn admission(&self, offered: Vec<String>) -> anyhow::Result<Admission> {
         let skills_dir = self.skills_dir.clone();
         let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
         Ok(Arc::new(move |request: &mut AcceptedRequest| {
-            for left_out in admit(request, skills_dir.as_deref(), &flags)? {
+            for left_out in admit(request, skills_dir.as_deref(), &flags, &offered)? {
                 tracing::warn!("{left_out}");
             }
             Ok(())

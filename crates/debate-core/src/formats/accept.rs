@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::any::FORMATS;
 use super::deliberation::Deliberation;
 use super::prediction::Prediction;
+use super::review::Review;
 use super::roundtable::Roundtable;
-use super::{deliberation, prediction, roundtable};
+use super::{deliberation, prediction, review, roundtable};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
@@ -21,6 +22,8 @@ pub enum AcceptedRequest {
     Deliberation(Box<Accepted<Deliberation>>),
     /// A roundtable.
     Roundtable(Box<Accepted<Roundtable>>),
+    /// A review debate.
+    Review(Box<Accepted<Review>>),
 }
 
 /// A valid request of one format.
@@ -44,6 +47,7 @@ impl AcceptedRequest {
             Self::Prediction(accepted) => accepted.digest,
             Self::Deliberation(accepted) => accepted.digest,
             Self::Roundtable(accepted) => accepted.digest,
+            Self::Review(accepted) => accepted.digest,
         }
     }
 
@@ -53,6 +57,7 @@ impl AcceptedRequest {
             Self::Prediction(accepted) => &mut accepted.limits,
             Self::Deliberation(accepted) => &mut accepted.limits,
             Self::Roundtable(accepted) => &mut accepted.limits,
+            Self::Review(accepted) => &mut accepted.limits,
         }
     }
 
@@ -63,6 +68,7 @@ impl AcceptedRequest {
             Self::Prediction(_) => Prediction::NAME,
             Self::Deliberation(_) => Deliberation::NAME,
             Self::Roundtable(_) => Roundtable::NAME,
+            Self::Review(_) => Review::NAME,
         }
     }
 }
@@ -72,8 +78,16 @@ impl AcceptedRequest {
 /// # Errors
 /// Everything that is wrong with it; nothing is to be recorded.
 pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
+    accept_as(Prediction::NAME, json)
+}
+
+/// Reads a request that is of the format `unnamed` where it names none.
+///
+/// # Errors
+/// As [`accept`].
+fn accept_as(unnamed: &str, json: &str) -> Result<AcceptedRequest, Violations> {
     let value = request::parse(json)?;
-    match format_of(&value)? {
+    match format_of(unnamed, &value)? {
         Prediction::NAME => {
             let (config, brief, limits) = prediction::request::accept(json, &value)?;
             let digest = prediction::request::digest(&config, &brief, &limits);
@@ -89,6 +103,11 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
             let digest = meaning_digest(Roundtable::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Roundtable(Box::new(Accepted { config, brief, limits, digest })))
         }
+        Review::NAME => {
+            let (config, brief, limits) = review::request::accept(json, &value)?;
+            let digest = review::request::digest(&config, &brief, &limits);
+            Ok(AcceptedRequest::Review(Box::new(Accepted { config, brief, limits, digest })))
+        }
         other => Err(unknown(&format!("{other:?}"))),
     }
 }
@@ -98,21 +117,28 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
 /// # Errors
 /// As [`accept`]; bytes that are no UTF-8 are named with their place.
 pub fn accept_bytes(bytes: &[u8]) -> Result<AcceptedRequest, Violations> {
-    let json = str::from_utf8(bytes)
-        .map_err(|error| Violation::whole(format!("is not UTF-8 from byte {} on", error.valid_up_to())))?;
-    accept(json)
+    accept_bytes_as(Prediction::NAME, bytes)
 }
 
-fn format_of(request: &Value) -> Result<&str, Violations> {
+/// Reads a request from bytes that may be anything; it is of the format `unnamed` where it names none.
+///
+/// # Errors
+/// As [`accept_bytes`].
+pub fn accept_bytes_as(unnamed: &str, bytes: &[u8]) -> Result<AcceptedRequest, Violations> {
+    let json = str::from_utf8(bytes)
+        .map_err(|error| Violation::whole(format!("is not UTF-8 from byte {} on", error.valid_up_to())))?;
+    accept_as(unnamed, json)
+}
+
+fn format_of<'a>(unnamed: &'a str, request: &'a Value) -> Result<&'a str, Violations> {
     match request.get("format") {
-        None | Some(Value::Null) => Ok(Prediction::NAME),
+        None | Some(Value::Null) => Ok(unnamed),
         Some(Value::String(name)) => Ok(name),
         Some(other) => Err(unknown(&other.to_string())),
     }
 }
 
 fn unknown(found: &str) -> Violations {
-    let formats = FORMATS.join(", ");
-    let reason = format!("{found} is not a format; there are {formats}");
+    let reason = format!("{found} is not a format; there are {}", FORMATS.join(", "));
     Violation { field: "format".to_owned(), reason }.into()
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::deliberation::Deliberation;
 use super::prediction::scores::Resolution;
 use super::prediction::{self, Prediction};
+use super::review::Review;
 use super::roundtable::{self, Roundtable};
 use crate::codec::{self, DecodeError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
@@ -21,7 +22,7 @@ use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
 
 /// The names of all formats, the contract's first.
-pub const FORMATS: [&str; 3] = [Prediction::NAME, Deliberation::NAME, Roundtable::NAME];
+pub const FORMATS: [&str; 4] = [Prediction::NAME, Deliberation::NAME, Roundtable::NAME, Review::NAME];
 
 /// One debate of any format, folded.
 #[derive(Debug, Clone)]
@@ -32,6 +33,8 @@ pub enum AnyDebate {
     Deliberation(Box<Debate<Deliberation>>),
     /// A roundtable.
     Roundtable(Box<Debate<Roundtable>>),
+    /// A review debate.
+    Review(Box<Debate<Review>>),
 }
 
 /// Stored envelopes are not the log of a debate.
@@ -61,6 +64,7 @@ macro_rules! each {
             AnyDebate::Prediction($debate) => $value,
             AnyDebate::Deliberation($debate) => $value,
             AnyDebate::Roundtable($debate) => $value,
+            AnyDebate::Review($debate) => $value,
         }
     };
 }
@@ -76,6 +80,7 @@ impl AnyDebate {
             Some(Prediction::NAME) => Ok(Self::Prediction(Box::new(fold(log)?))),
             Some(Deliberation::NAME) => Ok(Self::Deliberation(Box::new(fold(log)?))),
             Some(Roundtable::NAME) => Ok(Self::Roundtable(Box::new(fold(log)?))),
+            Some(Review::NAME) => Ok(Self::Review(Box::new(fold(log)?))),
             Some(_) | None => Err(AnyReplayError::Format { kind: first.kind.clone() }),
         }
     }
@@ -105,6 +110,7 @@ impl AnyDebate {
             Self::Prediction(_) => Prediction::NAME,
             Self::Deliberation(_) => Deliberation::NAME,
             Self::Roundtable(_) => Roundtable::NAME,
+            Self::Review(_) => Review::NAME,
         }
     }
 
@@ -147,6 +153,7 @@ impl AnyDebate {
                 Self::Prediction(debate) => Prediction::completeness(debate),
                 Self::Deliberation(debate) => Deliberation::completeness(debate),
                 Self::Roundtable(debate) => Roundtable::completeness(debate),
+                Self::Review(debate) => Review::completeness(debate),
             },
         }
     }
@@ -194,6 +201,7 @@ impl AnyDebate {
             Self::Prediction(debate) => Prediction::title(debate.brief()),
             Self::Deliberation(debate) => Deliberation::title(debate.brief()),
             Self::Roundtable(debate) => Roundtable::title(debate.brief()),
+            Self::Review(debate) => Review::title(debate.brief()),
         }
     }
 
@@ -232,7 +240,7 @@ impl AnyDebate {
     pub fn confidence(&self) -> Option<f64> {
         match self {
             Self::Prediction(debate) => Some(prediction::conclude::confidence(debate, &self.completeness())),
-            Self::Deliberation(_) => None,
+            Self::Deliberation(_) | Self::Review(_) => None,
             Self::Roundtable(debate) => Some(roundtable::conclude::confidence(debate)),
         }
     }
@@ -249,7 +257,7 @@ impl AnyDebate {
     pub fn result_json(&self, texts: Texts) -> String {
         let resolution = match self {
             Self::Prediction(debate) => Resolution::of(debate),
-            Self::Deliberation(_) | Self::Roundtable(_) => None,
+            Self::Deliberation(_) | Self::Roundtable(_) | Self::Review(_) => None,
         };
         let forked = self.forked();
         if resolution.is_none() && forked.is_none() {

@@ -32,7 +32,8 @@ pub(crate) fn raw_member(json: &str, object: &str, member: &str) -> Option<Strin
     raw_field(outer.get(), member).map(|raw| raw.get().to_owned())
 }
 
-fn raw_field<'a>(json: &'a str, name: &str) -> Option<&'a RawValue> {
+/// Returns one member of an object, exactly as it stands in its text.
+pub(crate) fn raw_field<'a>(json: &'a str, name: &str) -> Option<&'a RawValue> {
     let mut reader = serde_json::Deserializer::from_str(json);
     reader.deserialize_map(Member(name)).ok().flatten()
 }

@@ -34,7 +34,7 @@ pub(crate) fn read(
 }
 
 /// Reads the name of a model, or a list of them with the first choice first.
-fn names(field: &Field<'_>) -> Vec<String> {
+pub(crate) fn names(field: &Field<'_>) -> Vec<String> {
     match field.value() {
         Some(Value::Array(_)) => field.texts(MODELS_MAX, NAME_CHARS_MAX),
         Some(_) => field.words(NAME_CHARS_MAX).map(str::to_owned).into_iter().collect(),

@@ -65,6 +65,15 @@ pub const TOOL_CALLS: RangeInclusive<u64> = 0..=20;
 /// Rounds over which an exit rule looks.
 pub const EXIT_ROUNDS: RangeInclusive<u64> = 1..=20;
 
+/// Operations of one critique, or of one conflict.
+pub const OPERATIONS_MAX: usize = 100;
+/// Conflicts between critiques, as given by a caller.
+pub const CONFLICTS_MAX: usize = 100;
+/// Pairs of one review that debate.
+pub const PAIRS: RangeInclusive<u64> = 1..=10;
+/// How often a judge looks at the same.
+pub const JUDGE_PASSES: RangeInclusive<u64> = 1..=2;
+
 /// Tokens of one reply to an argument call.
 pub const ARGUMENT_TOKENS: RangeInclusive<u64> = 50..=4_000;
 /// Wall time of one debate in milliseconds: a tenth of a second to an hour.

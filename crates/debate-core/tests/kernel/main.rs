@@ -8,5 +8,6 @@ mod golden;
 mod kernel;
 mod money;
 mod playing;
+mod review;
 mod roundtable;
 mod scenario;

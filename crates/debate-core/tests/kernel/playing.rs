@@ -11,6 +11,7 @@ use debate_core::formats::prediction::answer::{
 };
 use debate_core::formats::prediction::visible::{ArgueView, Visible};
 use debate_core::formats::prediction::{self, Prediction};
+use debate_core::formats::review::{self, Review};
 use debate_core::formats::roundtable::agent::{Part, Stance};
 use debate_core::formats::roundtable::{self, Roundtable};
 use debate_core::limits::Limits;
@@ -145,6 +146,65 @@ impl Cast for Prediction {
                 insights: Vec::new(),
             }),
         }
+    }
+}
+
+impl Cast for Review {
+    /// Opens a review in which `ada` adds what `bo` removes, once for each of `targets`.
+    fn opened(words: &Words<'_>) -> (review::config::Config, review::config::Brief, Limits) {
+        let operations = |op: &str| -> Vec<Value> {
+            words.list("targets").iter().map(|target| json!({"op": op, "target": target})).collect()
+        };
+        let mut request = json!({
+            "format": "review",
+            "critiques": [
+                {"role": "ada", "operations": operations("AddConstraint")},
+                {"role": "bo", "operations": operations("RemoveConstraint")},
+            ],
+            "debate": {"enabled": words.get("enabled") != Some("no")},
+            "options": {"seed": 1},
+        });
+        let number = |name: &str| words.get(name).map(|value| Value::from(value.parse::<u32>().unwrap()));
+        for name in ["max_pairs", "min_conflicts_to_trigger"] {
+            request["debate"][name] = number(name).unwrap_or_default();
+        }
+        for name in ["seed", "judge_passes"] {
+            if let Some(value) = number(name) {
+                request["options"][name] = value;
+            }
+        }
+        let accepted = accept(&request.to_string()).unwrap();
+        let AcceptedRequest::Review(accepted) = accepted else { panic!("{accepted:?}") };
+        (accepted.config, accepted.brief, accepted.limits)
+    }
+
+    /// Knows, of the judge, `ada=8 bo=5 winner=ada`; anything else is a speech.
+    fn answer(debate: &Debate<Self>, want: &Want, words: &str) -> review::answer::Answer {
+        use review::answer::{Answer, Feedback, Judgement};
+        use review::config::Side;
+        use review::fact::Winner;
+        use review::visible::Task;
+        let options = Words(words);
+        let visible = Self::visible(debate, want);
+        let Task::Judge { .. } = visible.task else {
+            let words = if words.is_empty() { "I hold that. It is so." } else { words };
+            return Answer::Speech(words.replace("nothing", ""));
+        };
+        let feedback = |side| {
+            let role = visible.pair.role(side).as_str();
+            Feedback {
+                argument_quality_score: options.get(role).map_or(6.0, |score| score.parse().unwrap()),
+                argument_labels: vec!["Well reasoned".to_owned(), format!("{role}-like")],
+                policy_signal: format!("{role} should cite lines"),
+            }
+        };
+        let winner = match options.get("winner") {
+            None => Winner::Tie,
+            Some(role) if role == visible.pair.role_a.as_str() => Winner::RoleA,
+            Some(_) => Winner::RoleB,
+        };
+        let feedback = Side::BOTH.map(feedback);
+        Answer::Judgement(Judgement { winner, feedback, summary: "They disagreed.".to_owned() })
     }
 }
 

@@ -181,6 +181,11 @@ impl<F: Cast> Stage<F> {
         }
     }
 
+    /// Plays one command that must be taken.
+    pub(crate) fn act(&mut self, words: &str) {
+        self.command(words).unwrap_or_else(|error| panic!("{words}: {error}"));
+    }
+
     /// Plays one command; an answer or a failure begins its call where it is not under way.
     pub(crate) fn command(&mut self, words: &str) -> Result<(), DecideError> {
         let (name, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));

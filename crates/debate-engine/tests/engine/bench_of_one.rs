@@ -20,12 +20,10 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 /// A real request from the examples, with a seed.
 pub(crate) fn request() -> Accepted<Prediction> {
     let json = include_str!("../../../../examples/ice.json");
-    match accept::accept(json).expect("the example is valid") {
-        AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
-            panic!("the example is a prediction debate")
-        }
-    }
+    let AcceptedRequest::Prediction(accepted) = accept::accept(json).expect("the example is valid") else {
+        panic!("the example is a prediction debate")
+    };
+    *accepted
 }
 
 pub(crate) fn start(request_id: Option<&str>) -> Start<Prediction> {

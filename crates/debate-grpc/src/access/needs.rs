@@ -41,6 +41,9 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/debate.v1.AuditService/ExportBundle", AUDIT),
     ("POST", "/debate.v1.AuditService/ForkDebate", WRITE),
     ("POST", "/debate.v1.AuditService/RedactDebate", ADMIN),
+    ("POST", "/debate.v1.PolicyService/GetPolicyInsights", ADMIN),
+    ("POST", "/debate.v1.PolicyService/ProposePrompt", ADMIN),
+    ("POST", "/debate.v1.PolicyService/AcceptPrompt", ADMIN),
     ("POST", "/grpc.health.v1.Health/Check", Needs::Nothing),
     ("POST", "/grpc.health.v1.Health/Watch", Needs::Token),
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Needs::Token),
@@ -56,6 +59,9 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/api/v1/reasoning/debate/{debate_id}/round/{round_number}", READ),
     ("GET", "/api/v1/reasoning/debate/{debate_id}/role/{role_name}", READ),
     ("GET", "/api/v1/reasoning/debate/{debate_id}/consensus", READ),
+    ("GET", "/api/v1/reasoning/policy/insights", ADMIN),
+    ("POST", "/api/v1/reasoning/policy/proposals", ADMIN),
+    ("POST", "/api/v1/reasoning/policy/acceptances", ADMIN),
 ];
 
 /// Returns what a request needs: by the template of its route or, of gRPC, by its path. `None` where nobody serves it.

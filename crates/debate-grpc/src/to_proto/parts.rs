@@ -39,6 +39,8 @@ pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
             let over = rounds.filter(|entry| is_concluded || !entry.judgements.is_empty());
             response.table_rounds = over.map(table_round).collect();
         }
+        // Its pairs debate side by side, each at its own pace; they stand in its result.
+        AnyDebate::Review(_) => return Err(no_part(debate, "rounds".to_owned())),
     }
     Ok(response)
 }
@@ -48,7 +50,7 @@ pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
 /// # Errors
 /// Nobody is called so.
 pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResponse, Refusal> {
-    let missing = || Refusal::NoPart { debate: debate.id(), part: format!("role {role:?}") };
+    let missing = || no_part(debate, format!("role {role:?}"));
     let mut response = v1::ListArgumentsResponse::default();
     match debate {
         AnyDebate::Prediction(debate) => {
@@ -79,6 +81,7 @@ pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResp
             let said = rounds.flat_map(|entry| entry.responses);
             response.responses = said.filter(|entry| entry.agent.as_str() == role).map(spoken).collect();
         }
+        AnyDebate::Review(_) => return Err(missing()),
     }
     Ok(response)
 }
@@ -117,6 +120,10 @@ pub fn ensemble_contribution(debate: &AnyDebate) -> Result<v1::GetEnsembleContri
     })
 }
 
+fn no_part(debate: &AnyDebate, part: String) -> Refusal {
+    Refusal::NoPart { debate: debate.id(), part }
+}
+
 /// Refuses a debate that is void (rule P16).
 pub(crate) fn check_not_void(debate: &AnyDebate) -> Result<(), Refusal> {
     match debate.completeness() {
@@ -126,10 +133,10 @@ pub(crate) fn check_not_void(debate: &AnyDebate) -> Result<(), Refusal> {
 }
 
 fn concluded_prediction<'a>(debate: &'a AnyDebate, part: &str) -> Result<&'a Debate<Prediction>, Refusal> {
-    let missing = Refusal::NoPart { debate: debate.id(), part: part.to_owned() };
+    let missing = no_part(debate, part.to_owned());
     let prediction = match debate {
         AnyDebate::Prediction(prediction) => prediction,
-        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) => return Err(missing),
+        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) | AnyDebate::Review(_) => return Err(missing),
     };
     if debate.lifecycle() != Lifecycle::Concluded {
         return Err(Refusal::State { debate: debate.id(), why: "the debate has not concluded".to_owned() });

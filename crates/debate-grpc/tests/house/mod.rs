@@ -14,6 +14,7 @@ use debate_llm::{
 };
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
+use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::MemoryStore;
 use serde_json::{Value, json};
@@ -84,6 +85,7 @@ impl House {
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)
+            .format(ReviewPrompts)
             .prices(Prices::from_iter([("simulated:7".to_owned(), PRICE)]))
             .build();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

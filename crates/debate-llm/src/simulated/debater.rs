@@ -11,6 +11,7 @@ mod deliberate;
 mod numbers;
 mod phrases;
 mod respond;
+mod review;
 mod room;
 mod score;
 mod sheet;
@@ -26,7 +27,8 @@ use crate::{ChatRequest, ReplySchema, Role};
 /// The role that gives the synthesis.
 const JUDGE: &str = "judge";
 
-/// Debates: argues, scores and sums up in prediction debates, speaks in deliberations and at roundtables.
+/// Debates: argues, scores and sums up in prediction debates, speaks in deliberations and at roundtables, argues and judges
+/// in reviews.
 ///
 /// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
 /// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
@@ -48,12 +50,18 @@ enum Kind {
     Synthesis,
     Response,
     FreeText,
+    Speech,
+    Judgement,
+    Proposal,
 }
 
 impl Kind {
     fn of(request: &ChatRequest) -> Self {
         match request.schema.as_ref().map(ReplySchema::name) {
+            None if review::is_review(request) => Self::Speech,
             None => Self::FreeText,
+            Some("judgement") if review::is_review(request) => Self::Judgement,
+            Some("proposal") if review::is_proposal(request) => Self::Proposal,
             Some("scores") => Self::Scores,
             Some("synthesis") => Self::Synthesis,
             Some("response") => Self::Response,
@@ -76,19 +84,23 @@ impl Mind for Debater {
             }
             Kind::Response => respond::reply(request, draw),
             Kind::FreeText => deliberate::reply(request, draw),
+            Kind::Speech => review::speech(request, draw),
+            Kind::Judgement => review::judgement(request, draw),
+            Kind::Proposal => review::proposal(request),
         }
     }
 
-    /// Returns the role that argues, or the judge for the synthesis; nobody for scores.
+    /// Returns the role that argues, or the judge for the synthesis and judgements; nobody for scores.
     fn role<'a>(&self, request: &'a ChatRequest) -> Option<&'a str> {
         match Kind::of(request) {
             Kind::Argument => {
                 sheet::role(sheet::last_said(request, Role::User), sheet::last_said(request, Role::System))
             }
-            Kind::Scores => None,
-            Kind::Synthesis => Some(JUDGE),
+            Kind::Scores | Kind::Proposal => None,
+            Kind::Synthesis | Kind::Judgement => Some(JUDGE),
             Kind::Response => respond::speaker(request),
             Kind::FreeText => deliberate::speaker(request),
+            Kind::Speech => review::speaker(request),
         }
     }
 }

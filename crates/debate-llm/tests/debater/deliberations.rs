@@ -12,10 +12,9 @@ use crate::stage::{self, Ended};
 
 fn example() -> Accepted<Deliberation> {
     let path = format!("{}/../../examples/deliberation.json", env!("CARGO_MANIFEST_DIR"));
-    match accept(&std::fs::read_to_string(path).unwrap()).unwrap() {
-        AcceptedRequest::Deliberation(accepted) => *accepted,
-        AcceptedRequest::Prediction(_) | AcceptedRequest::Roundtable(_) => panic!("not a deliberation"),
-    }
+    let read = accept(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let AcceptedRequest::Deliberation(accepted) = read else { panic!("not a deliberation") };
+    *accepted
 }
 
 fn run(settings: &str) -> (Ended<Deliberation>, DeliberationResult) {

@@ -6,5 +6,6 @@ mod deliberations;
 mod flaws;
 mod predictions;
 mod questions;
+mod reviews;
 mod roundtables;
 mod stage;

@@ -23,12 +23,10 @@ pub(crate) fn example(name: &str) -> Accepted<Prediction> {
 }
 
 pub(crate) fn accepted(json: &str) -> Accepted<Prediction> {
-    match accept(json).unwrap() {
-        AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
-            panic!("not a prediction request")
-        }
-    }
+    let AcceptedRequest::Prediction(accepted) = accept(json).unwrap() else {
+        panic!("not a prediction request")
+    };
+    *accepted
 }
 
 pub(crate) fn run(accepted: &Accepted<Prediction>, settings: &str) -> Ended<Prediction> {

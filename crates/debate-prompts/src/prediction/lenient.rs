@@ -7,16 +7,16 @@ use serde_json::Value;
 
 /// A number as a model stated it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Stated {
+pub(crate) struct Stated {
     /// The number, without its percent sign.
-    pub(super) number: f64,
+    pub(crate) number: f64,
     /// Whether it has a percent sign.
-    pub(super) percent: bool,
+    pub(crate) percent: bool,
 }
 
 impl Stated {
     /// Reads a number, or a text that is one: `0.65`, `"0.65"`, `"65%"`, `"65 %"`.
-    pub(super) fn of(value: &Value) -> Option<Self> {
+    pub(crate) fn of(value: &Value) -> Option<Self> {
         match value {
             Value::Number(number) => Some(Self { number: number.as_f64()?, percent: false }),
             Value::String(text) => {
@@ -128,7 +128,7 @@ pub(super) fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D
 }
 
 /// Reads a list of shaped items; a single one is a list of one, items of another shape are left out.
-pub(super) fn items<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+pub(crate) fn items<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let values = match Value::deserialize(deserializer)? {

@@ -267,7 +267,7 @@ fn numbers(names: &[String]) -> Value {
 
 /// Derives the schema of a shape, in the subset that providers share: everything required, nothing else allowed, no
 /// limits on numbers and lengths, no references, no titles.
-fn schema<T: JsonSchema>() -> Value {
+pub(crate) fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -83,7 +83,7 @@ impl Latency {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let wishes = self.wishes()?;
         let request = match &self.file {
-            Some(file) => RequestFile(file).read(None)?,
+            Some(file) => RequestFile(file).read(None, &[])?,
             None => accept(REQUEST_DEFAULT)?,
         };
         let latencies = latencies(options, &wishes.source).await?;
@@ -215,9 +215,9 @@ impl Found {
         let deadline = format!("over {}", span(ms(rehearsal.deadline())));
         let over_base = match self.rehearsal.request {
             AcceptedRequest::Prediction(_) => paper.or("× strict p99", "x strict p99"),
-            AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
-                paper.or("× off p99", "x off p99")
-            }
+            AcceptedRequest::Deliberation(_)
+            | AcceptedRequest::Roundtable(_)
+            | AcceptedRequest::Review(_) => paper.or("× off p99", "x off p99"),
         };
         let head = [
             ("schedule", Column::Left),
@@ -265,7 +265,9 @@ impl Found {
                 "options.schedule in the request chooses the schedule (pipelined unless it says strict), --hedge when \
                  slow requests are raced, --hedge-share how often."
             }
-            AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
+            AcceptedRequest::Deliberation(_)
+            | AcceptedRequest::Roundtable(_)
+            | AcceptedRequest::Review(_) => {
                 "--hedge chooses when slow requests are raced, --hedge-share how often."
             }
         }

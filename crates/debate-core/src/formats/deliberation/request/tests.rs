@@ -20,10 +20,9 @@ fn with(name: &str, value: Value) -> Value {
 }
 
 fn accepted(request: &Value) -> (Config, Brief, Limits) {
-    match accept(&request.to_string()).unwrap_or_else(|refused| panic!("{refused}")) {
-        AcceptedRequest::Deliberation(accepted) => (accepted.config, accepted.brief, accepted.limits),
-        AcceptedRequest::Prediction(_) | AcceptedRequest::Roundtable(_) => panic!("it became another format"),
-    }
+    let read = accept(&request.to_string()).unwrap_or_else(|refused| panic!("{refused}"));
+    let AcceptedRequest::Deliberation(accepted) = read else { panic!("it became a {}", read.format()) };
+    (accepted.config, accepted.brief, accepted.limits)
 }
 
 fn check_refused(request: &Value, expected: &[&str]) {

@@ -34,12 +34,9 @@ fn with(path: &str, value: Value) -> Value {
 }
 
 fn prediction(json: &str) -> Accepted<Prediction> {
-    match accept(json).unwrap_or_else(|refused| panic!("{refused}")) {
-        AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) | AcceptedRequest::Roundtable(_) => {
-            panic!("it became another format")
-        }
-    }
+    let read = accept(json).unwrap_or_else(|refused| panic!("{refused}"));
+    let AcceptedRequest::Prediction(accepted) = read else { panic!("it became a {}", read.format()) };
+    *accepted
 }
 
 fn accepted(request: &Value) -> (Config, Brief, Limits) {

@@ -1,0 +1,39 @@
+//! `debate policy accept`: records that a person has taken a proposal over.
+
+use debate_core::policy::reviewer::ReviewerName;
+
+use crate::args::Options;
+use crate::commands::{ACTOR, print};
+use crate::exit::End;
+use crate::house::House;
+
+/// Record that you accept a proposal for a reviewer's prompt
+///
+/// Nothing is written: changing the reviewer's file is yours. A proposal is accepted once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate policy accept security
+  debate policy accept security --number 2")]
+pub(crate) struct Accept {
+    /// Which reviewer
+    #[arg(value_name = "ROLE")]
+    role: ReviewerName,
+
+    /// Which of its proposals; the latest that was made unless given
+    #[arg(long, env = "DEBATE_POLICY_NUMBER", value_name = "NUMBER")]
+    number: Option<u32>,
+}
+
+impl Accept {
+    /// Carries out the command.
+    pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let house = House::open_existing(options).await?;
+        let accepted = house.engine.accept_proposal(&self.role, self.number, ACTOR).await;
+        house.close().await?;
+        let accepted = accepted?;
+        let (number, role, digest) = (accepted.number, &self.role, accepted.digest);
+        print(&format!("proposal {number} for {role} is accepted: {digest}\n"))?;
+        Ok(End::Done)
+    }
+}

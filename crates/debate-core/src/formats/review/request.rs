@@ -1,0 +1,234 @@
+//! A request for a review debate, made valid once: JSON to rules, subject and limits, or all violations (rule K12).
+//!
+//! The caller's critiques and conflicts are kept as they stand in the request (rule V6); what is read of them beside
+//! that is for the debate alone. docs/review.md has the schema.
+
+use serde_json::Value;
+
+use super::call::JUDGE;
+use super::config::{Brief, Config, Critique, MAX_PAIRS_DEFAULT, MIN_CONFLICTS_DEFAULT, Speech};
+use super::conflict::{self, Conflict, Operation};
+use super::{Review, findings};
+use crate::format::Format as _;
+use crate::id::{Digest, Role};
+use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
+use crate::models::ModelPlan;
+use crate::request::limits::AskedLimits;
+use crate::request::sizes::{
+    CONFLICTS_MAX, JUDGE_PASSES, LABEL_CHARS_MAX, NAME_CHARS_MAX, OPERATIONS_MAX, PAIRS, PARTICIPANTS_MAX,
+    PERSONA_CHARS_MAX, TEXT_CHARS_MAX, TEXTS_MAX, TOPIC_CHARS_MAX,
+};
+use crate::request::{Complaints, Field, Fields, Violations, meaning_digest, models, raw_field};
+
+/// Words by which a judge names sides, and so nobody's name.
+const RESERVED: [&str; 6] = ["role_a", "role_b", "first", "second", "tie", JUDGE];
+
+/// Makes rules, subject and limits of a request.
+///
+/// `json` is the text of `request`. Without a seed in the options, the seed follows from critiques and rules.
+///
+/// # Errors
+/// Everything that is wrong with the request.
+pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config, Brief, Limits), Violations> {
+    let complaints = Complaints::default();
+    let known = ["format", "original_prompt", "context", "critiques", "conflicts", "debate", "options"];
+    let fields = Fields::of_request(request, &known, &complaints);
+    let raw = |name: &str| raw_field(json, name).map(|raw| raw.get().to_owned());
+    let critiques = critiques(&fields.required("critiques"));
+    let given = fields.field("conflicts");
+    let conflicts_given = given.value().is_some();
+    let conflicts = if conflicts_given { conflicts(&given) } else { conflict::find(&critiques) };
+    let mut brief = Brief {
+        original_prompt: fields.field("original_prompt").text_or_empty(TOPIC_CHARS_MAX),
+        context: fields.field("context").text_or_empty(TOPIC_CHARS_MAX),
+        critiques,
+        conflicts,
+        disputes: Vec::new(),
+        critiques_json: raw("critiques").unwrap_or_default(),
+        conflicts_json: raw("conflicts").filter(|_| conflicts_given),
+    };
+    let options = fields.field("options").object(&["judge_passes", "seed", "models", "limits"]);
+    let config = config(&fields, &options, &mut brief, conflicts_given);
+    let limits = options.field("limits");
+    let limits = AskedLimits::read(&limits, config.limits(DEADLINE_MS_DEFAULT).closing_tokens);
+    let deadline_ms = limits.deadline_ms().unwrap_or(DEADLINE_MS_DEFAULT);
+    let limits = limits.on_top_of(config.limits(deadline_ms));
+    complaints.finish((config, brief, limits))
+}
+
+/// Returns the digest of what a request asks for (rule K11).
+pub(in crate::formats) fn digest(config: &Config, brief: &Brief, limits: &Limits) -> Digest {
+    // The caller's texts count by what they mean; all that is read of them is in the rest.
+    let rest = Brief { critiques_json: String::new(), conflicts_json: None, ..brief.clone() };
+    let value = |json: &str| serde_json::from_str::<Value>(json).unwrap_or_default();
+    let given = (value(&brief.critiques_json), brief.conflicts_json.as_deref().map(value));
+    meaning_digest(Review::NAME, config, &(given, rest), limits)
+}
+
+fn config(fields: &Fields<'_>, options: &Fields<'_>, brief: &mut Brief, conflicts_given: bool) -> Config {
+    let debate = fields.field("debate").object(&[
+        "enabled",
+        "max_pairs",
+        "model",
+        "judge_model",
+        "min_conflicts_to_trigger",
+    ]);
+    let count = |field: &Field<'_>, range, default| {
+        field.whole(range).map_or(default, |count| u32::try_from(count).unwrap_or(u32::MAX))
+    };
+    let seed = options.field("seed").whole(0..=u64::MAX);
+    let mut config = Config {
+        enabled: debate.field("enabled").truth().unwrap_or(false),
+        max_pairs: count(&debate.field("max_pairs"), PAIRS, MAX_PAIRS_DEFAULT),
+        min_conflicts_to_trigger: count(
+            &debate.field("min_conflicts_to_trigger"),
+            1..=CONFLICTS_MAX as u64,
+            MIN_CONFLICTS_DEFAULT,
+        ),
+        conflicts: u32::try_from(brief.conflicts.len()).unwrap_or(u32::MAX),
+        conflicts_given,
+        pairs: Vec::new(),
+        judge_passes: count(&options.field("judge_passes"), JUDGE_PASSES, 1),
+        seed: seed.unwrap_or_default(),
+        judge_reversed: false,
+        models: models(&debate, &options.field("models"), brief),
+    };
+    if config.enabled && config.conflicts >= config.min_conflicts_to_trigger {
+        let selected = conflict::select_pairs(&brief.conflicts, &brief.critiques, config.max_pairs as usize);
+        (config.pairs, brief.disputes) = selected.into_iter().unzip();
+    }
+    if seed.is_none() {
+        // How a debate is run does not change what is drawn for it.
+        let meant = Config { judge_passes: 1, models: ModelPlan::default(), ..config.clone() };
+        config.seed = digest(&meant, brief, &meant.limits(DEADLINE_MS_DEFAULT)).as_seed();
+    }
+    config
+}
+
+/// Reads which models are asked: the settings of rule V1, and narrower choices in the options.
+fn models(debate: &Fields<'_>, narrower: &Field<'_>, brief: &Brief) -> ModelPlan {
+    let is_reviewer = |name: &str| brief.critiques.iter().any(|critique| critique.role.as_str() == name);
+    let spoken = [Speech::Argue, Speech::Rebut].map(Speech::as_str);
+    let mut plan = models::read(narrower, &spoken, is_reviewer, "reviewers");
+    if !plan.default.is_empty() {
+        narrower.refuse("has its default in debate.model; name it there");
+    }
+    plan.default = models::names(&debate.field("model"));
+    let judges = models::names(&debate.field("judge_model"));
+    if !judges.is_empty() {
+        plan.purposes.insert(JUDGE.to_owned(), judges);
+    }
+    plan
+}
+
+/// Returns every model that the rules name, with the path at which a request names it.
+pub(super) fn models_named(plan: &ModelPlan) -> Vec<(String, String)> {
+    let named = plan.named().map(|(path, model)| {
+        let path = match path.as_str() {
+            "default" => "debate.model".to_owned(),
+            JUDGE => "debate.judge_model".to_owned(),
+            narrower => format!("options.models.{narrower}"),
+        };
+        (path, model.to_owned())
+    });
+    named.collect()
+}
+
+/// Reads the critiques; each reviewer has one.
+fn critiques(list: &Field<'_>) -> Vec<Critique> {
+    let mut critiques: Vec<Critique> = Vec::new();
+    for item in list.items(PARTICIPANTS_MAX) {
+        let fields = item.object(&["role", "system_prompt", "operations", "findings"]);
+        let named = fields.required("role");
+        let Some(role) = reviewer(&named) else { continue };
+        if critiques.iter().any(|known| known.role == role) {
+            named.refuse(format_args!("{:?} is given more than once", role.as_str()));
+            continue;
+        }
+        let findings = findings_of(&fields.field("findings"));
+        let stated = fields.field("operations").items(OPERATIONS_MAX);
+        let stated = stated.iter().filter_map(|item| operation(item, Some(&role)));
+        let asked = findings.iter().filter_map(|finding| findings::operation(&role, finding));
+        critiques.push(Critique {
+            operations: stated.chain(asked).collect(),
+            system_prompt: fields.field("system_prompt").text_or_empty(PERSONA_CHARS_MAX),
+            findings,
+            role,
+        });
+    }
+    critiques
+}
+
+fn reviewer(field: &Field<'_>) -> Option<Role> {
+    let name = field.name()?;
+    if RESERVED.contains(&name) {
+        field.refuse(format_args!("{name:?} is a word of the judge's, and nobody's name"));
+        return None;
+    }
+    Some(Role::from(name))
+}
+
+/// Reads findings: texts, or objects with a `text` and the place that it is about.
+fn findings_of(list: &Field<'_>) -> Vec<String> {
+    let read = |item: Field<'_>| {
+        if matches!(item.value(), Some(Value::Object(_))) {
+            let fields = item.object(&["text", "path", "line", "severity"]);
+            fields.field("path").text(LABEL_CHARS_MAX);
+            fields.field("line").whole(0..=u64::from(u32::MAX));
+            fields.field("severity").text(NAME_CHARS_MAX);
+            fields.required("text").words(TEXT_CHARS_MAX).map(str::to_owned)
+        } else {
+            item.words(TEXT_CHARS_MAX).map(str::to_owned)
+        }
+    };
+    list.items(TEXTS_MAX).into_iter().filter_map(read).collect()
+}
+
+/// Reads an operation; within a critique it is that reviewer's.
+fn operation(item: &Field<'_>, reviewer_role: Option<&Role>) -> Option<Operation> {
+    let fields = item.object(&["reviewer_role", "op", "target", "value"]);
+    let named = match reviewer_role {
+        Some(_) => fields.field("reviewer_role"),
+        None => fields.required("reviewer_role"),
+    };
+    let stated = if named.value().is_some() { reviewer(&named) } else { None };
+    if let (Some(stated), Some(role)) = (&stated, reviewer_role)
+        && stated != role
+    {
+        named.refuse(format_args!("must be {:?}, whose critique this is", role.as_str()));
+    }
+    let op = fields.required("op").name();
+    let target = fields.required("target").words(LABEL_CHARS_MAX);
+    let value = fields.field("value");
+    let shown = value.value().cloned().unwrap_or_default();
+    let operation = Operation {
+        reviewer_role: reviewer_role.cloned().or(stated)?,
+        op: op?.to_owned(),
+        target: target?.to_owned(),
+        value: shown,
+    };
+    let chars = operation.value_text().chars().count();
+    if chars > TEXT_CHARS_MAX {
+        value.refuse(format_args!("has {chars} characters; {TEXT_CHARS_MAX} are allowed"));
+    }
+    Some(operation)
+}
+
+/// Reads the caller's conflicts.
+fn conflicts(list: &Field<'_>) -> Vec<Conflict> {
+    let read = |item: Field<'_>| {
+        let fields = item.object(&["type", "target", "ops", "resolution"]);
+        let operations = fields.field("ops").items(OPERATIONS_MAX);
+        let ops: Vec<Operation> = operations.iter().filter_map(|item| operation(item, None)).collect();
+        Some(Conflict {
+            kind: fields.required("type").name()?.to_owned(),
+            target: fields.required("target").words(LABEL_CHARS_MAX)?.to_owned(),
+            ops,
+            resolution: fields.field("resolution").value().cloned().unwrap_or_default(),
+        })
+    };
+    list.items(CONFLICTS_MAX).into_iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests;

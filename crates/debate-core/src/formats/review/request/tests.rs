@@ -1,0 +1,136 @@
+use super::*;
+use crate::formats::accept::{AcceptedRequest, accept as accept_any};
+use crate::formats::review::config::{Dispute, Skip};
+use serde_json::json;
+
+fn accepted(json: &str) -> (Config, Brief, Limits) {
+    let AcceptedRequest::Review(accepted) = accept_any(json).unwrap() else { panic!("{json}") };
+    (accepted.config, accepted.brief, accepted.limits)
+}
+
+fn violations(request: &Value) -> Vec<String> {
+    let Violations(found) = accept_any(&request.to_string()).unwrap_err();
+    found.into_iter().map(|violation| violation.to_string()).collect()
+}
+
+#[test]
+fn v1_the_defaults_are_the_predecessors() {
+    let (config, _, limits) = accepted(r#"{"format": "review", "critiques": []}"#);
+    assert!(!config.enabled);
+    assert_eq!((config.max_pairs, config.min_conflicts_to_trigger, config.judge_passes), (2, 1, 1));
+    assert_eq!(config.skip(), Some(Skip::Disabled));
+    assert_eq!((config.calls_expected(), limits.deadline_ms), (0, 110_000));
+}
+
+#[test]
+fn v1_the_default_models_are_asked_where_they_are_offered() {
+    let request = r#"{"format": "review", "critiques": [], "debate": {"judge_model": "a:1"}}"#;
+    let (mut config, ..) = accepted(request);
+    config.prefer_default_models(|_| false);
+    assert_eq!(models_named(&config.models), [("debate.judge_model".to_owned(), "a:1".to_owned())]);
+    config.prefer_default_models(|_| true);
+    let paths: Vec<String> =
+        models_named(&config.models).iter().map(|(path, model)| format!("{path}={model}")).collect();
+    assert_eq!(paths, ["debate.model=anthropic:claude-haiku-4-5", "debate.judge_model=a:1"]);
+}
+
+#[test]
+fn v6_the_callers_texts_are_kept_byte_for_byte() {
+    let critiques = "[ {\"role\":\"a\",\n\t\"operations\": [{\"op\":\"AddX\", \"target\":\"t\\u0041\", \"value\": 1.50e1}]} ]";
+    let conflicts = r#"[{"target": "t",  "type": "other", "ops": []}]"#;
+    let json = format!(r#"{{"critiques": {critiques}, "format": "review", "conflicts": {conflicts}}}"#);
+    let (config, brief, _) = accepted(&json);
+    assert_eq!(brief.critiques_json, critiques);
+    assert_eq!(brief.conflicts_json.as_deref(), Some(conflicts));
+    assert!(config.conflicts_given);
+    assert_eq!(brief.critiques[0].operations[0].value_text(), "15.0");
+}
+
+#[test]
+fn v2_conflicts_are_found_in_operations_and_in_findings() {
+    let request = json!({
+        "format": "review",
+        "debate": {"enabled": true},
+        "critiques": [
+            {"role": "security", "operations": [{"op": "AddGuardrail", "target": "env access", "value": "deny"}],
+             "findings": ["Missing tests for `retryCount`"]},
+            {"role": "testing", "operations": [{"op": "RemoveConstraint", "target": "Env access"}],
+             "findings": [{"text": "`retrycount` is redundant", "path": "a.rs", "line": 3, "severity": "low"}]},
+        ],
+    });
+    let (config, brief, limits) = accepted(&request.to_string());
+    let lines: Vec<String> = brief.disputes.iter().map(Dispute::audit_line).collect();
+    assert_eq!(lines, ["Add vs Remove on 'env access'", "Add vs Remove on 'retryCount'"]);
+    assert_eq!((config.conflicts, config.pairs.len(), config.calls_expected()), (2, 2, 10));
+    assert!(limits.calls_max >= 40 && limits.closing_tokens.output == 2_000);
+}
+
+#[test]
+fn v2_given_conflicts_stand_in_the_place_of_found_ones() {
+    let ops = json!([
+        {"reviewer_role": "x", "op": "RemoveStep", "target": "t"},
+        {"reviewer_role": "y", "op": "AddStep", "target": "t"},
+    ]);
+    let request = |conflicts: Value| json!({"format": "review", "debate": {"enabled": true}, "critiques": [], "conflicts": conflicts});
+    let given = json!([{"type": "add_remove_conflict", "target": "t", "ops": ops, "resolution": null}]);
+    let (config, ..) = accepted(&request(given).to_string());
+    assert_eq!((config.pairs[0].role_a.as_str(), config.pairs[0].role_b.as_str()), ("y", "x"));
+    let (config, ..) = accepted(&request(json!([{"type": "order", "target": "t"}])).to_string());
+    assert_eq!(config.skip(), Some(Skip::NoPair));
+    let (config, ..) = accepted(&request(json!([])).to_string());
+    assert_eq!(config.skip(), Some(Skip::TooFewConflicts));
+}
+
+#[test]
+fn k12_everything_that_is_wrong_is_named() {
+    let request = json!({
+        "format": "review",
+        "merge": true,
+        "critiques": [
+            {"role": "a/b"},
+            {"role": "tie"},
+            {"role": "x", "operations": [{"target": "t"}, {"op": "AddX", "target": " ", "reviewer_role": "y"}]},
+            {"role": "x", "findings": ["", 3]},
+            {"role": "z", "findings": ["", {"path": "p"}]},
+        ],
+        "conflicts": [{"type": "c", "ops": [{"op": "AddX", "target": "t"}]}],
+        "debate": {"enabled": "yes", "max_pairs": 11, "min_conflicts_to_trigger": 0},
+        "options": {"judge_passes": 3, "models": {"default": "a:1", "judge": "b:1", "roles": {"w": "c:1"}}},
+    });
+    assert_eq!(
+        violations(&request),
+        [
+            "merge: is not a field of this request",
+            "critiques[0].role: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops",
+            "critiques[1].role: \"tie\" is a word of the judge's, and nobody's name",
+            "critiques[2].operations[0].op: is required",
+            "critiques[2].operations[1].reviewer_role: must be \"x\", whose critique this is",
+            "critiques[2].operations[1].target: must not be empty",
+            "critiques[3].role: \"x\" is given more than once",
+            "critiques[4].findings[0]: must not be empty",
+            "critiques[4].findings[1].text: is required",
+            "conflicts[0].ops[0].reviewer_role: is required",
+            "conflicts[0].target: is required",
+            "debate.enabled: must be true or false",
+            "debate.max_pairs: must be a whole number from 1 to 10",
+            "debate.min_conflicts_to_trigger: must be a whole number from 1 to 100",
+            "options.judge_passes: must be a whole number from 1 to 2",
+            "options.models.judge: is not a field of this request",
+            "options.models.roles.w: \"w\" is not one of the reviewers",
+            "options.models: has its default in debate.model; name it there",
+        ]
+    );
+}
+
+#[test]
+fn k11_the_digest_is_of_what_is_meant() {
+    let digest = |json: &str| accept_any(json).unwrap().digest();
+    let one = digest(r#"{"format":"review","critiques":[{"role":"a","findings":["x"]}]}"#);
+    let spelled = r#"{"critiques": [ {"findings": ["x"], "role": "a"} ], "format": "review", "debate": {"max_pairs": 2}}"#;
+    assert_eq!(digest(spelled), one);
+    assert_ne!(digest(r#"{"format":"review","critiques":[{"role":"a","findings":["y"]}]}"#), one);
+    assert_ne!(
+        digest(r#"{"format":"review","critiques":[{"role":"a","findings":["x"]}],"conflicts":[]}"#),
+        one
+    );
+}

@@ -1,0 +1,154 @@
+//! The proposals for one reviewer's prompt: the fold of its stream, and what may be recorded next.
+
+use std::collections::BTreeMap;
+
+use super::event::{PolicyEvent, ProposalAccepted, ProposalMade, ProposalStarted};
+use crate::chain::{ChainBreak, ChainCheck};
+use crate::codec::Head;
+use crate::envelope::Envelope;
+use crate::id::Timestamp;
+use crate::record::{Record as _, RecordError};
+
+/// The proposals for one reviewer's prompt.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    proposals: BTreeMap<u32, Proposal>,
+    head: Head,
+}
+
+/// A proposal as it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Proposal {
+    /// How it was asked for, the last time.
+    pub started: ProposalStarted,
+    /// When.
+    pub at: Timestamp,
+    /// What was proposed, if anything.
+    pub made: Option<ProposalMade>,
+    /// Who accepted it and when, if anybody did.
+    pub accepted: Option<(String, Timestamp)>,
+}
+
+/// A stored stream is not one of proposals.
+#[derive(Debug, thiserror::Error)]
+pub enum DeskError {
+    /// An event was changed, removed or put elsewhere.
+    #[error("the log of proposals is corrupt")]
+    Chain(#[from] ChainBreak),
+    /// An event cannot be read.
+    #[error("event {seq} of the log of proposals cannot be read")]
+    Record {
+        /// Its sequence number.
+        seq: u64,
+        /// What does not fit.
+        #[source]
+        source: RecordError,
+    },
+    /// An event cannot have happened.
+    #[error("event {seq} of the log of proposals ({kind}) cannot have happened")]
+    Order {
+        /// Its sequence number.
+        seq: u64,
+        /// Its kind.
+        kind: String,
+    },
+}
+
+/// A proposal cannot be accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AcceptError {
+    /// There is no such proposal, or none at all.
+    #[error("there is no proposal {0}")]
+    NotFound(u32),
+    /// The model proposed nothing.
+    #[error("proposal {0} was never made")]
+    NotMade(u32),
+    /// Somebody has accepted it.
+    #[error("proposal {number} was accepted by {by} already")]
+    Accepted {
+        /// Which.
+        number: u32,
+        /// By whom.
+        by: String,
+    },
+}
+
+impl Desk {
+    /// Folds a stored stream; one that does not exist has no proposals.
+    ///
+    /// # Errors
+    /// It is corrupt.
+    pub fn replay(log: &[Envelope]) -> Result<Self, DeskError> {
+        let mut desk = Self { proposals: BTreeMap::new(), head: Head::NONE };
+        let mut chain = log.first().map(|first| ChainCheck::new(first.stream));
+        for envelope in log {
+            if let Some(chain) = &mut chain {
+                chain.push(envelope)?;
+            }
+            desk.apply(envelope)?;
+            desk.head = Head { seq: envelope.seq, hash: envelope.hash };
+        }
+        Ok(desk)
+    }
+
+    fn apply(&mut self, envelope: &Envelope) -> Result<(), DeskError> {
+        let seq = envelope.seq.0;
+        let order = || DeskError::Order { seq, kind: envelope.kind.clone() };
+        let prose = envelope.prose.as_ref().map(|prose| prose.text.as_str());
+        let event = PolicyEvent::decode(&envelope.kind, envelope.version, &envelope.body, prose);
+        match event.ok_or_else(order)?.map_err(|source| DeskError::Record { seq, source })? {
+            PolicyEvent::ProposalStarted(started) => {
+                let fresh = Proposal { started, at: envelope.at, made: None, accepted: None };
+                self.proposals.insert(fresh.started.number, fresh);
+            }
+            PolicyEvent::ProposalMade(made) => {
+                let proposal = self.proposals.get_mut(&made.number).ok_or_else(order)?;
+                proposal.made = Some(made);
+            }
+            PolicyEvent::ProposalFailed(failed) => {
+                self.proposals.get(&failed.number).ok_or_else(order)?;
+            }
+            PolicyEvent::ProposalAccepted(accepted) => {
+                let proposal = self.proposals.get_mut(&accepted.number).ok_or_else(order)?;
+                proposal.accepted = Some((envelope.actor.clone(), envelope.at));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the end of the stream.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        self.head
+    }
+
+    /// Returns the proposals, by number.
+    pub fn proposals(&self) -> impl DoubleEndedIterator<Item = &Proposal> {
+        self.proposals.values()
+    }
+
+    /// Returns the number of the next proposal.
+    #[must_use]
+    pub fn next_number(&self) -> u32 {
+        self.proposals.keys().next_back().map_or(1, |last| last + 1)
+    }
+
+    /// Returns the event of accepting a proposal, the latest that was made unless one is named.
+    ///
+    /// # Errors
+    /// There is none that can be accepted.
+    pub fn accept(&self, number: Option<u32>) -> Result<ProposalAccepted, AcceptError> {
+        let latest = || self.proposals().rev().find(|proposal| proposal.made.is_some());
+        let proposal = match number {
+            Some(number) => self.proposals.get(&number),
+            None => latest(),
+        };
+        let number = number.unwrap_or(self.next_number() - 1);
+        let proposal = proposal.ok_or(AcceptError::NotFound(number))?;
+        let made = proposal.made.as_ref().ok_or(AcceptError::NotMade(number))?;
+        if let Some((by, _)) = &proposal.accepted {
+            return Err(AcceptError::Accepted { number: made.number, by: by.clone() });
+        }
+        Ok(ProposalAccepted { number: made.number, digest: made.digest })
+    }
+}

@@ -1,0 +1,197 @@
+//! The blocks of a prompt, and how they are fitted into its budget: what is least needed is cut first.
+
+use std::sync::{Arc, LazyLock};
+
+use debate_core::formats::review::config::{Brief, Side};
+use debate_core::formats::review::visible::Visible;
+use minijinja::{Environment, Value};
+
+use crate::escape;
+use crate::prompts::{Message, Prompt, PublicPart, RenderError, ReplyShape, Speaker};
+use crate::tokens::{self, Section};
+
+/// The texts, by name and version.
+const SOURCES: [(&str, &str); 5] = [
+    ("review/speech_system@1", include_str!("../../templates/review/speech_system@1.txt")),
+    ("review/argue@1", include_str!("../../templates/review/argue@1.txt")),
+    ("review/rebut@1", include_str!("../../templates/review/rebut@1.txt")),
+    ("review/judge_system@1", include_str!("../../templates/review/judge_system@1.txt")),
+    ("review/judge@1", include_str!("../../templates/review/judge@1.txt")),
+];
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut templates = Environment::new();
+    for (name, text) in SOURCES {
+        templates.add_template(name, text).expect("the templates are fixed and tested");
+    }
+    templates
+});
+
+/// Fills a text; values are escaped already, or names.
+pub(super) fn fill(version: &'static str, values: Value) -> Result<String, RenderError> {
+    let broken = |error: minijinja::Error| RenderError::Template { version, why: error.to_string() };
+    TEMPLATES.get_template(version).and_then(|template| template.render(values)).map_err(broken)
+}
+
+/// One block of a prompt.
+pub(super) struct Block<'a> {
+    /// The opening tag without its brackets, escaped.
+    tag: String,
+    text: &'a str,
+    /// The lowest is cut first.
+    priority: u8,
+    tokens_min: u32,
+}
+
+/// Blocks that may vanish, the least needed first; then those of which something must stay.
+const CONTEXT: (u8, u32) = (1, 0);
+const ORIGINAL_PROMPT: (u8, u32) = (2, 0);
+const CRITIQUE: (u8, u32) = (3, 0);
+const OPERATION: (u8, u32) = (4, 24);
+const SPEECH: (u8, u32) = (5, 60);
+
+impl<'a> Block<'a> {
+    fn new(tag: impl Into<String>, text: &'a str, (priority, tokens_min): (u8, u32)) -> Self {
+        Self { tag: tag.into(), text, priority, tokens_min }
+    }
+
+    /// Shows what a reviewer found.
+    pub(super) fn critique(findings: &'a str) -> Self {
+        Self::new("your_findings", findings, CRITIQUE)
+    }
+}
+
+/// The texts that a debate is about, ready to be shown.
+pub(super) struct Material<'a> {
+    brief: &'a Brief,
+    target: &'a str,
+    ops: [(String, String); 2],
+    speeches: Vec<(String, &'a str)>,
+}
+
+impl<'a> Material<'a> {
+    /// Takes the texts of a call; none where some of them were redacted.
+    pub(super) fn of(visible: &'a Visible) -> Option<Self> {
+        let (brief, dispute) = (visible.brief.shown()?, visible.dispute()?);
+        let op = |side: Side| {
+            let operation = dispute.op(side);
+            let reviewer = visible.pair.role(side);
+            let op = escape::xml_line(&operation.op);
+            (format!("operation reviewer=\"{reviewer}\" op=\"{op}\""), operation.value_text())
+        };
+        let speeches = visible.heard.iter().map(|heard| {
+            let reviewer = visible.pair.role(heard.side);
+            let tag = format!("speech reviewer=\"{reviewer}\" kind=\"{}\"", heard.speech.as_str());
+            Some((tag, heard.prose.shown()?.text.as_str()))
+        });
+        Some(Self {
+            brief,
+            target: &dispute.target,
+            ops: Side::BOTH.map(op),
+            speeches: speeches.collect::<Option<_>>()?,
+        })
+    }
+
+    /// Returns the blocks; `first` is the side that is shown first, `own` what only one reviewer is shown.
+    pub(super) fn blocks<'b>(&'b self, first: Side, own: Option<Block<'b>>) -> Vec<Block<'b>> {
+        let mut blocks = vec![
+            Block::new("original_prompt", self.brief.original_prompt.as_str(), ORIGINAL_PROMPT),
+            Block::new("context", self.brief.context.as_str(), CONTEXT),
+            Block::new("conflict_about", self.target, (u8::MAX, u32::MAX)),
+        ];
+        for side in [first, first.other()] {
+            let (tag, value) = &self.ops[usize::from(side == Side::B)];
+            blocks.push(Block::new(tag.as_str(), value, OPERATION));
+        }
+        blocks.extend(own);
+        blocks.extend(self.speeches.iter().map(|(tag, text)| Block::new(tag.as_str(), text, SPEECH)));
+        blocks
+    }
+}
+
+/// What a prompt is made of beside its blocks.
+pub(super) struct Frame {
+    pub(super) version: &'static str,
+    pub(super) system: String,
+    /// What is asked for, behind the blocks.
+    pub(super) task: String,
+    pub(super) input_tokens_max: u32,
+    pub(super) output_tokens_max: u32,
+    pub(super) shape: Option<ReplyShape>,
+    pub(super) public: PublicPart,
+}
+
+impl Frame {
+    /// Makes the prompt, its blocks cut as far as they must be.
+    pub(super) fn around(self, blocks: &[Block<'_>]) -> Result<Prompt, RenderError> {
+        // Operations are shown even where they have no value.
+        let shown: Vec<&Block<'_>> =
+            blocks.iter().filter(|block| !block.text.is_empty() || block.tag.contains(' ')).collect();
+        let sections: Vec<Section<'_>> = shown
+            .iter()
+            .map(|block| Section {
+                name: block.tag.as_str(),
+                text: block.text,
+                priority: block.priority,
+                tokens_min: block.tokens_min,
+            })
+            .collect();
+        let system_tokens = tokens::count(&self.system);
+        let budget = self.input_tokens_max;
+        let fitted = tokens::fit(&sections, budget.saturating_sub(system_tokens), |texts| {
+            let written =
+                shown.iter().zip(texts).filter(|(block, text)| !text.is_empty() || block.text.is_empty());
+            let written = written.map(|(block, text)| write(&block.tag, text));
+            written.chain([self.task.clone()]).collect::<Vec<_>>().join("\n")
+        })
+        .map_err(|error| RenderError::OverBudget {
+            version: self.version,
+            tokens: error.tokens_needed.saturating_add(system_tokens),
+            budget,
+        })?;
+        let omitted = fitted.omissions.iter().map(|omission| {
+            let all = omission.kept_tokens + omission.dropped_tokens;
+            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
+        });
+        Ok(Prompt {
+            version: self.version,
+            omitted: omitted.collect(),
+            messages: vec![
+                Message { speaker: Speaker::System, text: Arc::from(self.system) },
+                Message { speaker: Speaker::User, text: Arc::from(fitted.text) },
+            ],
+            shape: self.shape,
+            output_tokens_max: self.output_tokens_max,
+            tokens: fitted.tokens + system_tokens,
+            public: self.public,
+            web_search: false,
+        })
+    }
+}
+
+fn write(tag: &str, text: &str) -> String {
+    let name = tag.split(' ').next().unwrap_or(tag);
+    let text = escape::xml(text);
+    if text.is_empty() { format!("<{tag}></{name}>") } else { format!("<{tag}>\n{text}\n</{name}>") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SOURCES;
+    use debate_core::id::Digest;
+
+    #[test]
+    fn k3_a_changed_text_needs_a_new_version() {
+        let digests = [
+            "c6ea0969073b98ca",
+            "1902a9f28a1f3819",
+            "950522024a3752a3",
+            "d1f0943f32c0ff5e",
+            "9760cb8adb860281",
+        ];
+        for ((name, source), digest) in SOURCES.into_iter().zip(digests) {
+            let now = Digest::of_text(source).to_string();
+            assert_eq!(&now[..16], digest, "{name} is in logs: give the new text a new version");
+        }
+    }
+}
