@@ -77,7 +77,7 @@ fn model(spelling: &str) -> Arc<dyn ChatModel> {
 fn request() -> Accepted<Prediction> {
     match accept::accept(REQUEST).expect("the example is valid") {
         AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) => panic!("the example is a prediction debate"),
+        other => panic!("the example is a prediction debate, not a {}", other.format()),
     }
 }
 

@@ -5,6 +5,7 @@
 use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 
 /// Checks what holds for every stored event.
@@ -16,6 +17,7 @@ pub(crate) fn check(data: &[u8]) {
     let prose = parts.next();
     is_read_again::<Prediction>(kind, version, body, prose);
     is_read_again::<Deliberation>(kind, version, body, prose);
+    is_read_again::<Investigation>(kind, version, body, prose);
 }
 
 fn is_read_again<F: Format>(kind: &str, version: u16, body: &str, prose: Option<&str>) {

@@ -11,6 +11,7 @@ pub(crate) fn check(data: &[u8]) {
     match accept_bytes(data) {
         Ok(AcceptedRequest::Prediction(accepted)) => is_read_as_written(*accepted),
         Ok(AcceptedRequest::Deliberation(accepted)) => is_read_as_written(*accepted),
+        Ok(AcceptedRequest::Investigation(accepted)) => is_read_as_written(*accepted),
         Err(violations) => assert!(!violations.0.is_empty(), "a refusal says why"),
     }
 }

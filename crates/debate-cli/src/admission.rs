@@ -31,5 +31,6 @@ pub(crate) fn admit(
             deliberation::skills::admit(&mut accepted.config, &mut accepted.brief, loaded);
             Ok(problems)
         }
+        AcceptedRequest::Investigation(_) => Ok(Vec::new()),
     }
 }

@@ -25,6 +25,7 @@ mod shown;
 mod skills;
 mod store;
 mod told;
+mod workspace;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,7 @@
 
 mod about;
 mod deliberation;
+mod investigation;
 mod prediction;
 mod resolution;
 mod roles;
@@ -23,6 +24,7 @@ pub(crate) fn page(debate: &AnyDebate, failures: &Failures, paper: Paper, full: 
     match debate {
         AnyDebate::Prediction(debate) => prediction::show(&mut page, debate, full),
         AnyDebate::Deliberation(debate) => deliberation::show(&mut page, debate, full),
+        AnyDebate::Investigation(debate) => investigation::show(&mut page, debate, full),
     }
     about::end(&mut page, debate, failures);
     page.into_text()

@@ -1,6 +1,7 @@
 //! Events in words: one line for each, the same wherever events are shown.
 
 mod deliberation;
+mod investigation;
 mod kernel;
 mod prediction;
 
@@ -11,6 +12,7 @@ use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::Role;
 
@@ -68,6 +70,7 @@ pub(crate) fn tell(debate: &AnyDebate, envelope: &Envelope) -> Result<Told, Deco
     match debate {
         AnyDebate::Prediction(debate) => told::<Prediction>(debate, envelope),
         AnyDebate::Deliberation(debate) => told::<Deliberation>(debate, envelope),
+        AnyDebate::Investigation(debate) => told::<Investigation>(debate, envelope),
     }
 }
 

@@ -3,5 +3,6 @@
 pub mod accept;
 pub mod any;
 pub mod deliberation;
+pub mod investigation;
 pub mod moves;
 pub mod prediction;

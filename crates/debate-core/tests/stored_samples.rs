@@ -10,6 +10,7 @@ use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_core::stop::Completeness;
@@ -59,6 +60,7 @@ fn check_samples<F: Format>(own: &str) {
 fn k1_every_version_of_every_event_is_read_for_ever() {
     check_samples::<Prediction>(include_str!("samples/prediction.ndjson"));
     check_samples::<Deliberation>(include_str!("samples/deliberation.ndjson"));
+    check_samples::<Investigation>(include_str!("samples/investigation.ndjson"));
 }
 
 /// One envelope as it was stored.
@@ -137,6 +139,10 @@ fn k4_a_stored_log_verifies_folds_and_gives_the_same_outcome_for_ever() {
         (
             include_str!("samples/logs/deliberation.ndjson"),
             "ab252694d8b23ee530f71e716829f0667e863a0e893678247a5ed40854f19f38",
+        ),
+        (
+            include_str!("samples/logs/investigation.ndjson"),
+            "ccb70de6a32b0b1a2048f7d6ce50cb7b478fada7bae0602322c188b2fefcf2b9",
         ),
     ];
     assert_eq!(logs.len(), FORMATS.len(), "every format has a stored log");

@@ -66,6 +66,7 @@ impl Facade {
         match self.admit(accepted).await? {
             AcceptedRequest::Prediction(accepted) => self.open(*accepted, caller).await,
             AcceptedRequest::Deliberation(accepted) => self.open(*accepted, caller).await,
+            AcceptedRequest::Investigation(accepted) => self.open(*accepted, caller).await,
         }
     }
 

@@ -153,7 +153,7 @@ async fn consensus(State(rest): State<Rest>, Path(id): Path<String>) -> Result<R
 fn prediction(debate: &AnyDebate) -> Option<&Debate<Prediction>> {
     match debate {
         AnyDebate::Prediction(debate) => Some(debate),
-        AnyDebate::Deliberation(_) => None,
+        AnyDebate::Deliberation(_) | AnyDebate::Investigation(_) => None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! goes out.
 
 mod deliberation;
+mod investigation;
 mod prediction;
 
 use debate_core::codec;
@@ -11,6 +12,7 @@ use debate_core::event::{Concluded, Forked, KernelEvent};
 use debate_core::format::Format as _;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::Timestamp;
 use debate_core::prose::Texts;
@@ -22,6 +24,7 @@ use debate_proto::v1;
 use debate_store::Listed;
 
 pub use deliberation::deliberation_result;
+pub use investigation::investigation_result;
 pub use prediction::prediction_result;
 
 /// Returns a debate as it stands.
@@ -175,6 +178,9 @@ pub fn result(debate: &AnyDebate) -> v1::get_debate_response::Result {
         AnyDebate::Deliberation(debate) => {
             Result::Deliberation(deliberation_result(Deliberation::outcome(debate, Texts::Shown)))
         }
+        AnyDebate::Investigation(debate) => {
+            Result::Investigation(investigation_result(Investigation::outcome(debate, Texts::Shown)))
+        }
     }
 }
 
@@ -186,6 +192,7 @@ pub fn replayed_result(debate: &AnyDebate) -> v1::replay_debate_response::Result
     match result(debate) {
         Got::Prediction(result) => Result::Prediction(result),
         Got::Deliberation(result) => Result::Deliberation(result),
+        Got::Investigation(result) => Result::Investigation(result),
     }
 }
 

@@ -198,3 +198,18 @@ async fn a_deliberation_is_held_through_the_same_door() {
     let debate = format!("{DEBATES}/{}", held.debate_id());
     assert_eq!(house.get(&format!("{debate}/consensus")).await.status, 404);
 }
+
+#[tokio::test]
+async fn i7_an_investigation_is_held_through_the_same_door() {
+    let house = House::open().await;
+    let request = json!({"format": "investigation", "problem": "The build hangs.", "investigators": ["ada", "ben"],
+        "rounds": 1});
+    let held = house.post(&[], request.to_string().as_bytes()).await;
+    let result = held.json();
+    assert_eq!((held.status, &result["completeness"]["state"]), (200, &json!("full")), "{result}");
+    assert_eq!(
+        (&result["metadata"]["rounds"], &result["hypotheses"][1]["investigator"]),
+        (&json!(1), &json!("ben"))
+    );
+    assert!(result["verdict"]["hypothesis"].as_u64().is_some_and(|named| named <= 2), "{result}");
+}

@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
     Score,
     /// The judge sums up.
     Synthesise,
-    /// Somebody contributes to a deliberation.
+    /// Somebody contributes to a deliberation or an investigation.
     Speak,
 }
 

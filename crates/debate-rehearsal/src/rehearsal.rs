@@ -8,6 +8,7 @@ use std::time::Duration;
 use debate_core::format::Format;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::config::Schedule;
 use debate_core::id::{DebateId, Timestamp};
@@ -51,7 +52,9 @@ impl Way {
                 let pipelined = RACES.map(|hedge| Self { schedule: Some(Schedule::Pipelined), hedge });
                 std::iter::once(strict).chain(pipelined).collect()
             }
-            AcceptedRequest::Deliberation(_) => RACES.map(|hedge| Self { schedule: None, hedge }).to_vec(),
+            AcceptedRequest::Deliberation(_) | AcceptedRequest::Investigation(_) => {
+                RACES.map(|hedge| Self { schedule: None, hedge }).to_vec()
+            }
         }
     }
 
@@ -191,6 +194,7 @@ impl Rehearsal {
         let named = match &self.request {
             AcceptedRequest::Prediction(accepted) => Prediction::models_named(&accepted.config),
             AcceptedRequest::Deliberation(accepted) => Deliberation::models_named(&accepted.config),
+            AcceptedRequest::Investigation(accepted) => Investigation::models_named(&accepted.config),
         };
         let (latencies, draw) =
             (Arc::new(self.latencies.clone()), Arc::new(Mutex::new(Draw::new(self.seed))));
@@ -208,6 +212,7 @@ impl Rehearsal {
                 accepted.config.schedule = way.schedule.unwrap_or(accepted.config.schedule);
             }
             AcceptedRequest::Deliberation(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
+            AcceptedRequest::Investigation(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
         }
         request
     }
@@ -218,6 +223,7 @@ impl Rehearsal {
         match &self.request {
             AcceptedRequest::Prediction(accepted) => Prediction::calls_expected(&accepted.config),
             AcceptedRequest::Deliberation(accepted) => Deliberation::calls_expected(&accepted.config),
+            AcceptedRequest::Investigation(accepted) => Investigation::calls_expected(&accepted.config),
         }
     }
 
@@ -227,6 +233,7 @@ impl Rehearsal {
         let limits = match &self.request {
             AcceptedRequest::Prediction(accepted) => &accepted.limits,
             AcceptedRequest::Deliberation(accepted) => &accepted.limits,
+            AcceptedRequest::Investigation(accepted) => &accepted.limits,
         };
         Duration::from_millis(limits.deadline_ms)
     }

@@ -15,6 +15,7 @@ use debate_core::stop::Completeness;
 use debate_engine::{Engine, EngineBuilder, Hedging, Settings, Start, StartError};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
+use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::EventStore;
 
@@ -39,7 +40,11 @@ pub struct Held {
 /// Begins to put an engine together that holds debates of every format.
 pub fn engine(store: Arc<dyn EventStore>, models: impl Into<Models>, hedging: Hedging) -> EngineBuilder {
     let settings = Settings { hedging, ..Settings::default() };
-    Engine::builder(store, models).format(PredictionPrompts).format(DeliberationPrompts).settings(settings)
+    Engine::builder(store, models)
+        .format(PredictionPrompts)
+        .format(DeliberationPrompts)
+        .format(InvestigationPrompts)
+        .settings(settings)
 }
 
 /// Opens a debate.
@@ -50,6 +55,7 @@ pub async fn open(engine: &Engine, request: AcceptedRequest) -> Result<DebateId,
     match request {
         AcceptedRequest::Prediction(accepted) => start(engine, *accepted).await,
         AcceptedRequest::Deliberation(accepted) => start(engine, *accepted).await,
+        AcceptedRequest::Investigation(accepted) => start(engine, *accepted).await,
     }
 }
 

@@ -9,7 +9,7 @@ use debate_core::id::{Digest, Seq};
 use crate::difference;
 use crate::scenario::{Kind, Scenario, Weather};
 use crate::store::CrashAt;
-use crate::subject::{Deliberations, Predictions, Probes};
+use crate::subject::{Deliberations, Investigations, Predictions, Probes};
 use crate::world::{self, Told};
 
 /// What a run came to.
@@ -134,6 +134,7 @@ fn tell(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
         Kind::Probe => world::run::<Probes>(scenario, traced),
         Kind::Prediction => world::run::<Predictions>(scenario, traced),
         Kind::Deliberation => world::run::<Deliberations>(scenario, traced),
+        Kind::Investigation => world::run::<Investigations>(scenario, traced),
     }
 }
 

@@ -18,6 +18,8 @@ pub enum Kind {
     Prediction,
     /// Deliberations.
     Deliberation,
+    /// Investigations.
+    Investigation,
 }
 
 /// Something that people do to a debate.
@@ -115,7 +117,8 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let mut draw = Draw::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1CE);
         let kind = match draw.below(20) {
-            0..16 => Kind::Probe,
+            0..15 => Kind::Probe,
+            15 => Kind::Investigation,
             16..19 => Kind::Prediction,
             _ => Kind::Deliberation,
         };

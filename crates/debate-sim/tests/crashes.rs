@@ -34,3 +34,8 @@ fn k2_a_prediction_crashed_anywhere_comes_to_the_same_outcome() {
 fn k2_a_deliberation_crashed_anywhere_comes_to_the_same_outcome() {
     crash_everywhere(Kind::Deliberation, 3, 100);
 }
+
+#[test]
+fn k2_an_investigation_crashed_anywhere_comes_to_the_same_outcome() {
+    crash_everywhere(Kind::Investigation, 3, 150);
+}

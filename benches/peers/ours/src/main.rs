@@ -80,7 +80,7 @@ impl Ours {
         let request = with_number(&self.request, &numbered(number));
         let accepted = match accept_bytes(request.as_bytes()).context("the request is not valid")? {
             AcceptedRequest::Prediction(accepted) => *accepted,
-            AcceptedRequest::Deliberation(_) => bail!("the example is no prediction"),
+            other => bail!("the example is no prediction but a {}", other.format()),
         };
         let Accepted { config, brief, limits, digest } = accepted;
         let author = Author { tenant: String::new(), actor: "peers".to_owned(), trace: None };

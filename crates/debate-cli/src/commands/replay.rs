@@ -115,6 +115,7 @@ fn work(debate: &AnyDebate) -> (Vec<String>, Vec<String>) {
     match debate {
         AnyDebate::Prediction(debate) => work_of(debate),
         AnyDebate::Deliberation(debate) => work_of(debate),
+        AnyDebate::Investigation(debate) => work_of(debate),
     }
 }
 

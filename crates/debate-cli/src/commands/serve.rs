@@ -20,6 +20,7 @@ use crate::admission::admit;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::house::House;
+use crate::workspace;
 
 /// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
 ///
@@ -89,7 +90,7 @@ impl Serve {
             let _nobody_waits_any_more = up.send(());
             ending().await;
         };
-        let served = self.serve(listener, &house, shutdown);
+        let served = self.serve(options, listener, &house, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
@@ -105,16 +106,17 @@ impl Serve {
     /// Serves until `shutdown`, unless the address and the token are not fit for each other.
     async fn serve(
         &self,
+        options: &Options,
         listener: TcpListener,
         house: &House,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
-        let options = ServeOptions {
+        let serving = ServeOptions {
             token: self.token.clone(),
-            admission: self.admission(),
+            admission: self.admission(options),
             ..ServeOptions::default()
         };
-        let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
+        let served = debate_grpc::serve(listener, house.engine.clone(), serving, shutdown).await;
         served.map_err(|error| match error {
             ServeError::TokenNeeded { .. } | ServeError::Token => Failure::bad_input(error.to_string()),
             ServeError::Listener(_) | ServeError::Descriptors(_) | ServeError::Transport(_) => error.into(),
@@ -130,12 +132,13 @@ impl Serve {
         }
     }
 
-    fn admission(&self) -> Admission {
-        let skills_dir = self.skills_dir.clone();
+    fn admission(&self, options: &Options) -> Admission {
+        let (skills_dir, workspace) = (self.skills_dir.clone(), options.workspace.clone());
         Arc::new(move |request: &mut AcceptedRequest| {
             for left_out in admit(request, skills_dir.as_deref())? {
                 tracing::warn!("{left_out}");
             }
+            workspace::admit(request, workspace.as_deref());
             Ok(())
         })
     }

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::any::FORMATS;
 use super::deliberation::Deliberation;
+use super::investigation::Investigation;
 use super::prediction::Prediction;
-use super::{deliberation, prediction};
+use super::{deliberation, investigation, prediction};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
@@ -17,6 +19,8 @@ pub enum AcceptedRequest {
     Prediction(Box<Accepted<Prediction>>),
     /// A deliberation.
     Deliberation(Box<Accepted<Deliberation>>),
+    /// An investigation.
+    Investigation(Box<Accepted<Investigation>>),
 }
 
 /// A valid request of one format.
@@ -39,6 +43,7 @@ impl AcceptedRequest {
         match self {
             Self::Prediction(accepted) => accepted.digest,
             Self::Deliberation(accepted) => accepted.digest,
+            Self::Investigation(accepted) => accepted.digest,
         }
     }
 
@@ -48,6 +53,7 @@ impl AcceptedRequest {
         match self {
             Self::Prediction(_) => Prediction::NAME,
             Self::Deliberation(_) => Deliberation::NAME,
+            Self::Investigation(_) => Investigation::NAME,
         }
     }
 }
@@ -68,6 +74,11 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
             let (config, brief, limits) = deliberation::request::accept(&value)?;
             let digest = meaning_digest(Deliberation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
+        }
+        Investigation::NAME => {
+            let (config, brief, limits) = investigation::request::accept(&value)?;
+            let digest = meaning_digest(Investigation::NAME, &config, &brief, &limits);
+            Ok(AcceptedRequest::Investigation(Box::new(Accepted { config, brief, limits, digest })))
         }
         other => Err(unknown(&format!("{other:?}"))),
     }
@@ -92,7 +103,7 @@ fn format_of(request: &Value) -> Result<&str, Violations> {
 }
 
 fn unknown(found: &str) -> Violations {
-    let formats = [Prediction::NAME, Deliberation::NAME].join(" and ");
+    let formats = FORMATS.join(", ");
     let reason = format!("{found} is not a format; there are {formats}");
     Violation { field: "format".to_owned(), reason }.into()
 }

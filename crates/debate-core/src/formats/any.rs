@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::deliberation::Deliberation;
+use super::investigation::Investigation;
 use super::prediction::scores::Resolution;
 use super::prediction::{self, Prediction};
 use crate::codec::{self, DecodeError};
@@ -19,7 +20,7 @@ use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
 
 /// The names of all formats, the contract's first.
-pub const FORMATS: [&str; 2] = [Prediction::NAME, Deliberation::NAME];
+pub const FORMATS: [&str; 3] = [Prediction::NAME, Deliberation::NAME, Investigation::NAME];
 
 /// One debate of any format, folded.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub enum AnyDebate {
     Prediction(Box<Debate<Prediction>>),
     /// A deliberation.
     Deliberation(Box<Debate<Deliberation>>),
+    /// An investigation.
+    Investigation(Box<Debate<Investigation>>),
 }
 
 /// Stored envelopes are not the log of a debate.
@@ -56,6 +59,7 @@ macro_rules! each {
         match $any {
             AnyDebate::Prediction($debate) => $value,
             AnyDebate::Deliberation($debate) => $value,
+            AnyDebate::Investigation($debate) => $value,
         }
     };
 }
@@ -70,6 +74,7 @@ impl AnyDebate {
         match format_of(first).as_deref() {
             Some(Prediction::NAME) => Ok(Self::Prediction(Box::new(fold(log)?))),
             Some(Deliberation::NAME) => Ok(Self::Deliberation(Box::new(fold(log)?))),
+            Some(Investigation::NAME) => Ok(Self::Investigation(Box::new(fold(log)?))),
             Some(_) | None => Err(AnyReplayError::Format { kind: first.kind.clone() }),
         }
     }
@@ -98,6 +103,7 @@ impl AnyDebate {
         match self {
             Self::Prediction(_) => Prediction::NAME,
             Self::Deliberation(_) => Deliberation::NAME,
+            Self::Investigation(_) => Investigation::NAME,
         }
     }
 
@@ -133,6 +139,7 @@ impl AnyDebate {
             None => match self {
                 Self::Prediction(debate) => Prediction::completeness(debate),
                 Self::Deliberation(debate) => Deliberation::completeness(debate),
+                Self::Investigation(debate) => Investigation::completeness(debate),
             },
         }
     }
@@ -179,6 +186,7 @@ impl AnyDebate {
         match self {
             Self::Prediction(debate) => Prediction::title(debate.brief()),
             Self::Deliberation(debate) => Deliberation::title(debate.brief()),
+            Self::Investigation(debate) => Investigation::title(debate.brief()),
         }
     }
 
@@ -217,7 +225,7 @@ impl AnyDebate {
     pub fn confidence(&self) -> Option<f64> {
         match self {
             Self::Prediction(debate) => Some(prediction::conclude::confidence(debate, &self.completeness())),
-            Self::Deliberation(_) => None,
+            Self::Deliberation(_) | Self::Investigation(_) => None,
         }
     }
 
@@ -233,7 +241,7 @@ impl AnyDebate {
     pub fn result_json(&self, texts: Texts) -> String {
         let resolution = match self {
             Self::Prediction(debate) => Resolution::of(debate),
-            Self::Deliberation(_) => None,
+            Self::Deliberation(_) | Self::Investigation(_) => None,
         };
         let forked = self.forked();
         if resolution.is_none() && forked.is_none() {

@@ -22,7 +22,7 @@ pub(crate) fn request() -> Accepted<Prediction> {
     let json = include_str!("../../../../examples/ice.json");
     match accept::accept(json).expect("the example is valid") {
         AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) => panic!("the example is a prediction debate"),
+        other => panic!("the example is a prediction debate, not a {}", other.format()),
     }
 }
 

@@ -8,6 +8,7 @@
 mod answered;
 mod argue;
 mod deliberate;
+mod investigate;
 mod numbers;
 mod phrases;
 mod room;
@@ -25,7 +26,8 @@ use crate::{ChatRequest, ReplySchema, Role};
 /// The role that gives the synthesis.
 const JUDGE: &str = "judge";
 
-/// Debates: argues, scores and sums up in prediction debates, and speaks in deliberations.
+/// Debates: argues, scores and sums up in prediction debates, speaks in deliberations, and plays every role of an
+/// investigation.
 ///
 /// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
 /// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
@@ -71,7 +73,9 @@ impl Mind for Debater {
                 sheet.task.role = "";
                 synthesise::reply(&sheet, tokens_max, draw)
             }
-            Kind::FreeText => deliberate::reply(request, draw),
+            Kind::FreeText => {
+                investigate::reply(request, draw).unwrap_or_else(|| deliberate::reply(request, draw))
+            }
         }
     }
 
@@ -83,7 +87,7 @@ impl Mind for Debater {
             }
             Kind::Scores => None,
             Kind::Synthesis => Some(JUDGE),
-            Kind::FreeText => deliberate::speaker(request),
+            Kind::FreeText => investigate::speaker(request).or_else(|| deliberate::speaker(request)),
         }
     }
 }

@@ -14,7 +14,7 @@ fn example() -> Accepted<Deliberation> {
     let path = format!("{}/../../examples/deliberation.json", env!("CARGO_MANIFEST_DIR"));
     match accept(&std::fs::read_to_string(path).unwrap()).unwrap() {
         AcceptedRequest::Deliberation(accepted) => *accepted,
-        AcceptedRequest::Prediction(_) => panic!("not a deliberation"),
+        other => panic!("a {}, not a deliberation", other.format()),
     }
 }
 

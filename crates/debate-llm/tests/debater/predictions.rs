@@ -25,7 +25,7 @@ pub(crate) fn example(name: &str) -> Accepted<Prediction> {
 pub(crate) fn accepted(json: &str) -> Accepted<Prediction> {
     match accept(json).unwrap() {
         AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) => panic!("not a prediction request"),
+        other => panic!("a {}, not a prediction request", other.format()),
     }
 }
 

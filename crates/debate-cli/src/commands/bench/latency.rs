@@ -215,7 +215,9 @@ impl Found {
         let deadline = format!("over {}", span(ms(rehearsal.deadline())));
         let over_base = match self.rehearsal.request {
             AcceptedRequest::Prediction(_) => paper.or("× strict p99", "x strict p99"),
-            AcceptedRequest::Deliberation(_) => paper.or("× off p99", "x off p99"),
+            AcceptedRequest::Deliberation(_) | AcceptedRequest::Investigation(_) => {
+                paper.or("× off p99", "x off p99")
+            }
         };
         let head = [
             ("schedule", Column::Left),
@@ -263,7 +265,7 @@ impl Found {
                 "options.schedule in the request chooses the schedule (pipelined unless it says strict), --hedge when \
                  slow requests are raced, --hedge-share how often."
             }
-            AcceptedRequest::Deliberation(_) => {
+            AcceptedRequest::Deliberation(_) | AcceptedRequest::Investigation(_) => {
                 "--hedge chooses when slow requests are raced, --hedge-share how often."
             }
         }

@@ -22,7 +22,7 @@ fn with(name: &str, value: Value) -> Value {
 fn accepted(request: &Value) -> (Config, Brief, Limits) {
     match accept(&request.to_string()).unwrap_or_else(|refused| panic!("{refused}")) {
         AcceptedRequest::Deliberation(accepted) => (accepted.config, accepted.brief, accepted.limits),
-        AcceptedRequest::Prediction(_) => panic!("it became a prediction"),
+        other => panic!("it became a {}", other.format()),
     }
 }
 

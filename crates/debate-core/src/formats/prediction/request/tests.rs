@@ -36,7 +36,7 @@ fn with(path: &str, value: Value) -> Value {
 fn prediction(json: &str) -> Accepted<Prediction> {
     match accept(json).unwrap_or_else(|refused| panic!("{refused}")) {
         AcceptedRequest::Prediction(accepted) => *accepted,
-        AcceptedRequest::Deliberation(_) => panic!("it became a deliberation"),
+        other => panic!("it became a {}", other.format()),
     }
 }
 
