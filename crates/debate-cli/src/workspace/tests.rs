@@ -1,5 +1,6 @@
 use std::fs;
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
@@ -18,19 +19,18 @@ fn folder() -> (TempDir, Arc<Workspace>) {
     (folder, Arc::new(workspace))
 }
 
-async fn run(workspace: &Arc<Workspace>, tool: &str, arguments: serde_json::Value) -> Result<String, String> {
+async fn run(workspace: &Arc<Workspace>, tool: &str, arguments: &Value) -> Result<String, String> {
     workspace.run(tool, &arguments.to_string()).await.map_err(|error| format!("{error:#}"))
 }
 
 #[tokio::test]
 async fn i10_files_inside_are_read_and_searched() {
     let (_folder, workspace) = folder();
-    let read =
-        run(&workspace, "read_file", serde_json::json!({"path": "./src/main.rs", "from": 2, "to": 3})).await;
+    let read = run(&workspace, "read_file", &json!({"path": "./src/main.rs", "from": 2, "to": 3})).await;
     assert_eq!(read.unwrap(), "2:     let listener = bus.on(\"x\");\n3:     // never removed\n");
-    let found = run(&workspace, "search", serde_json::json!({"text": "Listener"})).await.unwrap();
+    let found = run(&workspace, "search", &json!({"text": "Listener"})).await.unwrap();
     assert_eq!(found, "src/main.rs:2: let listener = bus.on(\"x\");\nsrc/main.rs:4: run(listener)\n");
-    let nothing = run(&workspace, "search", serde_json::json!({"text": "zebra", "path": "src"})).await;
+    let nothing = run(&workspace, "search", &json!({"text": "zebra", "path": "src"})).await;
     assert_eq!(nothing.unwrap(), "nothing found");
 }
 
@@ -59,24 +59,24 @@ async fn i10_nothing_outside_of_the_workspace_is_read() {
         paths.extend(["link.txt", "way/secret.txt", "own/main.rs"].map(str::to_owned));
     }
     for path in paths {
-        let lines = serde_json::json!({"path": path, "from": 1});
-        let quote = serde_json::json!({"path": path, "line": 1, "quote": "listener secret"});
-        let search = serde_json::json!({"path": path, "text": "secret"});
+        let lines = json!({"path": path, "from": 1});
+        let quote = json!({"path": path, "line": 1, "quote": "listener secret"});
+        let search = json!({"path": path, "text": "secret"});
         for (tool, arguments) in
             [("read_file", &lines), ("git_blame", &lines), ("git_log", &lines), ("search", &search)]
         {
-            let refused = run(&workspace, tool, arguments.clone()).await;
+            let refused = run(&workspace, tool, arguments).await;
             assert!(refused.is_err(), "{tool} {path:?}: {refused:?}");
         }
-        match run(&workspace, CHECK_TOOL, quote).await {
+        match run(&workspace, CHECK_TOOL, &quote).await {
             Ok(found) => assert!(found.starts_with("refuted: there is no file"), "{path:?}: {found}"),
             Err(refused) => assert!(refused.starts_with("refused"), "{path:?}: {refused}"),
         }
     }
-    let found = run(&workspace, "search", serde_json::json!({"text": "secret"})).await.unwrap();
+    let found = run(&workspace, "search", &json!({"text": "secret"})).await.unwrap();
     assert_eq!(found, "nothing found");
-    assert!(run(&workspace, "write_file", serde_json::json!({"path": "src/main.rs"})).await.is_err());
-    assert!(run(&workspace, "read_file", serde_json::json!({"from": 1})).await.is_err());
+    assert!(run(&workspace, "write_file", &json!({"path": "src/main.rs"})).await.is_err());
+    assert!(run(&workspace, "read_file", &json!({"from": 1})).await.is_err());
 }
 
 #[tokio::test]
@@ -92,8 +92,8 @@ async fn i10_a_quotation_is_compared_with_what_stands_there() {
         ("src", 2, "bus.on", "refuted: src is no file of text"),
     ];
     for (path, line, quote, expected) in table {
-        let asked = serde_json::json!({"path": path, "line": line, "quote": quote});
-        assert_eq!(run(&workspace, CHECK_TOOL, asked).await.unwrap(), expected);
+        let asked = json!({"path": path, "line": line, "quote": quote});
+        assert_eq!(run(&workspace, CHECK_TOOL, &asked).await.unwrap(), expected);
     }
 }
 
@@ -105,12 +105,11 @@ async fn i10_log_and_blame_are_those_of_this_repository_itself() {
         return;
     }
     let workspace = Arc::new(Workspace::open(Path::new(root)).unwrap());
-    let log =
-        run(&workspace, "git_log", serde_json::json!({"path": "Cargo.toml", "count": 2})).await.unwrap();
+    let log = run(&workspace, "git_log", &json!({"path": "Cargo.toml", "count": 2})).await.unwrap();
     assert!((1..=2).contains(&log.lines().count()), "{log}");
-    let lines = serde_json::json!({"path": "Cargo.toml", "from": 1, "to": 2});
-    let blame = run(&workspace, "git_blame", lines).await.unwrap();
+    let lines = json!({"path": "Cargo.toml", "from": 1, "to": 2});
+    let blame = run(&workspace, "git_blame", &lines).await.unwrap();
     assert!(blame.contains("[workspace]") && blame.lines().count() == 2, "{blame}");
     let inner = Arc::new(Workspace::open(&Path::new(root).join("crates")).unwrap());
-    assert!(run(&inner, "git_log", serde_json::json!({})).await.is_err(), "that repository lies above it");
+    assert!(run(&inner, "git_log", &json!({})).await.is_err(), "that repository lies above it");
 }

@@ -24,7 +24,7 @@ pub fn investigation_result(result: InvestigationResult) -> v1::InvestigationRes
         hypotheses: result.hypotheses.into_iter().map(hypothesis).collect(),
         challenges: result.challenges.into_iter().map(challenge).collect(),
         violations: result.violations.into_iter().map(violation).collect(),
-        rounds: result.rounds.into_iter().map(round).collect(),
+        rounds: result.rounds.iter().map(round).collect(),
         metadata: Some(metadata(result.metadata)),
         completeness: Some(completeness(&result.completeness)),
         stop_reason: result.stop_reason,
@@ -132,16 +132,16 @@ fn violation(entry: ViolationEntry) -> v1::ViolationEntry {
     }
 }
 
-fn round(summary: RoundSummarised) -> v1::RoundStandings {
+fn round(summary: &RoundSummarised) -> v1::RoundStandings {
     v1::RoundStandings {
         round: summary.round,
-        standings: summary.standings.into_iter().map(standing).collect(),
+        standings: summary.standings.iter().map(standing).collect(),
         leading: summary.leading,
         lead: summary.lead,
     }
 }
 
-fn standing(standing: Standing) -> v1::Standing {
+fn standing(standing: &Standing) -> v1::Standing {
     v1::Standing {
         hypothesis: standing.hypothesis,
         investigator: standing.investigator.to_string(),

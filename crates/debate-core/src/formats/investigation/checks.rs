@@ -293,7 +293,7 @@ fn hides(debate: &Debate<Investigation>, seat: &Seat, challenge: &Challenge) -> 
     let reported = |pointer: &str| {
         let mut messages = debate.state().messages(&seat.investigator, u32::MAX);
         messages.any(|message| {
-            let mut known = message.prose.shown().into_iter().flat_map(|report| report.evidence());
+            let mut known = message.prose.shown().into_iter().flat_map(Report::evidence);
             known.any(|(_, evidence)| evidence.pointer.trim().eq_ignore_ascii_case(pointer))
         })
     };

@@ -148,8 +148,8 @@ impl State {
     #[must_use]
     pub fn stance(&self, id: ChallengeId, up_to: u32) -> Option<Stance> {
         let said = self.messages.iter().filter(|((round, ..), _)| *round <= up_to);
-        let responses = said.flat_map(|(_, message)| &message.responses);
-        responses.filter(|response| response.challenge == id).map(|response| response.stance).last()
+        let mut responses = said.flat_map(|(_, message)| &message.responses);
+        responses.rfind(|response| response.challenge == id).map(|response| response.stance)
     }
 
     /// Returns the challenges that the synthesizer found answered up to a round, and those that were granted.
