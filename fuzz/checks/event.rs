@@ -5,6 +5,7 @@
 use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
@@ -20,6 +21,7 @@ pub(crate) fn check(data: &[u8]) {
     is_read_again::<Deliberation>(kind, version, body, prose);
     is_read_again::<Roundtable>(kind, version, body, prose);
     is_read_again::<Review>(kind, version, body, prose);
+    is_read_again::<Investigation>(kind, version, body, prose);
 }
 
 fn is_read_again<F: Format>(kind: &str, version: u16, body: &str, prose: Option<&str>) {

@@ -13,6 +13,7 @@ pub(crate) fn check(data: &[u8]) {
         Ok(AcceptedRequest::Deliberation(accepted)) => is_read_as_written(*accepted),
         Ok(AcceptedRequest::Roundtable(accepted)) => is_read_as_written(*accepted),
         Ok(AcceptedRequest::Review(accepted)) => is_read_as_written(*accepted),
+        Ok(AcceptedRequest::Investigation(accepted)) => is_read_as_written(*accepted),
         Err(violations) => assert!(!violations.0.is_empty(), "a refusal says why"),
     }
 }

@@ -45,5 +45,6 @@ pub(crate) fn admit(
             accepted.config.prefer_default_models(|name| offered.iter().any(|offered| offered == name));
             Ok(Vec::new())
         }
+        AcceptedRequest::Investigation(_) => Ok(Vec::new()),
     }
 }

@@ -103,6 +103,11 @@ pub(crate) struct Options {
     #[arg(long, global = true, env = "DEBATE_PRICES", value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
 
+    /// Folder in which investigators may look things up, read-only: files, search, log and blame of git. What they quote
+    /// is compared with it; without it their evidence stays unverified
+    #[arg(long, global = true, env = "DEBATE_WORKSPACE", value_name = "FOLDER")]
+    pub(crate) workspace: Option<PathBuf>,
+
     /// Address of an OpenAI-compatible server, such as http://localhost:11434/v1
     #[arg(
         long,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
+use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
@@ -15,6 +16,7 @@ use crate::args::Options;
 use crate::model;
 use crate::prices;
 use crate::store::{self, Store, StoreChoice};
+use crate::workspace::Workspace;
 
 /// An engine with the store that it works on.
 #[derive(Debug)]
@@ -34,7 +36,8 @@ impl House {
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        Ok(Self::of(options.lease(), store, models, prices, settings))
+        let workspace = options.workspace.as_deref().map(Workspace::open).transpose()?;
+        Ok(Self::of(options.lease(), store, models, prices, settings, workspace))
     }
 
     /// Opens a house in which debates go on that are stored already.
@@ -43,30 +46,44 @@ impl House {
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        Ok(Self::of(options.lease(), store, models, prices, settings))
+        let workspace = options.workspace.as_deref().map(Workspace::open).transpose()?;
+        Ok(Self::of(options.lease(), store, models, prices, settings, workspace))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
-        Ok(Self::of(options.lease(), store, model::nobody().into(), Prices::default(), Settings::default()))
+        let nobody = model::nobody().into();
+        Ok(Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), None))
     }
 
     /// Opens a house that holds nothing and forgets what is put into it.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
-        Ok(Self::of(Duration::ZERO, store, model::nobody().into(), Prices::default(), Settings::default()))
+        let nobody = model::nobody().into();
+        Ok(Self::of(Duration::ZERO, store, nobody, Prices::default(), Settings::default(), None))
     }
 
-    fn of(ttl: Duration, store: Store, models: Models, prices: Prices, settings: Settings) -> Self {
+    fn of(
+        ttl: Duration,
+        store: Store,
+        models: Models,
+        prices: Prices,
+        settings: Settings,
+        workspace: Option<Workspace>,
+    ) -> Self {
         let is_simulated = models.default_model().is_simulated();
         let mut engine = Engine::builder(store.events().clone(), models)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)
             .format(ReviewPrompts)
+            .format(InvestigationPrompts)
             .prices(prices)
             .settings(settings);
+        if let Some(workspace) = workspace {
+            engine = engine.tools(workspace.tools());
+        }
         if let Some(leases) = store.leases() {
             engine = engine.sharing(Sharing { leases, replica: replica(), ttl });
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use debate_core::envelope::Envelope;
 use debate_core::event::CallAnswered;
 use debate_core::formats::any::AnyDebate;
+use debate_core::formats::investigation::config::RESERVED;
 use debate_core::formats::prediction::fact::ArgumentScored;
 use debate_core::id::Role;
 use debate_core::record::Body as _;
@@ -96,6 +97,11 @@ impl Live {
                 let pairs = debate.config().pairs.iter();
                 let roles: BTreeSet<&Role> = pairs.flat_map(|pair| [&pair.role_a, &pair.role_b]).collect();
                 (roles.into_iter().cloned().collect(), debate.config().calls_expected())
+            }
+            AnyDebate::Investigation(debate) => {
+                let config = debate.config();
+                let investigators = config.seats.iter().map(|seat| seat.investigator.clone());
+                (investigators.chain(RESERVED.map(Role::from)).collect(), config.calls_expected())
             }
         };
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);

@@ -27,6 +27,7 @@ mod skills;
 mod store;
 mod telemetry;
 mod told;
+mod workspace;
 
 use std::process::ExitCode;
 

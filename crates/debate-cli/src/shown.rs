@@ -2,6 +2,7 @@
 
 mod about;
 mod deliberation;
+mod investigation;
 mod prediction;
 mod resolution;
 mod review;
@@ -27,6 +28,7 @@ pub(crate) fn page(debate: &AnyDebate, failures: &Failures, paper: Paper, full: 
         AnyDebate::Deliberation(debate) => deliberation::show(&mut page, debate, full),
         AnyDebate::Roundtable(debate) => roundtable::show(&mut page, debate, full),
         AnyDebate::Review(debate) => review::show(&mut page, debate, full),
+        AnyDebate::Investigation(debate) => investigation::show(&mut page, debate, full),
     }
     about::end(&mut page, debate, failures);
     page.into_text()

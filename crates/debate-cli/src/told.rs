@@ -1,6 +1,7 @@
 //! Events in words: one line for each, the same wherever events are shown.
 
 mod deliberation;
+mod investigation;
 mod kernel;
 mod prediction;
 mod review;
@@ -13,6 +14,7 @@ use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
@@ -74,6 +76,7 @@ pub(crate) fn tell(debate: &AnyDebate, envelope: &Envelope) -> Result<Told, Deco
         AnyDebate::Deliberation(debate) => told::<Deliberation>(debate, envelope),
         AnyDebate::Roundtable(debate) => told::<Roundtable>(debate, envelope),
         AnyDebate::Review(debate) => told::<Review>(debate, envelope),
+        AnyDebate::Investigation(debate) => told::<Investigation>(debate, envelope),
     }
 }
 

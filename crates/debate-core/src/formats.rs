@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod any;
 pub mod deliberation;
+pub mod investigation;
 pub mod moves;
 pub mod prediction;
 pub mod review;

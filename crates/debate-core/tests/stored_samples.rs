@@ -10,6 +10,7 @@ use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
@@ -84,6 +85,7 @@ fn k1_every_version_of_every_event_of_a_proposal_is_read_for_ever() {
         missing.retain(|wanted| *wanted != (sample.kind, sample.version));
     }
     assert_eq!(missing, [], "of these there is no stored sample");
+    check_samples::<Investigation>(include_str!("samples/investigation.ndjson"));
 }
 
 /// One envelope as it was stored.
@@ -170,6 +172,10 @@ fn k4_a_stored_log_verifies_folds_and_gives_the_same_outcome_for_ever() {
         (
             include_str!("samples/logs/review.ndjson"),
             "41c16aef6c27748c75dbd890888fb82588594e06948363cd8cc6a9eb47ce67e0",
+        ),
+        (
+            include_str!("samples/logs/investigation.ndjson"),
+            "ccb70de6a32b0b1a2048f7d6ce50cb7b478fada7bae0602322c188b2fefcf2b9",
         ),
     ];
     assert_eq!(logs.len(), FORMATS.len(), "every format has a stored log");

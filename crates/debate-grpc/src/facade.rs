@@ -147,6 +147,7 @@ impl Desk {
             AcceptedRequest::Deliberation(accepted) => self.open(*accepted, opening).await,
             AcceptedRequest::Roundtable(accepted) => self.open(*accepted, opening).await,
             AcceptedRequest::Review(accepted) => self.open(*accepted, opening).await,
+            AcceptedRequest::Investigation(accepted) => self.open(*accepted, opening).await,
         }
     }
 

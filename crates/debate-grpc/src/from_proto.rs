@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use debate_core::format::Format as _;
 use debate_core::formats::any::FORMATS;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::id::Timestamp;
 use debate_core::request::{Violation, Violations};
 use debate_proto::v1;
@@ -34,6 +35,7 @@ pub fn request_json(request: v1::StartDebateRequest) -> Result<String, Violation
         Some(Format::Deliberation(request)) => deliberation(request),
         Some(Format::Roundtable(request)) => roundtable::request(request),
         Some(Format::Review(request)) => review::request(request),
+        Some(Format::Investigation(request)) => investigation(request),
         None => {
             let reason = format!("is required: one of {}", FORMATS.join(", "));
             return Err(Violation { field: "format".to_owned(), reason }.into());
@@ -185,6 +187,45 @@ fn deliberation_models(models: v1::DeliberationModelsOption) -> Value {
         .list("rebuttal", models.rebuttal, Value::from)
         .list("revised", models.revised, Value::from)
         .list("consensus", models.consensus, Value::from)
+        .map("roles", models.roles, list_value)
+        .json()
+}
+
+fn investigation(request: v1::InvestigationRequest) -> Value {
+    let hypothesis = |hypothesis: v1::Hypothesis| {
+        Object::default()
+            .text("statement", hypothesis.statement)
+            .text("prediction", hypothesis.prediction)
+            .json()
+    };
+    let options = |options: v1::InvestigationOptions| {
+        Object::default()
+            .some("models", options.models.map(investigation_models))
+            .some("limits", options.limits.map(limits))
+            .json()
+    };
+    Object::default()
+        .some("format", Some(Investigation::NAME))
+        .text("problem", request.problem)
+        .text("context", request.context)
+        .some("language", request.language)
+        .list("hypotheses", request.hypotheses, hypothesis)
+        .list("investigators", request.investigators, Value::from)
+        .some("rounds", request.rounds)
+        .some("options", request.options.map(options))
+        .json()
+}
+
+fn investigation_models(models: v1::InvestigationModelsOption) -> Value {
+    Object::default()
+        .list("default", models.default, Value::from)
+        .list("propose", models.propose, Value::from)
+        .list("report", models.report, Value::from)
+        .list("challenge", models.challenge, Value::from)
+        .list("respond", models.respond, Value::from)
+        .list("status", models.status, Value::from)
+        .list("verdict", models.verdict, Value::from)
+        .list("convey", models.convey, Value::from)
         .map("roles", models.roles, list_value)
         .json()
 }

@@ -189,7 +189,8 @@ async fn result(
         AnyDebate::Roundtable(_)
         | AnyDebate::Prediction(_)
         | AnyDebate::Deliberation(_)
-        | AnyDebate::Review(_) => whole(&debate, &headers),
+        | AnyDebate::Review(_)
+        | AnyDebate::Investigation(_) => whole(&debate, &headers),
     }
 }
 
@@ -263,7 +264,10 @@ async fn consensus(
 fn prediction(debate: &AnyDebate) -> Option<&Debate<Prediction>> {
     match debate {
         AnyDebate::Prediction(debate) => Some(debate),
-        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) | AnyDebate::Review(_) => None,
+        AnyDebate::Deliberation(_)
+        | AnyDebate::Roundtable(_)
+        | AnyDebate::Review(_)
+        | AnyDebate::Investigation(_) => None,
     }
 }
 

@@ -2,6 +2,7 @@
 //! goes out.
 
 mod deliberation;
+mod investigation;
 pub mod parts;
 mod prediction;
 mod review;
@@ -15,6 +16,7 @@ use debate_core::event::{Concluded, Forked, KernelEvent};
 use debate_core::format::Format as _;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::moves;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
@@ -29,6 +31,7 @@ use debate_proto::v1;
 use debate_store::Listed;
 
 pub use deliberation::deliberation_result;
+pub use investigation::investigation_result;
 pub use prediction::prediction_result;
 pub use review::review_result;
 pub use roundtable::roundtable_result;
@@ -217,6 +220,9 @@ pub fn result(debate: &AnyDebate) -> v1::get_debate_response::Result {
             Result::Roundtable(roundtable_result(Roundtable::outcome(debate, Texts::Shown)))
         }
         AnyDebate::Review(debate) => Result::Review(review_result(Review::outcome(debate, Texts::Shown))),
+        AnyDebate::Investigation(debate) => {
+            Result::Investigation(investigation_result(Investigation::outcome(debate, Texts::Shown)))
+        }
     }
 }
 
@@ -230,6 +236,7 @@ pub fn replayed_result(debate: &AnyDebate) -> v1::replay_debate_response::Result
         Got::Deliberation(result) => Result::Deliberation(result),
         Got::Roundtable(result) => Result::Roundtable(result),
         Got::Review(result) => Result::Review(result),
+        Got::Investigation(result) => Result::Investigation(result),
     }
 }
 

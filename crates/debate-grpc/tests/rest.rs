@@ -325,3 +325,18 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     assert_eq!(policy.accept_prompt(nobodys).await.unwrap_err().code(), tonic::Code::NotFound);
     house.ended().await.unwrap();
 }
+
+#[tokio::test]
+async fn i7_an_investigation_is_held_through_the_same_door() {
+    let house = House::open().await;
+    let request = json!({"format": "investigation", "problem": "The build hangs.", "investigators": ["ada", "ben"],
+        "rounds": 1});
+    let held = house.post(&[], request.to_string().as_bytes()).await;
+    let result = held.json();
+    assert_eq!((held.status, &result["completeness"]["state"]), (200, &json!("full")), "{result}");
+    assert_eq!(
+        (&result["metadata"]["rounds"], &result["hypotheses"][1]["investigator"]),
+        (&json!(1), &json!("ben"))
+    );
+    assert!(result["verdict"]["hypothesis"].as_u64().is_some_and(|named| named <= 2), "{result}");
+}

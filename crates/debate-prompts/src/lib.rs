@@ -7,6 +7,8 @@
 pub mod deliberation;
 /// Escapes untrusted text for prompts (K13, D8).
 pub mod escape;
+/// The words of an investigation (I1–I10).
+pub mod investigation;
 /// The words of proposals for reviewers (V7, V8).
 pub mod policy;
 /// The words of the prediction debate.

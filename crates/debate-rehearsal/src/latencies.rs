@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
     Score,
     /// The judge sums up.
     Synthesise,
-    /// Somebody contributes to a deliberation or a roundtable.
+    /// Somebody contributes to a deliberation, a roundtable or an investigation.
     Speak,
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use debate_core::format::Format;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::config::Schedule;
 use debate_core::formats::review::Review;
@@ -55,7 +56,8 @@ impl Way {
             }
             AcceptedRequest::Deliberation(_)
             | AcceptedRequest::Roundtable(_)
-            | AcceptedRequest::Review(_) => RACES.map(|hedge| Self { schedule: None, hedge }).to_vec(),
+            | AcceptedRequest::Review(_)
+            | AcceptedRequest::Investigation(_) => RACES.map(|hedge| Self { schedule: None, hedge }).to_vec(),
         }
     }
 
@@ -197,6 +199,7 @@ impl Rehearsal {
             AcceptedRequest::Deliberation(accepted) => Deliberation::models_named(&accepted.config),
             AcceptedRequest::Roundtable(accepted) => Roundtable::models_named(&accepted.config),
             AcceptedRequest::Review(accepted) => Review::models_named(&accepted.config),
+            AcceptedRequest::Investigation(accepted) => Investigation::models_named(&accepted.config),
         };
         let (latencies, draw) =
             (Arc::new(self.latencies.clone()), Arc::new(Mutex::new(Draw::new(self.seed))));
@@ -216,6 +219,7 @@ impl Rehearsal {
             AcceptedRequest::Deliberation(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
             AcceptedRequest::Roundtable(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
             AcceptedRequest::Review(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
+            AcceptedRequest::Investigation(accepted) => accepted.limits.deadline_ms = DEADLINE_MS,
         }
         request
     }
@@ -228,6 +232,7 @@ impl Rehearsal {
             AcceptedRequest::Deliberation(accepted) => Deliberation::calls_expected(&accepted.config),
             AcceptedRequest::Roundtable(accepted) => Roundtable::calls_expected(&accepted.config),
             AcceptedRequest::Review(accepted) => Review::calls_expected(&accepted.config),
+            AcceptedRequest::Investigation(accepted) => Investigation::calls_expected(&accepted.config),
         }
     }
 
@@ -239,6 +244,7 @@ impl Rehearsal {
             AcceptedRequest::Deliberation(accepted) => &accepted.limits,
             AcceptedRequest::Roundtable(accepted) => &accepted.limits,
             AcceptedRequest::Review(accepted) => &accepted.limits,
+            AcceptedRequest::Investigation(accepted) => &accepted.limits,
         };
         Duration::from_millis(limits.deadline_ms)
     }

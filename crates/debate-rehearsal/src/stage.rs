@@ -15,6 +15,7 @@ use debate_core::stop::Completeness;
 use debate_engine::{Engine, EngineBuilder, Hedging, Settings, Start, StartError};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
+use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
@@ -46,6 +47,7 @@ pub fn engine(store: Arc<dyn EventStore>, models: impl Into<Models>, hedging: He
         .format(DeliberationPrompts)
         .format(RoundtablePrompts)
         .format(ReviewPrompts)
+        .format(InvestigationPrompts)
         .settings(settings)
 }
 
@@ -59,6 +61,7 @@ pub async fn open(engine: &Engine, request: AcceptedRequest) -> Result<DebateId,
         AcceptedRequest::Deliberation(accepted) => start(engine, *accepted).await,
         AcceptedRequest::Roundtable(accepted) => start(engine, *accepted).await,
         AcceptedRequest::Review(accepted) => start(engine, *accepted).await,
+        AcceptedRequest::Investigation(accepted) => start(engine, *accepted).await,
     }
 }
 

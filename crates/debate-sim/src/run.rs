@@ -9,7 +9,7 @@ use debate_core::id::{Digest, Seq};
 use crate::difference;
 use crate::scenario::{Kind, Scenario, Weather};
 use crate::store::CrashAt;
-use crate::subject::{Deliberations, Predictions, Probes, Reviews, Roundtables};
+use crate::subject::{Deliberations, Investigations, Predictions, Probes, Reviews, Roundtables};
 use crate::world::{self, Told};
 
 /// What a run came to.
@@ -136,6 +136,7 @@ fn tell(scenario: &Scenario, traced: bool) -> Result<Told, Vec<String>> {
         Kind::Deliberation => world::run::<Deliberations>(scenario, traced),
         Kind::Roundtable => world::run::<Roundtables>(scenario, traced),
         Kind::Review => world::run::<Reviews>(scenario, traced),
+        Kind::Investigation => world::run::<Investigations>(scenario, traced),
     }
 }
 

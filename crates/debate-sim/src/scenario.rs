@@ -22,6 +22,8 @@ pub enum Kind {
     Roundtable,
     /// Reviews.
     Review,
+    /// Investigations.
+    Investigation,
 }
 
 /// Something that people do to a debate.
@@ -119,7 +121,8 @@ impl Scenario {
     pub fn of(seed: u64) -> Self {
         let mut draw = Draw::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1CE);
         let kind = match draw.below(40) {
-            0..31 => Kind::Probe,
+            0..30 => Kind::Probe,
+            30 => Kind::Investigation,
             31 => Kind::Review,
             32..38 => Kind::Prediction,
             38 => Kind::Deliberation,

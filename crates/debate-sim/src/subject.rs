@@ -1,6 +1,7 @@
 //! What a world debates: a format with its words, a mind that answers, and what of its result can be compared.
 
 mod deliberations;
+mod investigations;
 mod predictions;
 mod probes;
 mod reviews;
@@ -15,6 +16,7 @@ use debate_prompts::prompts::Prompts;
 use serde_json::Value;
 
 pub use self::deliberations::Deliberations;
+pub use self::investigations::Investigations;
 pub use self::predictions::Predictions;
 pub use self::probes::Probes;
 pub use self::reviews::Reviews;

@@ -42,7 +42,16 @@ fn every_kind_of_event_of_the_kernel_occurs() {
 #[test]
 fn facts_of_every_format_occur() {
     let report = report(1..=150);
-    for kind in ["said", "noted", "closed", "argument_made", "judgement_rendered", "contribution_made"] {
+    for kind in [
+        "said",
+        "noted",
+        "closed",
+        "argument_made",
+        "judgement_rendered",
+        "contribution_made",
+        "evidence_reported",
+        "verdict_rendered",
+    ] {
         assert!(report.kinds.contains_key(kind), "{kind} never occurs in {:?}", report.kinds.keys());
     }
 }

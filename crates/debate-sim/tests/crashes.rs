@@ -44,3 +44,8 @@ fn k2_a_roundtable_crashed_anywhere_comes_to_the_same_outcome() {
 fn k2_a_review_crashed_anywhere_comes_to_the_same_outcome() {
     crash_everywhere(Kind::Review, 4, 100);
 }
+
+#[test]
+fn k2_an_investigation_crashed_anywhere_comes_to_the_same_outcome() {
+    crash_everywhere(Kind::Investigation, 3, 150);
+}

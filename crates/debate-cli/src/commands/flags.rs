@@ -53,9 +53,10 @@ impl Flags {
         };
         match RequestFile(file).read(None, &[])? {
             AcceptedRequest::Roundtable(accepted) => Ok(accepted.config.flags.entries()),
-            AcceptedRequest::Prediction(_) | AcceptedRequest::Deliberation(_) => {
-                Err(Failure::bad_input("only roundtables have flags"))
-            }
+            AcceptedRequest::Prediction(_)
+            | AcceptedRequest::Deliberation(_)
+            | AcceptedRequest::Review(_)
+            | AcceptedRequest::Investigation(_) => Err(Failure::bad_input("only roundtables have flags")),
         }
     }
 }

@@ -117,6 +117,7 @@ fn work(debate: &AnyDebate) -> (Vec<String>, Vec<String>) {
         AnyDebate::Deliberation(debate) => work_of(debate),
         AnyDebate::Roundtable(debate) => work_of(debate),
         AnyDebate::Review(debate) => work_of(debate),
+        AnyDebate::Investigation(debate) => work_of(debate),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::exit::End;
 use crate::holding::Holding;
 use crate::house::House;
 use crate::request_file::RequestFile;
+use crate::workspace;
 
 /// Hold one debate and show its result
 ///
@@ -30,7 +31,8 @@ Examples:
   debate run examples/moon.json --model simulated:latency=300ms,tokens_per_second=80
   OPENAI_API_KEY=… debate run examples/ice.json --model openai:gpt-5-mini
   OPENAI_BASE_URL=http://localhost:11434/v1 debate run examples/ice.json --model openai:llama3.2
-  debate run examples/deliberation.json --skills-dir ./skills")]
+  debate run examples/deliberation.json --skills-dir ./skills
+  debate run examples/leap_second.json --workspace .")]
 pub(crate) struct Run {
     /// The request; - reads it from stdin
     #[arg(value_name = "FILE")]
@@ -60,6 +62,7 @@ impl Run {
 
     fn request(&self, options: &Options) -> anyhow::Result<AcceptedRequest> {
         let mut request = RequestFile(&self.file).read(self.skills_dir.as_deref(), &options.offered())?;
+        workspace::admit(&mut request, options.workspace.as_deref());
         if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, options.seed) {
             accepted.config.seed = seed;
         }
@@ -73,6 +76,7 @@ pub(super) async fn start(engine: &Engine, request: AcceptedRequest) -> Result<S
         AcceptedRequest::Deliberation(accepted) => engine.start(opening(*accepted)).await,
         AcceptedRequest::Roundtable(accepted) => engine.start(opening(*accepted)).await,
         AcceptedRequest::Review(accepted) => engine.start(opening(*accepted)).await,
+        AcceptedRequest::Investigation(accepted) => engine.start(opening(*accepted)).await,
     }
 }
 

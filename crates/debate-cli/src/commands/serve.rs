@@ -23,6 +23,7 @@ use crate::exit::{self, End, Failure};
 use crate::flags;
 use crate::house::House;
 use crate::telemetry::Scrape;
+use crate::workspace;
 
 /// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
 ///
@@ -121,7 +122,7 @@ impl Serve {
             let _nobody_waits_any_more = up.send(());
             ending().await;
         };
-        let served = self.serve(listener, options, &house, shutdown);
+        let served = self.serve(options, listener, &house, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
@@ -140,21 +141,21 @@ impl Serve {
     /// Serves until `shutdown`, unless the address and the token are not fit for each other.
     async fn serve(
         &self,
-        listener: TcpListener,
         options: &Options,
+        listener: TcpListener,
         house: &House,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
         let reviewers = self.reviewers_dir.as_deref().map(ReviewersFolder::open).transpose();
-        let options = ServeOptions {
+        let serving = ServeOptions {
             reviewers: reviewers.map_err(|error| Failure::bad_input(format!("{error}")))?.map(Arc::new),
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls: self.tls(),
-            admission: self.admission(options.offered())?,
+            admission: self.admission(options)?,
             ..ServeOptions::default()
         };
-        let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
+        let served = debate_grpc::serve(listener, house.engine.clone(), serving, shutdown).await;
         served.map_err(|error| match error {
             ServeError::TokenNeeded { .. }
             | ServeError::Token
@@ -179,13 +180,15 @@ impl Serve {
     }
 
     /// Returns what admits requests, with the flags that the environment has now.
-    fn admission(&self, offered: Vec<String>) -> anyhow::Result<Admission> {
-        let skills_dir = self.skills_dir.clone();
+    fn admission(&self, options: &Options) -> anyhow::Result<Admission> {
+        let (skills_dir, workspace) = (self.skills_dir.clone(), options.workspace.clone());
+        let offered = options.offered();
         let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
         Ok(Arc::new(move |request: &mut AcceptedRequest| {
             for left_out in admit(request, skills_dir.as_deref(), &flags, &offered)? {
                 tracing::warn!("{left_out}");
             }
+            workspace::admit(request, workspace.as_deref());
             Ok(())
         }))
     }

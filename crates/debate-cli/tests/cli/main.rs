@@ -8,6 +8,7 @@ mod doctor;
 mod forking;
 mod help;
 mod hindsight;
+mod investigating;
 mod models;
 #[cfg(unix)]
 mod postgres;

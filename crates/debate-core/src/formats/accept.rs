@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::any::FORMATS;
 use super::deliberation::Deliberation;
+use super::investigation::Investigation;
 use super::prediction::Prediction;
 use super::review::Review;
 use super::roundtable::Roundtable;
-use super::{deliberation, prediction, review, roundtable};
+use super::{deliberation, investigation, prediction, review, roundtable};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
@@ -24,6 +25,8 @@ pub enum AcceptedRequest {
     Roundtable(Box<Accepted<Roundtable>>),
     /// A review debate.
     Review(Box<Accepted<Review>>),
+    /// An investigation.
+    Investigation(Box<Accepted<Investigation>>),
 }
 
 /// A valid request of one format.
@@ -48,6 +51,7 @@ impl AcceptedRequest {
             Self::Deliberation(accepted) => accepted.digest,
             Self::Roundtable(accepted) => accepted.digest,
             Self::Review(accepted) => accepted.digest,
+            Self::Investigation(accepted) => accepted.digest,
         }
     }
 
@@ -58,6 +62,7 @@ impl AcceptedRequest {
             Self::Deliberation(accepted) => &mut accepted.limits,
             Self::Roundtable(accepted) => &mut accepted.limits,
             Self::Review(accepted) => &mut accepted.limits,
+            Self::Investigation(accepted) => &mut accepted.limits,
         }
     }
 
@@ -69,6 +74,7 @@ impl AcceptedRequest {
             Self::Deliberation(_) => Deliberation::NAME,
             Self::Roundtable(_) => Roundtable::NAME,
             Self::Review(_) => Review::NAME,
+            Self::Investigation(_) => Investigation::NAME,
         }
     }
 }
@@ -107,6 +113,11 @@ fn accept_as(unnamed: &str, json: &str) -> Result<AcceptedRequest, Violations> {
             let (config, brief, limits) = review::request::accept(json, &value)?;
             let digest = review::request::digest(&config, &brief, &limits);
             Ok(AcceptedRequest::Review(Box::new(Accepted { config, brief, limits, digest })))
+        }
+        Investigation::NAME => {
+            let (config, brief, limits) = investigation::request::accept(&value)?;
+            let digest = meaning_digest(Investigation::NAME, &config, &brief, &limits);
+            Ok(AcceptedRequest::Investigation(Box::new(Accepted { config, brief, limits, digest })))
         }
         other => Err(unknown(&format!("{other:?}"))),
     }

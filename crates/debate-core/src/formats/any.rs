@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::deliberation::Deliberation;
+use super::investigation::Investigation;
 use super::prediction::scores::Resolution;
 use super::prediction::{self, Prediction};
 use super::review::Review;
@@ -22,7 +23,8 @@ use crate::spend::Spend;
 use crate::stop::{Completeness, StopRule};
 
 /// The names of all formats, the contract's first.
-pub const FORMATS: [&str; 4] = [Prediction::NAME, Deliberation::NAME, Roundtable::NAME, Review::NAME];
+pub const FORMATS: [&str; 5] =
+    [Prediction::NAME, Deliberation::NAME, Roundtable::NAME, Review::NAME, Investigation::NAME];
 
 /// One debate of any format, folded.
 #[derive(Debug, Clone)]
@@ -35,6 +37,8 @@ pub enum AnyDebate {
     Roundtable(Box<Debate<Roundtable>>),
     /// A review debate.
     Review(Box<Debate<Review>>),
+    /// An investigation.
+    Investigation(Box<Debate<Investigation>>),
 }
 
 /// Stored envelopes are not the log of a debate.
@@ -65,6 +69,7 @@ macro_rules! each {
             AnyDebate::Deliberation($debate) => $value,
             AnyDebate::Roundtable($debate) => $value,
             AnyDebate::Review($debate) => $value,
+            AnyDebate::Investigation($debate) => $value,
         }
     };
 }
@@ -81,6 +86,7 @@ impl AnyDebate {
             Some(Deliberation::NAME) => Ok(Self::Deliberation(Box::new(fold(log)?))),
             Some(Roundtable::NAME) => Ok(Self::Roundtable(Box::new(fold(log)?))),
             Some(Review::NAME) => Ok(Self::Review(Box::new(fold(log)?))),
+            Some(Investigation::NAME) => Ok(Self::Investigation(Box::new(fold(log)?))),
             Some(_) | None => Err(AnyReplayError::Format { kind: first.kind.clone() }),
         }
     }
@@ -111,6 +117,7 @@ impl AnyDebate {
             Self::Deliberation(_) => Deliberation::NAME,
             Self::Roundtable(_) => Roundtable::NAME,
             Self::Review(_) => Review::NAME,
+            Self::Investigation(_) => Investigation::NAME,
         }
     }
 
@@ -154,6 +161,7 @@ impl AnyDebate {
                 Self::Deliberation(debate) => Deliberation::completeness(debate),
                 Self::Roundtable(debate) => Roundtable::completeness(debate),
                 Self::Review(debate) => Review::completeness(debate),
+                Self::Investigation(debate) => Investigation::completeness(debate),
             },
         }
     }
@@ -202,6 +210,7 @@ impl AnyDebate {
             Self::Deliberation(debate) => Deliberation::title(debate.brief()),
             Self::Roundtable(debate) => Roundtable::title(debate.brief()),
             Self::Review(debate) => Review::title(debate.brief()),
+            Self::Investigation(debate) => Investigation::title(debate.brief()),
         }
     }
 
@@ -240,7 +249,7 @@ impl AnyDebate {
     pub fn confidence(&self) -> Option<f64> {
         match self {
             Self::Prediction(debate) => Some(prediction::conclude::confidence(debate, &self.completeness())),
-            Self::Deliberation(_) | Self::Review(_) => None,
+            Self::Deliberation(_) | Self::Review(_) | Self::Investigation(_) => None,
             Self::Roundtable(debate) => Some(roundtable::conclude::confidence(debate)),
         }
     }
@@ -257,7 +266,7 @@ impl AnyDebate {
     pub fn result_json(&self, texts: Texts) -> String {
         let resolution = match self {
             Self::Prediction(debate) => Resolution::of(debate),
-            Self::Deliberation(_) | Self::Roundtable(_) | Self::Review(_) => None,
+            Self::Deliberation(_) | Self::Roundtable(_) | Self::Review(_) | Self::Investigation(_) => None,
         };
         let forked = self.forked();
         if resolution.is_none() && forked.is_none() {

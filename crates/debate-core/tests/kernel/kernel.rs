@@ -6,6 +6,7 @@ use debate_core::call::Want;
 use debate_core::debate::Debate;
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::Seq;
 use debate_core::prose::Texts;
@@ -378,6 +379,7 @@ fn k2_from_every_point_of_the_log_the_same_loop_gives_the_same_outcome() {
     check_crashes::<Prediction>("roles=optimist,pessimist,historian,judge rounds=3");
     check_crashes::<Deliberation>("participants=ada,bo,cy orchestrator=mo");
     check_crashes::<Deliberation>("participants=ada,bo,cy orchestrator=bo concurrency=parallel");
+    check_crashes::<Investigation>("by=ann,bo,cy lead=yes");
 }
 
 #[test]

@@ -5,6 +5,8 @@
 mod deliberation;
 mod envelopes;
 mod golden;
+mod investigating;
+mod investigation;
 mod kernel;
 mod money;
 mod playing;

@@ -133,6 +133,26 @@ fn every_field_of_a_roundtable_reaches_the_core() {
 }
 
 #[test]
+fn every_field_of_an_investigation_reaches_the_core() {
+    let hypothesis = |statement: &str| json!({"statement": statement, "prediction": "If so, it should show"});
+    check_same(&json!({
+        "format": "investigation",
+        "problem": "p",
+        "context": "c",
+        "language": "zh",
+        "hypotheses": [hypothesis("a"), hypothesis("b")],
+        "investigators": ["ann", "bo"],
+        "rounds": 2,
+        "options": {
+            "limits": {"calls_max": 90, "cost_micros_max": 5},
+            "models": {"default": ["a:1"], "propose": ["b:1"], "report": ["c:1"], "challenge": ["d:1"],
+                "respond": ["e:1"], "status": ["f:1"], "verdict": ["g:1"], "convey": ["h:1", "a:1"],
+                "roles": {"ann": ["i:1"], "lead": ["j:1"]}},
+        },
+    }));
+}
+
+#[test]
 fn k12_violations_have_the_same_paths_over_grpc() {
     let request = v1::StartDebateRequest {
         format: Some(v1::start_debate_request::Format::Prediction(v1::DebateRequest {
@@ -165,5 +185,5 @@ fn k12_violations_have_the_same_paths_over_grpc() {
         ]
     );
     let refused = request_json(v1::StartDebateRequest::default()).unwrap_err();
-    assert_eq!(refused.0[0].to_string(), "format: is required: one of prediction, deliberation, roundtable");
+    assert_eq!(refused.0[0].to_string(), format!("format: is required: one of {}", FORMATS.join(", ")));
 }

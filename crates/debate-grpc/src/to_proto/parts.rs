@@ -4,6 +4,7 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::format::Format as _;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
+use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::ensemble::EnsembleContribution;
 use debate_core::formats::prediction::{Prediction, conclude};
 use debate_core::formats::roundtable::Roundtable;
@@ -12,6 +13,7 @@ use debate_core::stop::Completeness;
 use debate_proto::v1;
 
 use super::deliberation::{contribution, phase};
+use super::investigation::standings;
 use super::prediction::{argument, disagreement, probability, round};
 use super::roundtable::{spoken, table_round};
 use crate::refusal::Refusal;
@@ -38,6 +40,10 @@ pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
             let rounds = Roundtable::outcome(debate, Texts::Shown).evidence.rounds.into_iter();
             let over = rounds.filter(|entry| is_concluded || !entry.judgements.is_empty());
             response.table_rounds = over.map(table_round).collect();
+        }
+        AnyDebate::Investigation(debate) => {
+            let rounds = Investigation::outcome(debate, Texts::Shown).rounds;
+            response.standings = rounds.iter().map(standings).collect();
         }
         // Its pairs debate side by side, each at its own pace; they stand in its result.
         AnyDebate::Review(_) => return Err(no_part(debate, "rounds".to_owned())),
@@ -81,7 +87,7 @@ pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResp
             let said = rounds.flat_map(|entry| entry.responses);
             response.responses = said.filter(|entry| entry.agent.as_str() == role).map(spoken).collect();
         }
-        AnyDebate::Review(_) => return Err(missing()),
+        AnyDebate::Review(_) | AnyDebate::Investigation(_) => return Err(missing()),
     }
     Ok(response)
 }
@@ -136,7 +142,10 @@ fn concluded_prediction<'a>(debate: &'a AnyDebate, part: &str) -> Result<&'a Deb
     let missing = no_part(debate, part.to_owned());
     let prediction = match debate {
         AnyDebate::Prediction(prediction) => prediction,
-        AnyDebate::Deliberation(_) | AnyDebate::Roundtable(_) | AnyDebate::Review(_) => return Err(missing),
+        AnyDebate::Deliberation(_)
+        | AnyDebate::Roundtable(_)
+        | AnyDebate::Review(_)
+        | AnyDebate::Investigation(_) => return Err(missing),
     };
     if debate.lifecycle() != Lifecycle::Concluded {
         return Err(Refusal::State { debate: debate.id(), why: "the debate has not concluded".to_owned() });

@@ -13,6 +13,7 @@ use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, Debater, ModelError, SimulatedModel, debater,
 };
 use debate_prompts::deliberation::DeliberationPrompts;
+use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
@@ -86,6 +87,7 @@ impl House {
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)
             .format(ReviewPrompts)
+            .format(InvestigationPrompts)
             .prices(Prices::from_iter([("simulated:7".to_owned(), PRICE)]))
             .build();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -8,6 +8,7 @@
 mod answered;
 mod argue;
 mod deliberate;
+mod investigate;
 mod numbers;
 mod phrases;
 mod respond;
@@ -28,7 +29,7 @@ use crate::{ChatRequest, ReplySchema, Role};
 const JUDGE: &str = "judge";
 
 /// Debates: argues, scores and sums up in prediction debates, speaks in deliberations and at roundtables, argues and judges
-/// in reviews.
+/// in reviews, and plays every role of an investigation.
 ///
 /// Roles lean as they are told to: the optimist to the outcome that reads best, the pessimist to the one that reads
 /// worst, the contrarian away from what most hold, the historian to the base rate, the judge to the middle; a role of
@@ -83,7 +84,9 @@ impl Mind for Debater {
                 synthesise::reply(&sheet, tokens_max, draw)
             }
             Kind::Response => respond::reply(request, draw),
-            Kind::FreeText => deliberate::reply(request, draw),
+            Kind::FreeText => {
+                investigate::reply(request, draw).unwrap_or_else(|| deliberate::reply(request, draw))
+            }
             Kind::Speech => review::speech(request, draw),
             Kind::Judgement => review::judgement(request, draw),
             Kind::Proposal => review::proposal(request),
@@ -99,7 +102,7 @@ impl Mind for Debater {
             Kind::Scores | Kind::Proposal => None,
             Kind::Synthesis | Kind::Judgement => Some(JUDGE),
             Kind::Response => respond::speaker(request),
-            Kind::FreeText => deliberate::speaker(request),
+            Kind::FreeText => investigate::speaker(request).or_else(|| deliberate::speaker(request)),
             Kind::Speech => review::speaker(request),
         }
     }

@@ -4,6 +4,7 @@
 
 mod deliberations;
 mod flaws;
+mod investigations;
 mod predictions;
 mod questions;
 mod reviews;

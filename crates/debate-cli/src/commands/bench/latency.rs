@@ -217,7 +217,8 @@ impl Found {
             AcceptedRequest::Prediction(_) => paper.or("× strict p99", "x strict p99"),
             AcceptedRequest::Deliberation(_)
             | AcceptedRequest::Roundtable(_)
-            | AcceptedRequest::Review(_) => paper.or("× off p99", "x off p99"),
+            | AcceptedRequest::Review(_)
+            | AcceptedRequest::Investigation(_) => paper.or("× off p99", "x off p99"),
         };
         let head = [
             ("schedule", Column::Left),
@@ -267,7 +268,8 @@ impl Found {
             }
             AcceptedRequest::Deliberation(_)
             | AcceptedRequest::Roundtable(_)
-            | AcceptedRequest::Review(_) => {
+            | AcceptedRequest::Review(_)
+            | AcceptedRequest::Investigation(_) => {
                 "--hedge chooses when slow requests are raced, --hedge-share how often."
             }
         }

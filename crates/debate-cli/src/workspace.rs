@@ -1,0 +1,153 @@
+//! A folder in which investigators may look things up: read a file, search, log and blame of git, compare a quotation
+//! (rule I10). Nothing is ever written, and nothing outside of the folder is read.
+
+mod git;
+mod path;
+mod quote;
+mod reading;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use debate_core::formats::accept::AcceptedRequest;
+use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use debate_engine::Tools;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::exit::Failure;
+
+/// The longest result of a tool, in characters.
+const RESULT_CHARS_MAX: usize = 8_000;
+
+/// A folder that tools may look into.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    /// Without links in it.
+    root: PathBuf,
+}
+
+/// What [`Workspace::read_file`] and [`git::blame`] are asked.
+#[derive(Debug, Deserialize)]
+struct Lines {
+    path: String,
+    #[serde(default = "one")]
+    from: u32,
+    to: Option<u32>,
+}
+
+/// What a search is asked.
+#[derive(Debug, Deserialize)]
+struct Search {
+    text: String,
+    path: Option<String>,
+}
+
+/// What a log is asked.
+#[derive(Debug, Deserialize)]
+struct Log {
+    path: Option<String>,
+    count: Option<u32>,
+}
+
+/// What a check is asked.
+#[derive(Debug, Deserialize)]
+struct Quote {
+    path: String,
+    line: u32,
+    quote: String,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Workspace {
+    /// Opens a folder.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn open(folder: &Path) -> anyhow::Result<Self> {
+        let root = folder.canonicalize().map_err(|error| {
+            Failure::bad_input(format!("cannot open the workspace {}: {error}", folder.display()))
+        })?;
+        if !root.is_dir() {
+            return Err(Failure::bad_input(format!("the workspace {} is no folder", folder.display())));
+        }
+        Ok(Self { root })
+    }
+
+    /// Returns what runs the tools.
+    pub(crate) fn tools(self) -> Tools {
+        let workspace = Arc::new(self);
+        Arc::new(move |name, arguments| {
+            let workspace = Arc::clone(&workspace);
+            Box::pin(async move {
+                match workspace.run(&name, &arguments).await {
+                    Ok(found) => (true, clipped(&found)),
+                    Err(error) => (false, clipped(&format!("{error:#}"))),
+                }
+            })
+        })
+    }
+
+    /// Runs a tool.
+    ///
+    /// # Errors
+    /// There is no such tool, its arguments are not what it takes, or it may not, or cannot, look there.
+    async fn run(self: &Arc<Self>, name: &str, arguments: &str) -> anyhow::Result<String> {
+        match name {
+            "read_file" => {
+                let Lines { path, from, to } = read(arguments)?;
+                self.blocking(move |workspace| workspace.read_file(&path, from, to)).await
+            }
+            "search" => {
+                let Search { text, path } = read(arguments)?;
+                self.blocking(move |workspace| workspace.search(&text, path.as_deref())).await
+            }
+            CHECK_TOOL => {
+                let Quote { path, line, quote } = read(arguments)?;
+                self.blocking(move |workspace| workspace.check(&path, line, &quote)).await
+            }
+            "git_log" => {
+                let Log { path, count } = read(arguments)?;
+                git::log(self, path.as_deref(), count).await
+            }
+            "git_blame" => {
+                let Lines { path, from, to } = read(arguments)?;
+                git::blame(self, &path, from, to).await
+            }
+            _ => anyhow::bail!("there is no tool of this name"),
+        }
+    }
+
+    async fn blocking(
+        self: &Arc<Self>,
+        look: impl FnOnce(&Self) -> anyhow::Result<String> + Send + 'static,
+    ) -> anyhow::Result<String> {
+        let workspace = Arc::clone(self);
+        tokio::task::spawn_blocking(move || look(&workspace)).await.context("the tool broke off")?
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: &str) -> anyhow::Result<T> {
+    serde_json::from_str(arguments).context("its arguments do not fit")
+}
+
+fn clipped(text: &str) -> String {
+    match text.char_indices().nth(RESULT_CHARS_MAX) {
+        Some((end, _)) => format!("{}\n… cut at {RESULT_CHARS_MAX} characters", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Tells an investigation whether there is a workspace, so that its log says so.
+pub(crate) fn admit(request: &mut AcceptedRequest, workspace: Option<&Path>) {
+    if let AcceptedRequest::Investigation(accepted) = request {
+        accepted.config.workspace = workspace.is_some();
+    }
+}
+
+#[cfg(test)]
+mod tests;

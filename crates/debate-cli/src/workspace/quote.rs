@@ -1,0 +1,59 @@
+//! Comparing a quotation with the file that it is of.
+
+use debate_core::formats::investigation::evidence::{REFUTED, VERIFIED};
+
+use super::Workspace;
+use super::reading::text_of;
+
+/// How many lines a quotation may stand away from where it is said to stand.
+const LINES_OFF_MAX: usize = 3;
+
+impl Workspace {
+    /// Says whether words stand in a file at a line, white space aside.
+    ///
+    /// # Errors
+    /// It may not look there. A file that is not there, or is none of text, holds no words and refutes.
+    pub(super) fn check(&self, path: &str, line: u32, quote: &str) -> anyhow::Result<String> {
+        let found = match self.inside(path) {
+            Ok(found) => found,
+            Err(error) if error.to_string().starts_with("refused") => return Err(error),
+            Err(_) => return Ok(format!("{REFUTED}: there is no file {path}")),
+        };
+        let Ok(text) = text_of(&found) else {
+            return Ok(format!("{REFUTED}: {path} is no file of text"));
+        };
+        let wanted = folded(quote);
+        let lines: Vec<String> = text.lines().map(folded).collect();
+        let stands = places(&lines, &wanted);
+        let is_near = |at: &usize| at.abs_diff(line as usize) <= LINES_OFF_MAX;
+        Ok(match (stands.iter().find(|at| is_near(at)), stands.first()) {
+            (Some(at), _) => format!("{VERIFIED}: it stands in {path} at line {at}"),
+            (None, Some(at)) => format!("{REFUTED}: it stands in {path} at line {at}, not at {line}"),
+            (None, None) => format!("{REFUTED}: these words do not stand in {path}"),
+        })
+    }
+}
+
+/// Returns the lines, from 1, at which words begin that may go on over several lines.
+fn places(lines: &[String], wanted: &str) -> Vec<usize> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let begins = |start: usize| {
+        let mut joined = lines[start].clone();
+        let own = joined.len();
+        for line in &lines[start + 1..] {
+            if joined.len() > own + wanted.len() {
+                break;
+            }
+            joined.push(' ');
+            joined.push_str(line);
+        }
+        joined.find(wanted).is_some_and(|at| at < own.max(1))
+    };
+    (0..lines.len()).filter(|start| begins(*start)).map(|start| start + 1).collect()
+}
+
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

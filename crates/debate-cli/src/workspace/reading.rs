@@ -1,0 +1,90 @@
+//! Reading files and searching them.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+
+use super::Workspace;
+use super::path::is_git;
+
+/// The largest file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
+/// Lines shown at once.
+const LINES_MAX: u32 = 400;
+/// Lines shown unless more are asked for.
+const LINES_DEFAULT: u32 = 120;
+/// Files that one search looks at.
+const FILES_MAX: usize = 20_000;
+/// Lines that one search finds.
+const HITS_MAX: usize = 40;
+/// Characters of a line that a search shows.
+const HIT_CHARS_MAX: usize = 200;
+
+impl Workspace {
+    /// Returns lines of a file, numbered.
+    pub(super) fn read_file(&self, path: &str, from: u32, to: Option<u32>) -> anyhow::Result<String> {
+        let text = text_of(&self.inside(path)?)?;
+        let from = from.max(1);
+        let to = to.unwrap_or(from.saturating_add(LINES_DEFAULT - 1)).min(from.saturating_add(LINES_MAX - 1));
+        let mut shown = String::new();
+        for (line, number) in text.lines().zip(1..).filter(|(_, number)| (from..=to).contains(number)) {
+            let _infallible = writeln!(shown, "{number}: {line}");
+        }
+        ensure!(!shown.is_empty(), "{path} has {} lines", text.lines().count());
+        Ok(shown)
+    }
+
+    /// Returns the lines that hold a text, letters' case aside, as `path:line: text`.
+    pub(super) fn search(&self, text: &str, path: Option<&str>) -> anyhow::Result<String> {
+        let wanted = text.trim().to_lowercase();
+        ensure!(!wanted.is_empty(), "there is nothing to search for");
+        let mut files = Vec::new();
+        collect(&self.inside(path.unwrap_or("."))?, &mut files);
+        let (mut found, mut hits) = (String::new(), 0);
+        for file in files {
+            // What is no text holds no words.
+            let Ok(text) = text_of(&file) else { continue };
+            for (line, number) in
+                text.lines().zip(1..).filter(|(line, _)| line.to_lowercase().contains(&wanted))
+            {
+                if hits == HITS_MAX {
+                    let _infallible = write!(found, "… more than {HITS_MAX} lines");
+                    return Ok(found);
+                }
+                hits += 1;
+                let line: String = line.trim().chars().take(HIT_CHARS_MAX).collect();
+                let _infallible = writeln!(found, "{}:{number}: {line}", self.shown(&file));
+            }
+        }
+        Ok(if hits == 0 { "nothing found".to_owned() } else { found })
+    }
+}
+
+/// Lists the files of a folder in name order, links and git's own left out.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    let Ok(metadata) = path.symlink_metadata() else { return };
+    if metadata.is_file() && files.len() < FILES_MAX {
+        files.push(path.to_owned());
+    }
+    if !metadata.is_dir() || files.len() >= FILES_MAX {
+        return;
+    }
+    let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
+    entries.sort_unstable_by_key(fs::DirEntry::file_name);
+    let inner = entries.iter().filter(|entry| !is_git(&entry.file_name()));
+    inner.for_each(|entry| collect(&entry.path(), files));
+}
+
+/// Reads a file of text.
+pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
+    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    ensure!(is_file, "{} is no file", path.display());
+    let mut bytes = Vec::new();
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "it has more than {FILE_BYTES_MAX} bytes");
+    String::from_utf8(bytes).ok().context("it is no text in UTF-8")
+}

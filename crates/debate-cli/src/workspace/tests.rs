@@ -1,0 +1,115 @@
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+
+const SOURCE: &str =
+    "fn main() {\n    let listener = bus.on(\"x\");\n    // never removed\n    run(listener)\n}\n";
+
+fn folder() -> (TempDir, Arc<Workspace>) {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir_all(folder.path().join("inside/src")).unwrap();
+    fs::create_dir_all(folder.path().join("inside/.git")).unwrap();
+    fs::write(folder.path().join("inside/src/main.rs"), SOURCE).unwrap();
+    fs::write(folder.path().join("inside/.git/config"), "listener secret").unwrap();
+    fs::write(folder.path().join("secret.txt"), "listener secret").unwrap();
+    let workspace = Workspace::open(&folder.path().join("inside")).unwrap();
+    (folder, Arc::new(workspace))
+}
+
+async fn run(workspace: &Arc<Workspace>, tool: &str, arguments: &Value) -> Result<String, String> {
+    workspace.run(tool, &arguments.to_string()).await.map_err(|error| format!("{error:#}"))
+}
+
+#[tokio::test]
+async fn i10_files_inside_are_read_and_searched() {
+    let (_folder, workspace) = folder();
+    let read = run(&workspace, "read_file", &json!({"path": "./src/main.rs", "from": 2, "to": 3})).await;
+    assert_eq!(read.unwrap(), "2:     let listener = bus.on(\"x\");\n3:     // never removed\n");
+    let found = run(&workspace, "search", &json!({"text": "Listener"})).await.unwrap();
+    assert_eq!(found, "src/main.rs:2: let listener = bus.on(\"x\");\nsrc/main.rs:4: run(listener)\n");
+    let nothing = run(&workspace, "search", &json!({"text": "zebra", "path": "src"})).await;
+    assert_eq!(nothing.unwrap(), "nothing found");
+}
+
+#[tokio::test]
+async fn i10_nothing_outside_of_the_workspace_is_read() {
+    let (folder, workspace) = folder();
+    let outside = folder.path().join("secret.txt");
+    let mut paths = vec![
+        "../secret.txt".to_owned(),
+        "src/../../secret.txt".to_owned(),
+        "src/../src/main.rs".to_owned(),
+        outside.display().to_string(),
+        "/etc/passwd".to_owned(),
+        ".git/config".to_owned(),
+        ".GIT/config".to_owned(),
+        "src/main.rs\0".to_owned(),
+        "a".repeat(5_000),
+        "‥/secret.txt".to_owned(),
+        "．．/secret.txt".to_owned(),
+    ];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&outside, workspace.root().join("link.txt")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), workspace.root().join("way")).unwrap();
+        std::os::unix::fs::symlink("src", workspace.root().join("own")).unwrap();
+        paths.extend(["link.txt", "way/secret.txt", "own/main.rs"].map(str::to_owned));
+    }
+    for path in paths {
+        let lines = json!({"path": path, "from": 1});
+        let quote = json!({"path": path, "line": 1, "quote": "listener secret"});
+        let search = json!({"path": path, "text": "secret"});
+        for (tool, arguments) in
+            [("read_file", &lines), ("git_blame", &lines), ("git_log", &lines), ("search", &search)]
+        {
+            let refused = run(&workspace, tool, arguments).await;
+            assert!(refused.is_err(), "{tool} {path:?}: {refused:?}");
+        }
+        match run(&workspace, CHECK_TOOL, &quote).await {
+            Ok(found) => assert!(found.starts_with("refuted: there is no file"), "{path:?}: {found}"),
+            Err(refused) => assert!(refused.starts_with("refused"), "{path:?}: {refused}"),
+        }
+    }
+    let found = run(&workspace, "search", &json!({"text": "secret"})).await.unwrap();
+    assert_eq!(found, "nothing found");
+    assert!(run(&workspace, "write_file", &json!({"path": "src/main.rs"})).await.is_err());
+    assert!(run(&workspace, "read_file", &json!({"from": 1})).await.is_err());
+}
+
+#[tokio::test]
+async fn i10_a_quotation_is_compared_with_what_stands_there() {
+    let (_folder, workspace) = folder();
+    let table = [
+        ("src/main.rs", 2, "let  listener =\tbus.on(\"x\");", "verified: it stands in src/main.rs at line 2"),
+        ("src/main.rs", 4, "let listener", "verified: it stands in src/main.rs at line 2"),
+        ("src/main.rs", 3, "never removed run(listener)", "verified: it stands in src/main.rs at line 3"),
+        ("src/main.rs", 40, "never removed", "refuted: it stands in src/main.rs at line 3, not at 40"),
+        ("src/main.rs", 2, "bus.off", "refuted: these words do not stand in src/main.rs"),
+        ("src/gone.rs", 2, "bus.on", "refuted: there is no file src/gone.rs"),
+        ("src", 2, "bus.on", "refuted: src is no file of text"),
+    ];
+    for (path, line, quote, expected) in table {
+        let asked = json!({"path": path, "line": line, "quote": quote});
+        assert_eq!(run(&workspace, CHECK_TOOL, &asked).await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn i10_log_and_blame_are_those_of_this_repository_itself() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    if !Path::new(root).join(".git").exists() {
+        eprintln!("skipped: the sources lie in no repository");
+        return;
+    }
+    let workspace = Arc::new(Workspace::open(Path::new(root)).unwrap());
+    let log = run(&workspace, "git_log", &json!({"path": "Cargo.toml", "count": 2})).await.unwrap();
+    assert!((1..=2).contains(&log.lines().count()), "{log}");
+    let lines = json!({"path": "Cargo.toml", "from": 1, "to": 2});
+    let blame = run(&workspace, "git_blame", &lines).await.unwrap();
+    assert!(blame.contains("[workspace]") && blame.lines().count() == 2, "{blame}");
+    let inner = Arc::new(Workspace::open(&Path::new(root).join("crates")).unwrap());
+    assert!(run(&inner, "git_log", &json!({})).await.is_err(), "that repository lies above it");
+}

@@ -1,0 +1,65 @@
+//! Investigations from the command line (rules I1–I10).
+
+use crate::program::{Program, example};
+
+#[test]
+fn i7_both_examples_are_held_shown_verified_replayed_and_forked() {
+    let program = Program::new();
+    let ran = program.run(["run".as_ref(), example("leap_second.json").as_os_str()]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    for line in ["round 1 is over: H1 ", "kernel: reports on H1", "devils_advocate: C1.", "verdict: H"] {
+        assert!(ran.stderr.contains(line), "{line}: {}", ran.stderr);
+    }
+    for line in ["Conclusion\n", "Verdict\n", "Hypothesis H3\n", "H1.E1 for [command_output, unverified]"] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    let ran = program.run(["run".as_ref(), example("five_hundred_miles.json").as_os_str()]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("最终判定\n") && ran.stdout.contains("假设 H1\n"), "{}", ran.stdout);
+    let listed = program.run(["list", "--json", "--format", "investigation"]).lines();
+    let id = listed[1]["debate_id"].as_str().unwrap_or_else(|| panic!("{listed:?}")).to_owned();
+    assert_eq!(program.run(["verify", &id]).code, Some(0));
+    let replayed = program.run(["replay", &id, "--at", "6"]);
+    assert_eq!(replayed.code, Some(0), "{replayed:?}");
+    let forked = program.run(["fork", &id, "--without", "runtime", "--at", "12", "--json"]);
+    assert_eq!(forked.code, Some(0), "{forked:?}");
+    let left: Vec<_> =
+        forked.json()["hypotheses"].as_array().unwrap().iter().map(|one| one["hypothesis"].clone()).collect();
+    assert_eq!(left, [1, 3]);
+    assert_eq!(program.run(["verify", "--all"]).code, Some(0));
+}
+
+#[test]
+fn i10_with_a_workspace_what_is_quoted_is_compared_with_the_files_and_without_it_is_unverified() {
+    let program = Program::new();
+    std::fs::create_dir_all(program.path("code/src")).unwrap();
+    std::fs::write(program.path("code/src/bus.rs"), "\nlet leaks = listener.memory();\n").unwrap();
+    let request = r#"{"format": "investigation", "problem": "The listener leaks memory", "investigators": ["ann", "bo"]}"#;
+    program.write("request.json", request);
+    let checks = |arguments: &[&str]| {
+        let ran = program.run(["run", "request.json", "--json"].iter().chain(arguments));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let result = ran.json();
+        let hypotheses = result["hypotheses"].as_array().unwrap().clone();
+        let evidence = hypotheses.iter().flat_map(|one| one["evidence"].as_array().unwrap().clone());
+        let checks: Vec<_> = evidence
+            .map(|one| {
+                (one["pointer"].as_str().unwrap().to_owned(), one["check"].as_str().unwrap().to_owned())
+            })
+            .collect();
+        (result["debate_id"].as_str().unwrap().to_owned(), checks)
+    };
+    let (id, found) = checks(&["--workspace", "code"]);
+    let verified = ("src/bus.rs:2".to_owned(), "verified".to_owned());
+    assert!(found.contains(&verified), "{found:?}");
+    let log = program.run(["log", &id, "--json"]).stdout;
+    for recorded in ["check_quote", "verified: it stands in src/bus.rs at line 2", r#""check":"verified""#] {
+        assert!(log.contains(recorded), "{recorded}: {log}");
+    }
+    assert_eq!(program.run(["verify", &id]).code, Some(0), "no file is looked at again");
+    let (_, found) = checks(&[]);
+    assert!(found.iter().all(|(_, check)| check == "unverified"), "{found:?}");
+    let gone = program.run(["run", "request.json", "--workspace", "gone"]);
+    assert_eq!(gone.code, Some(2), "{gone:?}");
+    assert!(gone.stderr.contains("cannot open the workspace gone"), "{}", gone.stderr);
+}

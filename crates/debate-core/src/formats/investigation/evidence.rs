@@ -1,0 +1,201 @@
+//! What counts as evidence (rule I2): something concrete that others can look up.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The tool that compares a quotation with the file that it is of (rule I10).
+pub const CHECK_TOOL: &str = "check_quote";
+/// How its result begins where the words stand there.
+pub const VERIFIED: &str = "verified";
+/// How its result begins where they do not.
+pub const REFUTED: &str = "refuted";
+
+/// The fewest hexadecimal digits of a commit.
+const COMMIT_DIGITS_MIN: usize = 6;
+/// The most hexadecimal digits of a commit.
+const COMMIT_DIGITS_MAX: usize = 64;
+
+/// What a piece of evidence points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// A line of a file.
+    FileLine,
+    /// A commit.
+    Commit,
+    /// What a command printed.
+    CommandOutput,
+    /// A test that passes or fails.
+    Test,
+    /// Figures.
+    Data,
+}
+
+impl EvidenceKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::FileLine, Self::Commit, Self::CommandOutput, Self::Test, Self::Data];
+
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::FileLine => "file_line",
+            Self::Commit => "commit",
+            Self::CommandOutput => "command_output",
+            Self::Test => "test",
+            Self::Data => "data",
+        }
+    }
+
+    /// Reads a name back.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// One piece of evidence.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// What it points to, where the message says so.
+    pub kind: Option<EvidenceKind>,
+    /// Where to look it up: `src/auth.rs:42`, a commit, a command, a test's name.
+    pub pointer: String,
+    /// What stands there, word for word; may be empty.
+    pub quote: String,
+    /// What it shows.
+    pub claim: String,
+}
+
+/// What a look at the real thing has shown (rule I10).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Nobody looked.
+    #[default]
+    Unverified,
+    /// It stands there.
+    Verified,
+    /// It does not stand there.
+    Refuted,
+}
+
+impl Check {
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unverified => "unverified",
+            Self::Verified => "verified",
+            Self::Refuted => "refuted",
+        }
+    }
+}
+
+impl Evidence {
+    /// Returns what the evidence points to if that is something concrete, `None` where it is no evidence (rule I2).
+    ///
+    /// A line of a file needs its path and number, a commit its hexadecimal name, a command's output and figures the very
+    /// words quoted, a test its name. Evidence that does not say its kind has that of its pointer, if it is a line of a
+    /// file or a commit.
+    #[must_use]
+    pub fn concrete(&self) -> Option<EvidenceKind> {
+        let pointer = self.pointer.trim();
+        let is_quoted = !self.quote.trim().is_empty();
+        let kind = self.kind.or_else(|| {
+            let of_pointer = [EvidenceKind::FileLine, EvidenceKind::Commit].into_iter();
+            of_pointer.into_iter().find(|kind| points_to(*kind, pointer, is_quoted))
+        })?;
+        points_to(kind, pointer, is_quoted).then_some(kind)
+    }
+
+    /// Returns path and line of a pointer such as `src/auth.rs:42` or `src/auth.rs:42-50`, the first line counting.
+    #[must_use]
+    pub fn file_line(&self) -> Option<(&str, u32)> {
+        file_line(self.pointer.trim())
+    }
+
+    /// Returns the arguments with which [`CHECK_TOOL`] is asked about this evidence; `None` where there is nothing to
+    /// compare.
+    #[must_use]
+    pub fn check_arguments(&self) -> Option<String> {
+        if self.concrete() != Some(EvidenceKind::FileLine) || self.quote.trim().is_empty() {
+            return None;
+        }
+        let (path, line) = self.file_line()?;
+        Some(json!({ "path": path, "line": line, "quote": self.quote }).to_string())
+    }
+}
+
+fn points_to(kind: EvidenceKind, pointer: &str, is_quoted: bool) -> bool {
+    match kind {
+        EvidenceKind::FileLine => file_line(pointer).is_some(),
+        EvidenceKind::Commit => pointer.split(|c: char| !c.is_ascii_alphanumeric()).any(is_commit),
+        EvidenceKind::CommandOutput | EvidenceKind::Data => !pointer.is_empty() && is_quoted,
+        EvidenceKind::Test => !pointer.is_empty(),
+    }
+}
+
+fn file_line(pointer: &str) -> Option<(&str, u32)> {
+    let pointer = pointer.trim_matches('`');
+    let (path, lines) = pointer.rsplit_once([':', '：'])?;
+    let (path, lines) = (path.trim(), lines.trim().trim_start_matches(['L', 'l']));
+    let first = lines.split(['-', '–']).next().unwrap_or(lines);
+    let line: u32 = first.parse().ok().filter(|line| *line > 0)?;
+    let is_path = !path.is_empty() && path.chars().any(char::is_alphanumeric) && !path.contains("://");
+    is_path.then_some((path, line))
+}
+
+fn is_commit(word: &str) -> bool {
+    (COMMIT_DIGITS_MIN..=COMMIT_DIGITS_MAX).contains(&word.len())
+        && word.chars().all(|c| c.is_ascii_hexdigit())
+        && word.chars().any(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i2_only_what_can_be_looked_up_is_evidence() {
+        use EvidenceKind::{CommandOutput, Commit, Data, FileLine, Test};
+        let table = [
+            (Some(FileLine), "auth.ts:42", "", Some(FileLine)),
+            (Some(FileLine), "src/a b.rs:7-9", "", Some(FileLine)),
+            (Some(FileLine), "auth.ts", "let x;", None),
+            (Some(FileLine), "the auth module: 42 lines", "", None),
+            (Some(FileLine), "auth.ts:0", "", None),
+            (Some(Commit), "commit abc123", "", Some(Commit)),
+            (Some(Commit), "the latest changes", "", None),
+            (Some(CommandOutput), "cargo test", "1 failed", Some(CommandOutput)),
+            (Some(CommandOutput), "cargo test", " ", None),
+            (Some(Test), "test_login_expires", "", Some(Test)),
+            (Some(Test), "", "passes", None),
+            (Some(Data), "heap profile, minute 3", "812 MiB", Some(Data)),
+            (Some(Data), "heap profile", "", None),
+            (None, "`auth.ts:L42`", "", Some(FileLine)),
+            (None, "9f8e7d6c5b", "", Some(Commit)),
+            (None, "decade", "", None),
+            (None, "I think it is null", "null", None),
+        ];
+        for (kind, pointer, quote, expected) in table {
+            let [pointer, quote] = [pointer, quote].map(str::to_owned);
+            let evidence = Evidence { kind, pointer, quote, claim: String::new() };
+            assert_eq!(evidence.concrete(), expected, "{evidence:?}");
+        }
+    }
+
+    #[test]
+    fn i10_a_quoted_line_of_a_file_is_all_that_can_be_checked() {
+        let evidence = |kind, quote: &str| Evidence {
+            kind: Some(kind),
+            pointer: "a/b.rs:3".to_owned(),
+            quote: quote.to_owned(),
+            claim: String::new(),
+        };
+        let asked = evidence(EvidenceKind::FileLine, "let \"x\"").check_arguments();
+        assert_eq!(asked.as_deref(), Some(r#"{"path":"a/b.rs","line":3,"quote":"let \"x\""}"#));
+        assert_eq!(evidence(EvidenceKind::FileLine, "").check_arguments(), None);
+        assert_eq!(evidence(EvidenceKind::Test, "x").check_arguments(), None);
+    }
+}

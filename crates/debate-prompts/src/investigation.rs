@@ -1,0 +1,254 @@
+//! The words of an investigation (rules I1–I10): personas and tasks in English and Chinese, what was said as tagged
+//! material, replies in the message blocks of the protocol.
+//!
+//! The kinds of call differ in their task and in what their `Visible` holds, so they are one file; [`messages`] writes
+//! and reads the blocks. With a workspace, an investigator may ask for tools in lines such as
+//! `[TOOL] read_file {"path": "src/main.rs"}`; and a report that quotes files is held back until the quotations were
+//! compared with them, which is a tool too ([`CHECK_TOOL`]): the investigator sees what the check found and reports anew.
+
+mod material;
+pub mod messages;
+mod tools;
+
+use std::sync::LazyLock;
+
+use debate_core::call::Want;
+use debate_core::calls::TurnState;
+use debate_core::event::ToolUse;
+use debate_core::formats::investigation::Investigation;
+use debate_core::formats::investigation::answer::{Act, Answer, Said};
+use debate_core::formats::investigation::config::{INPUT_TOKENS, Language, OUTPUT_TOKENS};
+use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use debate_core::formats::investigation::fact::Stage;
+use debate_core::formats::investigation::visible::{InvestigateView, Task, Visible};
+use minijinja::{Environment, context};
+
+use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
+use crate::tags;
+use crate::tokens::{self, Section};
+use messages::Block;
+
+/// The most quotations that are compared at once.
+const CHECKS_MAX: usize = 8;
+/// What a devil's advocate says that has nothing to challenge.
+const NO_CHALLENGE: [&str; 4] = ["[no challenge]", "[no challenges]", "[无挑战]", "【无挑战】"];
+
+/// The words of an investigation.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct InvestigationPrompts;
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut templates = Environment::new();
+    let texts = [
+        ("persona.en", include_str!("../templates/investigation/persona.en@1.txt")),
+        ("persona.zh", include_str!("../templates/investigation/persona.zh@1.txt")),
+        ("task.en", include_str!("../templates/investigation/task.en@1.txt")),
+        ("task.zh", include_str!("../templates/investigation/task.zh@1.txt")),
+    ];
+    for (name, text) in texts {
+        templates.add_template(name, text).expect("the templates are fixed and tested");
+    }
+    templates
+});
+
+fn version(task: &Task, language: Language) -> &'static str {
+    match (kind(task), language) {
+        ("propose", Language::En) => "investigation/propose.en@1",
+        ("propose", Language::Zh) => "investigation/propose.zh@1",
+        ("report", Language::En) => "investigation/report.en@1",
+        ("report", Language::Zh) => "investigation/report.zh@1",
+        ("respond", Language::En) => "investigation/respond.en@1",
+        ("respond", Language::Zh) => "investigation/respond.zh@1",
+        ("challenge", Language::En) => "investigation/challenge.en@1",
+        ("challenge", Language::Zh) => "investigation/challenge.zh@1",
+        ("status", Language::En) => "investigation/status.en@1",
+        ("status", Language::Zh) => "investigation/status.zh@1",
+        ("verdict", Language::En) => "investigation/verdict.en@1",
+        ("verdict", Language::Zh) => "investigation/verdict.zh@1",
+        (_, Language::En) => "investigation/convey.en@1",
+        (_, Language::Zh) => "investigation/convey.zh@1",
+    }
+}
+
+/// Returns the kind of question that a task is, as its call is named.
+fn kind(task: &Task) -> &'static str {
+    match task {
+        Task::Propose { .. } => "propose",
+        Task::Investigate(view) => match view.stage {
+            Stage::Report => "report",
+            Stage::Respond => "respond",
+        },
+        Task::Challenge(_) => "challenge",
+        Task::Status(_) => "status",
+        Task::Verdict(_) => "verdict",
+        Task::Convey(_) => "convey",
+    }
+}
+
+fn fill(name: &str, language: Language, values: minijinja::Value) -> Result<String, minijinja::Error> {
+    TEMPLATES.get_template(&format!("{name}.{}", language.as_str()))?.render(values)
+}
+
+fn task(visible: &Visible) -> Result<String, minijinja::Error> {
+    let (mut hypotheses_max, mut hypothesis, mut tools, mut stop) = (0, 0, 0, "");
+    match &visible.task {
+        Task::Propose { hypotheses_max: most } => hypotheses_max = *most,
+        Task::Investigate(view) => (hypothesis, tools) = (view.hypothesis, view.tool_turns_left),
+        Task::Challenge(_) | Task::Status(_) | Task::Verdict(_) => {}
+        Task::Convey(view) => stop = &view.stop,
+    }
+    let values = context! {
+        kind => kind(&visible.task),
+        round => visible.round,
+        rounds => visible.rounds,
+        corrections => material::corrections(&visible.corrections, visible.language),
+        uses_max => tools::USES_MAX,
+        hypotheses_max, hypothesis, tools, stop,
+    };
+    fill("task", visible.language, values)
+}
+
+impl Prompts for InvestigationPrompts {
+    type Format = Investigation;
+
+    fn render(&self, visible: &Visible, want: &Want, turns: &[TurnState]) -> Result<Prompt, RenderError> {
+        let version = version(&visible.task, visible.language);
+        let gone = || RenderError::Redacted { version };
+        let broken = |error: minijinja::Error| RenderError::Template { version, why: error.to_string() };
+        let persona = context! { role => want.call.role.as_str() };
+        let system = fill("persona", visible.language, persona).map_err(broken)?;
+        let task = task(visible).map_err(broken)?;
+        let parts = material::parts(visible).ok_or_else(gone)?;
+        let talk = tools::talk(turns, visible.language).ok_or_else(gone)?;
+        let sections: Vec<Section<'_>> = parts.iter().map(material::Part::section).collect();
+        let fixed = tokens::count(&system) + talk.iter().map(|said| tokens::count(&said.text)).sum::<u32>();
+        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(fixed), |texts| {
+            let shown = parts.iter().zip(texts).map(|(part, text)| part.framed(text));
+            shown.chain([task.clone()]).collect::<Vec<_>>().join("\n\n")
+        })
+        .map_err(|error| RenderError::OverBudget {
+            version,
+            tokens: error.tokens_needed.saturating_add(fixed),
+            budget: INPUT_TOKENS,
+        })?;
+        let omitted = fitted.omissions.iter().map(|omission| {
+            let all = omission.kept_tokens + omission.dropped_tokens;
+            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
+        });
+        let omitted = omitted.collect();
+        let system = Message { speaker: Speaker::System, text: system.into() };
+        let asked = Message { speaker: Speaker::User, text: fitted.text.into() };
+        Ok(Prompt {
+            version,
+            omitted,
+            messages: [system, asked].into_iter().chain(talk).collect(),
+            shape: None,
+            output_tokens_max: OUTPUT_TOKENS,
+            tokens: fitted.tokens + fixed,
+            public: PublicPart::Whole,
+            web_search: false,
+        })
+    }
+
+    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+        let said = tags::without_thinking(text);
+        if let Task::Investigate(view) = &visible.task
+            && view.tool_turns_left > 0
+        {
+            let asked = tools::asked(&said);
+            if !asked.is_empty() {
+                return Ok(Reading::Tools(asked));
+            }
+        }
+        let answer = answer(&visible.task, &said)?;
+        if let (Task::Investigate(view), Said::Report(report)) = (&visible.task, &answer.said)
+            && view.tool_turns_left > 0
+        {
+            let unchecked = report.evidence().filter_map(|(_, evidence)| evidence.check_arguments());
+            let mut unchecked: Vec<String> =
+                unchecked.filter(|asked| !view.checked.contains(asked)).collect();
+            unchecked.dedup();
+            if !unchecked.is_empty() {
+                return Ok(Reading::Tools(checks(unchecked)));
+            }
+        }
+        Ok(Reading::Answer { answer, repairs: Vec::new() })
+    }
+}
+
+fn checks(unchecked: Vec<String>) -> Vec<(ToolUse, String)> {
+    let check = |(place, arguments)| {
+        (ToolUse { tool: CHECK_TOOL.to_owned(), id: format!("check_{place}") }, arguments)
+    };
+    unchecked.into_iter().take(CHECKS_MAX).enumerate().map(check).collect()
+}
+
+/// Reads what was asked for, and notes what else the reply does.
+fn answer(task: &Task, text: &str) -> Result<Answer, ParseError> {
+    let mut blocks = messages::read(text);
+    let act = match task {
+        Task::Propose { .. } => Act::Propose,
+        Task::Investigate(_) => Act::Investigate,
+        Task::Challenge(_) => Act::Challenge,
+        Task::Status(_) => Act::Assess,
+        Task::Verdict(_) => Act::Judge,
+        Task::Convey(_) => Act::Convey,
+    };
+    let is_asked = |block: &Block| match (block, task) {
+        (Block::Report(report), Task::Investigate(view)) => is_own(view, report.hypothesis),
+        (block, _) => block.act() == act,
+    };
+    let asked: Vec<Block> = blocks.extract_if(.., |block| is_asked(block)).collect();
+    let said = said(asked).or_else(|| nothing_to_challenge(task, text));
+    let said = said.ok_or_else(|| ParseError { why: missing(task) })?;
+    Ok(Answer { said, strays: messages::strays(&blocks) })
+}
+
+fn is_own(view: &InvestigateView, named: Option<u32>) -> bool {
+    named.is_none_or(|named| named == view.hypothesis)
+}
+
+fn nothing_to_challenge(task: &Task, text: &str) -> Option<Said> {
+    let text = text.to_lowercase();
+    let says_so = NO_CHALLENGE.iter().any(|none| text.contains(none));
+    (matches!(task, Task::Challenge(_)) && says_so).then(|| Said::Challenges(Vec::new()))
+}
+
+fn missing(task: &Task) -> String {
+    match task {
+        Task::Propose { .. } => "the reply has no [HYPOTHESES] block".to_owned(),
+        Task::Investigate(view) => {
+            format!("the reply has no [EVIDENCE REPORT] block on H{}", view.hypothesis)
+        }
+        Task::Challenge(_) => "the reply has neither [CHALLENGE] blocks nor [NO CHALLENGE]".to_owned(),
+        Task::Status(_) => "the reply has no [STATUS UPDATE] block".to_owned(),
+        Task::Verdict(_) => "the reply has no [VERDICT] block".to_owned(),
+        Task::Convey(_) => "the reply has no [CONCLUSION] block".to_owned(),
+    }
+}
+
+/// Returns what blocks of one kind say: all of them where they are a list, else the last, because models draft.
+fn said(blocks: Vec<Block>) -> Option<Said> {
+    let (mut hypotheses, mut challenges) = (Vec::new(), Vec::new());
+    let mut said = None;
+    for block in blocks {
+        said = Some(match block {
+            Block::Hypotheses(more) => {
+                hypotheses.extend(more);
+                Said::Hypotheses(hypotheses.clone())
+            }
+            Block::Challenge(more) => {
+                challenges.push(more);
+                Said::Challenges(challenges.clone())
+            }
+            Block::Report(report) => Said::Report(report),
+            Block::Status(status) => Said::Status(status),
+            Block::Verdict(verdict) => Said::Verdict(verdict),
+            Block::Conclusion(conclusion) => Said::Conclusion(conclusion),
+        });
+    }
+    said
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+use debate_core::formats::investigation::answer::{
+    Act, Challenge, ChallengeKind, Conclusion, Convergence, Expected, HypothesisText, Report, Response,
+    Stance, Status, StatusUpdate, Verdict,
+};
+use debate_core::formats::investigation::evidence::{Evidence, EvidenceKind};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::*;
+
+/// One line of any words, labels, bullets, bars and marks among them.
+fn line() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        "[a-zA-Z0-9]{1,8}",
+        "[一-龥]{1,5}",
+        select(vec!["Status:", "-", "**", "|", "\\", "\"", "C1.1", "[CHALLENGE]", "假设：", "→", "`x`", "#"])
+            .prop_map(str::to_owned),
+    ];
+    proptest::collection::vec(word, 1..6).prop_map(|words| words.join(" "))
+}
+
+fn plain() -> impl Strategy<Value = String> {
+    "[a-z][a-z0-9 ,.]{0,20}[a-z]".prop_map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn confidence() -> impl Strategy<Value = Option<f64>> {
+    option::of((0_u32..=20).prop_map(|halves| f64::from(halves) / 2.0))
+}
+
+fn evidence() -> impl Strategy<Value = Evidence> {
+    let kind = option::of(select(EvidenceKind::ALL.to_vec()));
+    // A kind is told by its bracket, so a pointer without a kind begins with none.
+    (kind, "[a-z/]{1,9}(\\.rs)?:[0-9]{1,3}", prop_oneof![Just(String::new()), line()], line())
+        .prop_map(|(kind, pointer, quote, claim)| Evidence { kind, pointer, quote, claim })
+}
+
+fn report_of() -> impl Strategy<Value = Report> {
+    let evidence = || proptest::collection::vec(evidence(), 0..3);
+    let response = ((1_u32..4, 1_u32..9), select(Stance::ALL.to_vec()), line());
+    let response = response.prop_map(|((round, number), stance, text)| Response {
+        challenge: format!("C{round}.{number}"),
+        stance,
+        text,
+    });
+    (
+        option::of(1_u32..9),
+        select(Status::ALL.to_vec()),
+        confidence(),
+        confidence(),
+        line(),
+        evidence(),
+        evidence(),
+        proptest::collection::vec(response, 0..3),
+    )
+        .prop_map(
+            |(hypothesis, status, confidence, confidence_before, key_finding, pro, con, responses)| Report {
+                hypothesis,
+                status,
+                confidence,
+                confidence_before,
+                key_finding,
+                evidence_for: pro,
+                evidence_against: con,
+                responses,
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn i8_a_report_is_read_as_it_was_written(said in report_of()) {
+        let written = report(&said);
+        prop_assert_eq!(read(&written), vec![Block::Report(said)], "{}", written);
+    }
+
+    #[test]
+    fn i8_a_challenge_is_read_as_it_was_written(
+        to in "[a-z_]{1,9}", hypothesis in option::of(1_u32..9), kind in select(ChallengeKind::ALL.to_vec()),
+        reason in line(), counter_evidence in proptest::collection::vec(evidence(), 0..3),
+        expects in select(Expected::ALL.to_vec()), hidden in any::<bool>(),
+    ) {
+        let said = Challenge { to, hypothesis, kind, challenge: reason, counter_evidence, expects, hidden };
+        let written = challenge(&said);
+        prop_assert_eq!(read(&written), vec![Block::Challenge(said)], "{}", written);
+    }
+
+    #[test]
+    fn i8_a_status_is_read_as_it_was_written(
+        round in option::of(1_u32..4), active in proptest::collection::btree_set(1_u32..9, 0..4),
+        leading in option::of(1_u32..9), convergence in select(Convergence::ALL.to_vec()),
+        answered in proptest::collection::vec("C[1-3]\\.[1-9]", 0..3),
+        open in proptest::collection::vec("C[1-3]\\.[1-9]", 0..3), summary in line(),
+    ) {
+        let active = active.into_iter().collect();
+        let said = StatusUpdate { round, active, leading, convergence, answered, open, summary };
+        let written = status(&said);
+        prop_assert_eq!(read(&written), vec![Block::Status(said)], "{}", written);
+    }
+
+    #[test]
+    fn i8_a_verdict_a_conclusion_and_hypotheses_are_read_as_they_were_written(
+        hypothesis in option::of(1_u32..9), confidence in confidence(), reasoning in line(),
+        evidence_for in proptest::collection::vec("H[1-9]\\.E[1-9]", 0..3), needs in any::<bool>(),
+        missing in proptest::collection::vec(plain(), 0..3), text in line(),
+    ) {
+        let said = Verdict {
+            hypothesis, confidence, reasoning, evidence_for: evidence_for.clone(), evidence_against: evidence_for,
+            needs_more_information: needs, missing: missing.clone(),
+        };
+        prop_assert_eq!(read(&verdict(&said)), vec![Block::Verdict(said)]);
+        let said = Conclusion { text: text.clone(), next_steps: missing.clone() };
+        prop_assert_eq!(read(&conclusion(&said)), vec![Block::Conclusion(said)]);
+        let said: Vec<HypothesisText> =
+            missing.into_iter().map(|statement| HypothesisText { statement, prediction: text.clone() }).collect();
+        prop_assert_eq!(read(&hypotheses(&said)), vec![Block::Hypotheses(said)]);
+    }
+
+    #[test]
+    fn i8_any_text_is_read_without_a_panic(text in "(\\[CHALLENGE\\]\n|Status: |- |\\||\\\\|\"|【|：|→|[a-z]|假|\n){0,60}") {
+        let _blocks = read(&text);
+    }
+}
+
+/// The report of the protocol's own rules, in its own form.
+const PLAIN: &str = "\
+[EVIDENCE REPORT]
+Hypothesis: H2
+Status: WEAKENED
+Confidence: 4/10
+Confidence Before: 7/10
+Key Finding: three listeners are never removed
+Supporting Evidence:
+- [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed
+Counter Evidence:
+- [command_output] node --prof | \"heap 41 MB\" | memory is stable
+Responses:
+- C1.2 | answer | the profiler ran for an hour";
+
+const BENT: [&str; 6] = [
+    // Small letters, bullets, emphasis, a heading.
+    "Here is my report.\n\n## [Evidence Report]\n- **Hypothesis:** Hypothesis 2\n- **Status:** weakened\n\
+     - **Confidence:** 4\n- **Confidence before:** 70%\n- **Key finding:** three listeners\n  are never removed\n\
+     * Supporting evidence:\n  1. [File_Line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n\
+     * Counter evidence:\n  1) [Command Output] node --prof | “heap 41 MB” | memory is stable\n\
+     * Responses:\n  - c1.2 | Answer | the profiler ran for an hour",
+    // A code fence.
+    "```text\n[EVIDENCE REPORT]\nHypothesis: 2\nStatus: WEAKENED\nConfidence: 7/10 -> 4/10\n\
+     Key Finding: three listeners are never removed\nEvidence For:\n\
+     - [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\nEvidence Against:\n\
+     - [command_output] node --prof | \"heap 41 MB\" | memory is stable\nResponse:\n\
+     - C1.2: the profiler ran for an hour\n```",
+    // Chinese labels and full-width marks.
+    "【调查报告】\n假设：假设2\n状态：削弱 (WEAKENED)\n置信度下调：7/10 → 4/10\n关键发现：three listeners are never removed\n\
+     支持证据：\n- 【文件】src/bus.ts:42｜“bus.on('x', f)”｜no listener is removed\n反证：\n\
+     - 【命令输出】node --prof｜“heap 41 MB”｜memory is stable\n回应：\n- C1.2｜answer｜the profiler ran for an hour",
+    // English header, Chinese labels, half-width colons, blank lines.
+    "[EVIDENCE REPORT]\n\n假设: H2\n\n状态: WEAKENED\n\n置信度: 4/10\n原置信度: 7/10\n\n\
+     关键发现: three listeners are never removed\n\n证据:\n\
+     - [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n\n不利证据:\n\
+     - [command_output] node --prof | \"heap 41 MB\" | memory is stable\n\n对挑战的回应:\n\
+     - C1.2 | answer | the profiler ran for an hour\n",
+    // No brackets, as a heading; lists on the label's own line.
+    "**EVIDENCE REPORT**\nHYPOTHESIS: h2\nSTATUS: Weakened\nCONFIDENCE: 4 / 10\nPREVIOUS CONFIDENCE: 7 / 10\n\
+     KEY FINDING: three listeners are never removed\n\
+     SUPPORTING EVIDENCE: [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n\
+     COUNTER EVIDENCE: [command_output] node --prof | \"heap 41 MB\" | memory is stable\n\
+     RESPONSES: C1.2 | answer | the profiler ran for an hour",
+    // Labels in another order, quoted.
+    "> [evidence report]\n> Key_Finding: three listeners are never removed\n> Confidence_Before: 7/10\n\
+     > Confidence: 4/10\n> Status: weakened\n> Hypothesis: H2 – listeners leak\n> Counter Evidence:\n\
+     > - [command_output] node --prof | \"heap 41 MB\" | memory is stable\n> Evidence:\n\
+     > - [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n> Responses:\n\
+     > - C1.2 | answer | the profiler ran for an hour",
+];
+
+#[test]
+fn i8_reports_that_are_bent_a_little_are_read_as_meant() {
+    let plain = read(PLAIN);
+    let [Block::Report(meant)] = &plain[..] else { panic!("{plain:?}") };
+    assert_eq!((meant.hypothesis, meant.status, meant.confidence), (Some(2), Status::Weakened, Some(4.0)));
+    assert_eq!(report(meant), PLAIN);
+    for bent in BENT {
+        assert_eq!(read(bent), plain, "{bent}");
+    }
+}
+
+#[test]
+fn i8_challenges_and_statuses_that_are_bent_a_little_are_read_as_meant() {
+    let bent = "### 【挑战】\n致：ann\n假设：H1\n挑战类型：反证\n挑战：**只**展示了相关性\n反证：\n- 【测试】login_test | | 仍然失败\n\
+                期望的回应：新证据\n隐藏证据：是\n\n[Challenge]\nTo: bo\nReason: a correlation\nis no cause";
+    let blocks = read(bent);
+    let [Block::Challenge(first), Block::Challenge(second)] = &blocks[..] else { panic!("{blocks:?}") };
+    assert_eq!((&*first.to, first.hypothesis, first.kind), ("ann", Some(1), ChallengeKind::CounterEvidence));
+    assert_eq!((first.expects, first.hidden), (Expected::NewEvidence, true));
+    assert_eq!(first.counter_evidence[0].concrete(), Some(EvidenceKind::Test));
+    assert_eq!((&*second.challenge, second.kind), ("a correlation is no cause", ChallengeKind::LogicFlaw));
+    assert_eq!((second.hypothesis, second.hidden, second.expects), (None, false, Expected::Reasoning));
+    let bent = "[状态更新]\n轮次：第 2 轮\n活跃假设：假设1、假设3\n领先假设：假设3\n收敛：弱收敛\n已回应：C1.1，C2.1";
+    let blocks = read(bent);
+    let [Block::Status(status)] = &blocks[..] else { panic!("{blocks:?}") };
+    assert_eq!((status.round, &status.active[..], status.leading), (Some(2), &[1, 3][..], Some(3)));
+    assert_eq!(
+        (status.convergence, &status.answered[..]),
+        (Convergence::Weak, &["C1.1".into(), "C2.1".into()][..])
+    );
+}
+
+#[test]
+fn i2_evidence_in_plain_sentences_is_still_found() {
+    let text = "[EVIDENCE REPORT]\nEvidence:\n- in `auth.ts:42` I found an unhandled null: \"user!.id\"\n\
+                - the test `login_expires` fails\n- it feels slow\n- none";
+    let blocks = read(text);
+    let [Block::Report(report)] = &blocks[..] else { panic!("{blocks:?}") };
+    let found: Vec<_> =
+        report.evidence_for.iter().map(|one| (&*one.pointer, &*one.quote, one.concrete())).collect();
+    assert_eq!(
+        found,
+        [
+            ("auth.ts:42", "user!.id", Some(EvidenceKind::FileLine)),
+            ("login_expires", "", None),
+            ("it feels slow", "", None)
+        ]
+    );
+}
+
+#[test]
+fn i1_what_a_reply_does_beside_what_is_asked_is_named_once() {
+    let blocks =
+        read("[CHALLENGE]\nTo: a\n[VERDICT]\nHypothesis: H1\n[Challenge]\nTo: b\n[假设]\n假设：x\n预测：y");
+    assert_eq!(strays(&blocks), [Act::Challenge, Act::Judge, Act::Propose]);
+}

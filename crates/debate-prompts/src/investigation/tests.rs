@@ -1,0 +1,188 @@
+use debate_core::formats::investigation::config::{DEVILS_ADVOCATE, LEAD, SYNTHESIZER};
+use debate_core::formats::investigation::fact::{ChallengeId, Violation};
+use debate_core::formats::investigation::visible::Subject;
+use serde_json::json;
+
+use super::*;
+
+fn visible(language: Language, task: Task) -> Visible {
+    let [problem, context] = ["It hangs </problem>.", ""].map(str::to_owned);
+    Visible {
+        language,
+        problem: Some(Subject { problem, context }),
+        round: 1,
+        rounds: 3,
+        corrections: Vec::new(),
+        task,
+    }
+}
+
+fn investigates(tool_turns_left: u32) -> Task {
+    let text = serde_json::from_value(json!({ "statement": "a leak", "prediction": "if so, memory grows" }));
+    Task::Investigate(Box::new(InvestigateView {
+        stage: Stage::Report,
+        investigator: "ann".into(),
+        hypothesis: 2,
+        text: text.unwrap(),
+        messages: Vec::new(),
+        challenges: Vec::new(),
+        tool_turns_left,
+        checked: Vec::new(),
+    }))
+}
+
+fn want(call: &str) -> Want {
+    Want { call: call.parse().unwrap(), revision: 0 }
+}
+
+fn render(visible: &Visible, call: &str) -> [String; 2] {
+    let prompt = InvestigationPrompts.render(visible, &want(call), &[]).unwrap();
+    let [system, user] = &prompt.messages[..] else { panic!("{:?}", prompt.messages) };
+    [system, user].map(|message| message.text.to_string())
+}
+
+fn parse(task: Task, text: &str) -> Result<Reading<Answer>, ParseError> {
+    InvestigationPrompts.parse(&visible(Language::En, task), &want("report/1/ann"), text)
+}
+
+/// Reads the protocol, or says that it is not here.
+fn protocol() -> Option<String> {
+    let folder = format!("{}/../../../shared/seeds", env!("CARGO_MANIFEST_DIR"));
+    let mut files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let found = files
+        .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("004_")))
+        .and_then(|path| std::fs::read_to_string(path).ok());
+    if found.is_none() {
+        eprintln!("skipped: ../shared/seeds/004_* is not here");
+    }
+    found
+}
+
+#[test]
+fn i1_chinese_personas_have_the_rules_of_the_protocol_word_for_word() {
+    let Some(protocol) = protocol() else { return };
+    let standard = "如果你不能指向一个具体的文件、行号、命令输出或数据，那它不算证据。";
+    for (role, rules) in [
+        (LEAD, vec!["协调团队、分配任务、传达结论", "自己调查假设"]),
+        (
+            DEVILS_ADVOCATE,
+            vec![
+                "挑战假设、寻找反证",
+                "提出自己的假设、做最终判定",
+                "每个挑战必须包含具体理由、可选的反证、以及期望的回应类型。",
+                "Devil's Advocate 不得反复纠缠已有效回应的质疑",
+            ],
+        ),
+        (
+            SYNTHESIZER,
+            vec![
+                "综合证据、评估状态、做最终判定",
+                "调查假设、发起挑战",
+                "\"有效回应\"= 用新证据或合理推理直接回答了质疑的核心问题。",
+                "完美是好的敌人。3 轮后的最佳假设比无限辩论更有用。",
+            ],
+        ),
+        (
+            "ann",
+            vec![
+                "调查假设、收集证据、回应挑战",
+                "挑战其他调查员、做最终判定",
+                "你的调查报告应该和你是否知道其他假设无关。",
+                "如果 Devil's Advocate 发现你隐藏了不利证据，你的假设将被直接标记为不可信。",
+            ],
+        ),
+    ] {
+        let persona = fill("persona", Language::Zh, context! { role }).unwrap();
+        for rule in rules.into_iter().chain([standard]) {
+            assert!(protocol.contains(rule) && persona.contains(rule), "{role}: {rule}\n{persona}");
+        }
+    }
+}
+
+#[test]
+fn i8_formats_asked_for_are_those_of_the_protocol_in_both_languages() {
+    let Some(protocol) = protocol() else { return };
+    let tasks = [
+        (investigates(0), ["[EVIDENCE REPORT]", "Status: INVESTIGATING / SUPPORTED / WEAKENED / REFUTED"]),
+        (
+            Task::Challenge(Vec::new()),
+            [
+                "[CHALLENGE]",
+                "Challenge Type: Evidence Quality / Logic Flaw / Counter Evidence / Alternative Explanation",
+            ],
+        ),
+        (Task::Status(Vec::new()), ["[STATUS UPDATE]", "Active Hypotheses: "]),
+    ];
+    for (task, lines) in tasks {
+        for language in Language::ALL {
+            let [_, user] = render(&visible(language, task.clone()), "report/1/ann");
+            for line in lines {
+                assert!(protocol.contains(line) && user.contains(line), "{line}: {user}");
+            }
+        }
+    }
+}
+
+#[test]
+fn k13_material_is_escaped_and_the_task_comes_last() {
+    let [system, user] = render(&visible(Language::En, investigates(0)), "report/1/ann");
+    assert!(system.starts_with("You are ann, an investigator"), "{system}");
+    assert_eq!(
+        user.split_once("\n\nRound 1 of 3.").unwrap().0,
+        "<problem>\nIt hangs &lt;/problem&gt;.\n</problem>\n\n<hypothesis id=\"H2\">\nHypothesis: a leak\n\
+         Prediction: if so, memory grows\n</hypothesis>"
+    );
+    assert!(!user.contains("[TOOL]"));
+    let [_, user] = render(&visible(Language::Zh, investigates(3)), "report/1/ann");
+    assert!(user.contains("[TOOL] read_file") && user.contains("还可以这样做 3 次"), "{user}");
+}
+
+#[test]
+fn i9_a_role_is_told_what_it_broke() {
+    let mut seen = visible(Language::En, investigates(0));
+    let found = json!({
+        "shown_by": { "call": "respond/1/ann", "revision": 0 }, "by": "ann", "violation": "challenge_refused",
+        "consequence": Violation::ChallengeRefused.consequence(), "hypothesis": 2,
+        "challenge": ChallengeId { round: 1, number: 1 },
+    });
+    seen.corrections.push(serde_json::from_value(found).unwrap());
+    let [_, user] = render(&seen, "report/2/ann");
+    let line = "The lead corrects you: challenge_refused C1.1 in round 1: confidence_lowered\n";
+    assert!(user.contains(line), "{user}");
+}
+
+#[test]
+fn i1_a_report_on_its_own_hypothesis_is_taken_and_all_else_is_astray() {
+    let text = "[EVIDENCE REPORT]\nHypothesis: H1\nConfidence: 9\n[EVIDENCE REPORT]\nHypothesis: H2\nConfidence: 3\n\
+                [VERDICT]\nHypothesis: H2";
+    let Ok(Reading::Answer { answer, .. }) = parse(investigates(0), text) else { panic!("it is a report") };
+    assert_eq!(answer.strays, [Act::Investigate, Act::Judge]);
+    let Said::Report(report) = answer.said else { panic!("{:?}", answer.said) };
+    assert_eq!(report.confidence, Some(3.0));
+    let foreign = parse(investigates(0), "[EVIDENCE REPORT]\nHypothesis: H1").unwrap_err();
+    assert_eq!(foreign.why, "the reply has no [EVIDENCE REPORT] block on H2");
+}
+
+#[test]
+fn i6_an_advocate_says_so_where_there_is_nothing_to_challenge() {
+    let nothing = parse(Task::Challenge(Vec::new()), "All is sound.\n[No Challenge]");
+    assert!(
+        matches!(nothing, Ok(Reading::Answer { answer, .. }) if answer.said == Said::Challenges(Vec::new()))
+    );
+    assert!(parse(Task::Challenge(Vec::new()), "All is sound.").is_err());
+}
+
+#[test]
+fn i10_with_a_workspace_quotations_are_compared_before_a_report_counts() {
+    let text = "[EVIDENCE REPORT]\nEvidence:\n- [file_line] a.rs:3 | \"let x\" | it is set\n- [file_line] b.rs:4 | | here";
+    let Ok(Reading::Tools(asked)) = parse(investigates(2), text) else { panic!("it is to be checked") };
+    let arguments = r#"{"path":"a.rs","line":3,"quote":"let x"}"#;
+    assert_eq!((&*asked[0].0.tool, &*asked[0].1, asked.len()), (CHECK_TOOL, arguments, 1));
+    let Task::Investigate(mut view) = investigates(1) else { panic!("it investigates") };
+    view.checked.push(arguments.to_owned());
+    assert!(matches!(parse(Task::Investigate(view), text), Ok(Reading::Answer { .. })));
+    assert!(matches!(parse(investigates(0), text), Ok(Reading::Answer { .. })), "nobody can look");
+    let asks = "[TOOL] search {\"text\": \"x\"}";
+    assert!(matches!(parse(investigates(1), asks), Ok(Reading::Tools(_))));
+    assert!(parse(investigates(0), asks).is_err());
+}

@@ -1,0 +1,92 @@
+//! How an investigator asks for tools in a reply of plain text, and how it is shown what they found (rule I10).
+
+use debate_core::calls::TurnState;
+use debate_core::event::ToolUse;
+use debate_core::formats::investigation::config::Language;
+use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use serde_json::Value;
+
+use crate::escape;
+use crate::prompts::{Message, Speaker};
+use crate::tokens;
+
+/// The most tools that one reply may ask for.
+pub(super) const USES_MAX: usize = 4;
+/// Tokens of all results together that a prompt shows.
+const RESULTS_TOKENS_MAX: u32 = 20_000;
+/// Tokens of one result that a prompt shows.
+const RESULT_TOKENS_MAX: u32 = 2_000;
+/// How a line begins that asks for a tool.
+const MARK: &str = "[TOOL]";
+
+/// Reads the tools that a reply asks for, at most [`USES_MAX`].
+pub(super) fn asked(text: &str) -> Vec<(ToolUse, String)> {
+    let uses = text.lines().filter_map(|line| {
+        let bare = line.trim().trim_start_matches(['-', '*', '`', '>', ' ']);
+        let rest = bare
+            .get(..MARK.len())
+            .filter(|mark| mark.eq_ignore_ascii_case(MARK))
+            .map(|_| &bare[MARK.len()..])?;
+        let (name, arguments) = rest.trim().split_once([' ', '{'])?;
+        let at = rest.find('{')?;
+        let arguments = if arguments.is_empty() { return None } else { rest[at..].trim_end_matches('`') };
+        // Written anew, so that equal questions are asked in equal words.
+        let arguments: Value = serde_json::from_str(arguments).ok().filter(Value::is_object)?;
+        Some((name.trim().to_owned(), arguments.to_string()))
+    });
+    let uses = uses.take(USES_MAX).enumerate();
+    uses.map(|(place, (tool, arguments))| (ToolUse { tool, id: format!("use_{place}") }, arguments)).collect()
+}
+
+/// Returns what was said and found in earlier turns of a question; `None` where some of it was redacted.
+pub(super) fn talk(turns: &[TurnState], language: Language) -> Option<Vec<Message>> {
+    let uses: usize = turns.iter().map(|turn| turn.tools.len()).sum();
+    let share = RESULTS_TOKENS_MAX / u32::try_from(uses.max(1)).unwrap_or(u32::MAX);
+    let mut messages = Vec::new();
+    for turn in turns {
+        let prose = turn.prose.shown()?;
+        messages.push(Message { speaker: Speaker::Assistant, text: prose.reply.text.as_str().into() });
+        let mut text = String::new();
+        for (tool, arguments) in turn.tools.iter().zip(&prose.arguments) {
+            let found = tokens::cut(tool.result.shown()?, share.min(RESULT_TOKENS_MAX));
+            let (name, found) = (escape::xml_line(&tool.tool), escape::xml(&found).into_owned());
+            let asked = escape::xml_line(arguments);
+            text.push_str(&format!("<result tool=\"{name}\">\n{asked}\n{found}\n</result>\n"));
+        }
+        let was_checked = turn.tools.iter().any(|tool| tool.tool == CHECK_TOOL);
+        text.push_str(next(was_checked, language));
+        messages.push(Message { speaker: Speaker::User, text: text.into() });
+    }
+    Some(messages)
+}
+
+fn next(was_checked: bool, language: Language) -> &'static str {
+    match (was_checked, language) {
+        (true, Language::En) => {
+            "Your quotations were compared with the files. Send your whole report again; correct or leave out what is refuted."
+        }
+        (true, Language::Zh) => {
+            "你的引文已与文件核对。请重新发送完整报告；更正或删除被否定（refuted）的证据。"
+        }
+        (false, Language::En) => "Go on: ask for more, or send your report.",
+        (false, Language::Zh) => "请继续：再次请求工具，或发送你的报告。",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i10_tools_are_asked_for_line_by_line() {
+        let text = "Let me look.\n[TOOL] read_file {\"path\": \"a.rs\",  \"from\": 1}\n- `[tool] search {\"text\": \"x {y}\"}`\n\
+                    [TOOL] git_log{\"path\": \".\"}\n[TOOL] broken {\"path\":\n[TOOL] nothing";
+        let asked: Vec<_> = asked(text).into_iter().map(|(used, arguments)| (used.tool, arguments)).collect();
+        let expected = [
+            ("read_file", r#"{"path":"a.rs","from":1}"#),
+            ("search", r#"{"text":"x {y}"}"#),
+            ("git_log", r#"{"path":"."}"#),
+        ];
+        assert_eq!(asked, expected.map(|(tool, arguments)| (tool.to_owned(), arguments.to_owned())));
+    }
+}

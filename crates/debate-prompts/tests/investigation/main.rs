@@ -1,0 +1,5 @@
+//! What investigators are shown, held against the real kernel.
+
+#![allow(clippy::unwrap_used, reason = "all of this is tests")]
+
+mod independence;
