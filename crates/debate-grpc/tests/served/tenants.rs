@@ -9,6 +9,7 @@ use crate::house::{PATIENCE, request};
 use crate::tokens::{Audits, Debates, Guarded, start, started, wishes};
 
 /// Asks every method that takes a debate's id for this one, and returns what each said.
+#[allow(clippy::needless_update, reason = "some requests have no other field")]
 async fn ask_all(
     debates: &mut Debates,
     audits: &mut Audits,

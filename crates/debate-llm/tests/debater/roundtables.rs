@@ -54,7 +54,9 @@ fn t3_what_the_simulated_model_says_is_of_its_mode() {
         assert!(result.evidence.interaction.question_response_pairs > 0);
         let (_, delphi) = run(Mode::Delphi, &settings);
         assert!(delphi.agent_responses.iter().all(|agent| agent.shown_as.is_some()));
-        assert!(delphi.evidence.interaction.cross_references > 0, "labels count as names");
+        let has_heard_others = delphi.metadata.rounds_held > 1;
+        let refers = delphi.evidence.interaction.cross_references > 0;
+        assert_eq!(refers, has_heard_others, "labels count as names");
     }
 }
 
@@ -63,7 +65,7 @@ fn t5_some_roundtables_agree_and_some_do_not() {
     let levels: Vec<f64> = (0..10)
         .map(|seed| run(Mode::Collaborative, &format!("simulated:{seed}")).1.decision.agreement_level)
         .collect();
-    assert!(levels.iter().any(|level| *level > 0.7) && levels.iter().any(|level| *level < 0.7), "{levels:?}");
+    assert!(levels.iter().any(|level| *level > 0.9) && levels.iter().any(|level| *level < 0.9), "{levels:?}");
 }
 
 #[test]

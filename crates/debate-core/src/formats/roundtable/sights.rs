@@ -9,7 +9,6 @@ use super::visible::{Context, Shown, Visible, Words};
 use crate::call::{Sight, Want};
 use crate::debate::Debate;
 use crate::id::Role;
-use crate::prose::Prose;
 
 /// Returns the answers that a call is shown, in the order shown.
 pub(super) fn sees(debate: &Debate<Roundtable>, want: &Want) -> Vec<Sight> {
@@ -46,8 +45,8 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
         part: config.agent(agent).and_then(|agent| agent.part),
         tools: config.tools(),
         output_tokens: config.output_tokens(),
-        context: config.mode.strategy().transform_context(config, statistics, context),
-        rejection: rejection.unwrap_or_else(Prose::default),
+        context: config.mode.strategy().transform_context(config, statistics.as_ref(), context),
+        rejection: rejection.unwrap_or_default(),
     }
 }
 

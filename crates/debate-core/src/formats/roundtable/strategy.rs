@@ -111,12 +111,12 @@ impl Strategy {
     pub fn transform_context(
         &self,
         config: &Config,
-        statistics: Option<Statistics>,
+        statistics: Option<&Statistics>,
         context: Context,
     ) -> Context {
         self.processors.iter().fold(context, |context, processor| match processor {
             Processor::Anonymization => anonymized(config, context),
-            Processor::Statistics => Context { statistics: statistics.clone(), ..context },
+            Processor::Statistics => Context { statistics: statistics.cloned(), ..context },
         })
     }
 
