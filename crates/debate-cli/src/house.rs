@@ -1,5 +1,6 @@
 //! Putting store, model and formats together into an engine.
 
+use std::path::Path;
 use std::process;
 use std::time::Duration;
 
@@ -46,7 +47,13 @@ impl House {
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
+        Self::with_archive(options, None).await
+    }
+
+    /// Opens the same, with archived debates to be read from a folder where it is given.
+    pub(crate) async fn with_archive(options: &Options, archive: Option<&Path>) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
+        let store = store.with_archive(archive);
         Ok(Self::of(options.lease(), store, model::nobody().into(), Prices::default(), Settings::default()))
     }
 

@@ -33,7 +33,7 @@ impl v1::audit_service_server::AuditService for Audits {
         };
         let store = self.0.engine.store();
         let head = store.head(id.into()).await.map_err(Refusal::from)?;
-        let head = head.ok_or_else(|| Refusal::NotFound(id.to_string()))?;
+        let Some(head) = head else { return Err(Refusal::from(self.0.engine.missing(id).await).into()) };
         let after = Seq(request.after_seq);
         if after > head.seq {
             return Err(Refusal::BeyondHead { debate: id, asked: after, head: head.seq }.into());

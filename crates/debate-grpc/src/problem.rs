@@ -66,6 +66,7 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         Refusal::Unreadable => StatusCode::BAD_REQUEST,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoRoute => StatusCode::NOT_FOUND,
+        Refusal::Archived { .. } => StatusCode::GONE,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
         Refusal::RequestTaken { .. } | Refusal::State { .. } => StatusCode::CONFLICT,
         Refusal::Busy { .. } => StatusCode::TOO_MANY_REQUESTS,

@@ -37,7 +37,7 @@ impl From<Refusal> for Status {
 fn code(refusal: &Refusal) -> Code {
     match refusal {
         Refusal::Invalid(_) | Refusal::TooLong(_) | Refusal::Unreadable => Code::InvalidArgument,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } => Code::NotFound,
+        Refusal::NotFound(_) | Refusal::Archived { .. } | Refusal::NoPart { .. } => Code::NotFound,
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
         Refusal::Busy { .. } => Code::ResourceExhausted,
         Refusal::BeyondHead { .. } => Code::OutOfRange,

@@ -4,6 +4,7 @@
 //! was appended is never edited or removed; only the prose of an event can be deleted (rule K15).
 
 mod append;
+mod archive;
 mod decision;
 mod group;
 mod heads;
@@ -16,9 +17,10 @@ mod sqlite;
 mod wake;
 
 pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
+pub use archive::{Archive, ArchiveError, Archived};
 pub use leases::{Lease, LeaseError, Leases, MemoryLeases, Release};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
-pub use postgres::{ConnectError, Horizon, PostgresOptions, PostgresStore};
+pub use postgres::{ConnectError, Holder, Horizon, PostgresOptions, PostgresStore};
 pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod archiving;
 mod bad_input;
 mod benching;
 mod doctor;
@@ -20,4 +21,5 @@ mod running;
 mod server;
 mod serving;
 mod stores;
+mod upgrading;
 mod verifying;
