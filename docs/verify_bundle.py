@@ -298,7 +298,7 @@ class Stream:
 KEYS = {
     "bundle": ({"version": int, "whole": bool}, {}),
     "checkpoint": ({"note": str}, {"since": dict}),
-    "stream": ({"kind": str, "id": str}, {"inclusion": dict}),
+    "stream": ({"kind": str, "id": str}, {"request_id": str, "inclusion": dict}),
     "event": (
         {"seq": int, "kind": str, "version": int, "at": int, "tenant": str, "actor": str, "body": str, "hash": str},
         {"trace": str, "prose": dict, "prose_digest": str},

@@ -1,5 +1,6 @@
 //! The commands, one file each; a file's doc comment on its arguments is the command's help.
 
+mod archive;
 mod bench;
 mod cancel;
 mod checkpoint;
@@ -19,6 +20,7 @@ mod policy;
 mod redact;
 mod replay;
 mod resolve;
+mod restore;
 mod review;
 mod run;
 mod scores;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Checkpoint(checkpoint::Checkpoint),
     Export(export::Export),
     Import(import::Import),
+    Archive(archive::Archive),
+    Restore(restore::Restore),
     Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
@@ -87,6 +91,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Checkpoint(checkpoint) => checkpoint.run(options).await,
         Command::Export(export) => export.run(options).await,
         Command::Import(import) => import.run(options).await,
+        Command::Archive(archive) => archive.run(options).await,
+        Command::Restore(restore) => restore.run(options).await,
         Command::Keys(keys) => keys.run(),
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Resolve(resolve) => resolve.run(options).await,

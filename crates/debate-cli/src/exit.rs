@@ -11,7 +11,7 @@ use debate_engine::{
     ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError, WatchError,
 };
 use debate_llm::ConfigError;
-use debate_store::{ConnectError, OpenError, ReadError};
+use debate_store::{ArchiveError, ConnectError, OpenError, ReadError};
 
 /// The exit codes, as `--help` lists them.
 pub(crate) const CODES: &str = "\
@@ -123,7 +123,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     }
     if let Some(error) = error.downcast_ref::<LoadError>() {
         return Some(match error {
-            LoadError::NotFound(_) => End::NotFound,
+            LoadError::NotFound(_) | LoadError::Archived { .. } => End::NotFound,
             LoadError::Read(_) => End::Unavailable,
             LoadError::Format { .. }
             | LoadError::Parent { .. }
@@ -133,25 +133,18 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         });
     }
     if let Some(error) = error.downcast_ref::<ForkError>() {
-        return match error {
-            ForkError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
-            ForkError::NoEvent { .. } | ForkError::Refused(_) | ForkError::Invalid(_) => Some(End::BadInput),
-            ForkError::Load(LoadError::Read(_)) | ForkError::Store(_) => Some(End::Unavailable),
-            ForkError::Load(_) | ForkError::Redacted(_) | ForkError::Busy { .. } | ForkError::ShutDown => {
-                None
-            }
-        };
+        return of_fork(error);
     }
     if let Some(error) = error.downcast_ref::<WatchError>() {
         return Some(match error {
-            WatchError::NotFound(_) => End::NotFound,
+            WatchError::NotFound(_) | WatchError::Archived { .. } => End::NotFound,
             WatchError::BeyondHead { .. } => End::BadInput,
             WatchError::Read(_) => End::Unavailable,
         });
     }
     if let Some(error) = error.downcast_ref::<ControlError>() {
         return match error {
-            ControlError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            ControlError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
             ControlError::Refused(DecideError::UnknownOutcome(_) | DecideError::StillToCome(_)) => {
                 Some(End::BadInput)
             }
@@ -163,7 +156,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     }
     if let Some(error) = error.downcast_ref::<RedactionError>() {
         return match error {
-            RedactionError::Load(LoadError::NotFound(_)) => Some(End::NotFound),
+            RedactionError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
             RedactionError::Load(_) | RedactionError::Record(_) | RedactionError::Delete(_) => None,
             RedactionError::Refused(_) | RedactionError::NoProse(_) => Some(End::BadInput),
         };
@@ -185,10 +178,36 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             PolicyError::Load(_) | PolicyError::Desk(_) => None,
         };
     }
+    if let Some(error) = error.downcast_ref::<ArchiveError>() {
+        return Some(of_archive(error));
+    }
     if let Some(StartError::Store(_) | StartError::Leases(_)) = error.downcast_ref::<StartError>() {
         return Some(End::Unavailable);
     }
     None
+}
+
+fn of_fork(error: &ForkError) -> Option<End> {
+    match error {
+        ForkError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
+        ForkError::NoEvent { .. } | ForkError::Refused(_) | ForkError::Invalid(_) => Some(End::BadInput),
+        ForkError::Load(LoadError::Read(_)) | ForkError::Store(_) | ForkError::Leases(_) => {
+            Some(End::Unavailable)
+        }
+        ForkError::Load(_) | ForkError::Redacted(_) | ForkError::Busy { .. } | ForkError::ShutDown => None,
+    }
+}
+
+fn of_archive(error: &ArchiveError) -> End {
+    match error {
+        ArchiveError::NotFound(_) => End::NotFound,
+        ArchiveError::Moved { .. }
+        | ArchiveError::Unfinished(_)
+        | ArchiveError::Elsewhere { .. }
+        | ArchiveError::NotArchived(_) => End::BadInput,
+        ArchiveError::OtherEvents(_) | ArchiveError::Chain(_) => End::Fault,
+        ArchiveError::Backend { .. } | ArchiveError::Closed => End::Unavailable,
+    }
 }
 
 /// Returns an error with its causes on one line, nothing said twice.

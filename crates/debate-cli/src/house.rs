@@ -1,5 +1,6 @@
 //! Putting store, model and formats together into an engine.
 
+use std::path::Path;
 use std::process;
 use std::time::Duration;
 
@@ -52,8 +53,13 @@ impl House {
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
+        Self::with_archive(options, None).await
+    }
+
+    /// Opens the same, with archived debates to be read from a folder where it is given.
+    pub(crate) async fn with_archive(options: &Options, archive: Option<&Path>) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
-        let nobody = model::nobody().into();
+        let (store, nobody) = (store.with_archive(archive), model::nobody().into());
         Ok(Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), None))
     }
 

@@ -1,15 +1,17 @@
 //! Which store, and opening it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use debate_store::{
-    Durability, EventStore, Leases, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore,
+    Archive, Durability, EventStore, Leases, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions,
+    SqliteStore,
 };
 
 use crate::exit::Failure;
+use crate::proof::archive::WithArchive;
 
 /// Where debates are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,6 +126,21 @@ impl Store {
     /// Returns the events.
     pub(crate) fn events(&self) -> &Arc<dyn EventStore> {
         &self.events
+    }
+
+    /// Returns the same store, with archived debates to be read from a folder where it is given.
+    pub(crate) fn with_archive(self, folder: Option<&Path>) -> Self {
+        let Some(folder) = folder else { return self };
+        Self { events: Arc::new(WithArchive::new(self.events, folder)), place: self.place }
+    }
+
+    /// Returns what takes debates out of the store and puts them back.
+    pub(crate) fn archive(&self) -> anyhow::Result<&dyn Archive> {
+        match &self.place {
+            Place::File(file) => Ok(&**file),
+            Place::Database(database) => Ok(&**database),
+            Place::Memory => Err(Failure::bad_input("a memory store archives nothing")),
+        }
     }
 
     /// Returns where the debates stay, if they do: a file, or a server with its database.

@@ -16,7 +16,7 @@ use debate_core::prices::Prices;
 use debate_core::prose::Prose;
 use debate_llm::Models;
 use debate_prompts::prompts::Prompts;
-use debate_store::{Append, AppendError, EventStore, ReadError, Release, RequestKey};
+use debate_store::{Append, AppendError, EventStore, ReadError, RequestKey};
 use futures::stream::Stream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
 use crate::house::{House, Settings, Tools};
-use crate::journal::{Journal, LoadError};
+use crate::journal::{Journal, LoadError, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
@@ -226,10 +226,8 @@ impl Engine {
         // Taken before the debate is there, so that no crash leaves one that nobody knows of.
         let tenure = self.tenure(debate).await.map_err(StartError::Leases)?;
         let appended = self.house.store.append(append).await;
-        if let (Err(error), Some(leasing), Some(tenure)) = (&appended, &self.house.leasing, &tenure) {
-            let is_unknown = matches!(error, AppendError::Backend { .. });
-            let release = if is_unknown { Release::HandedBack } else { Release::Finished };
-            leasing.give_back(tenure, release).await;
+        if let Err(error) = &appended {
+            self.give_back(tenure.as_deref(), matches!(error, AppendError::Backend { .. })).await;
         }
         match appended {
             Ok(_) => {
@@ -285,12 +283,17 @@ impl Engine {
 
     pub(crate) async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
         let first = self.house.store.read(StreamId::from(debate), Seq::START, 1).await?;
-        let first = first.first().ok_or(LoadError::NotFound(debate))?;
+        let Some(first) = first.first() else { return Err(self.missing(debate).await) };
         let format = format_of(first).unwrap_or_default();
         match self.formats.get(format.as_str()) {
             Some(served) => Ok((format, Arc::clone(served))),
             None => Err(LoadError::Format { debate, format }),
         }
+    }
+
+    /// Returns why a debate has no events: it is archived, or there is none.
+    pub async fn missing(&self, debate: DebateId) -> LoadError {
+        missing(&*self.house.store, debate).await
     }
 
     /// Returns a debate of a known format as it was after event `at`, or as it is.
@@ -307,7 +310,7 @@ impl Engine {
     /// There is no such debate, or the store failed.
     pub async fn log(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
         let log = lineage::read(&*self.house.store, debate, until).await?;
-        if log.is_empty() { Err(LoadError::NotFound(debate)) } else { Ok(log) }
+        if log.is_empty() { Err(self.missing(debate).await) } else { Ok(log) }
     }
 
     /// Returns all that a debate is folded from, its own log up to and including `until` where given: a fork's begins
@@ -317,7 +320,7 @@ impl Engine {
     /// There is no such debate, a parent is gone or was changed, or the store failed.
     pub async fn history(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
         let log = lineage::read(&*self.house.store, debate, until.map(|until| until.max(Seq(1)))).await?;
-        let first = log.first().ok_or(LoadError::NotFound(debate))?;
+        let Some(first) = log.first() else { return Err(self.missing(debate).await) };
         let mut history = lineage::prefix(&*self.house.store, first).await?;
         history
             .extend(log.into_iter().take_while(|envelope| until.is_none_or(|until| envelope.seq <= until)));

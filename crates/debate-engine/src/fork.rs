@@ -9,7 +9,7 @@ use debate_core::fork::{self, Change};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::Violations;
-use debate_store::{Append, AppendError};
+use debate_store::{Append, AppendError, LeaseError};
 
 use crate::engine::Engine;
 use crate::house::House;
@@ -62,6 +62,9 @@ pub enum ForkError {
         /// How many.
         held: usize,
     },
+    /// The fork cannot be leased.
+    #[error("the fork cannot be leased")]
+    Leases(#[source] LeaseError),
     /// The process is shutting down.
     #[error("the engine is shutting down")]
     ShutDown,
@@ -84,11 +87,20 @@ impl Engine {
             return Err(ForkError::Busy { held });
         }
         let (format, served) = self.served(fork.parent).await?;
-        let forked = served.fork(self.house(), &fork).await?;
-        if let Some(debate) = forked.debate {
-            self.hold(debate, &format, None);
+        let debate = self.house().surroundings.debate_id();
+        // Taken before the fork is there, so that no crash leaves one that nobody knows of.
+        let tenure = self.tenure(debate).await.map_err(ForkError::Leases)?;
+        let forked = served.fork(self.house(), &fork, debate).await;
+        match &forked {
+            Ok(_) => {
+                self.hold(debate, &format, tenure);
+            }
+            Err(error) => {
+                let is_unknown = matches!(error, ForkError::Store(AppendError::Backend { .. }));
+                self.give_back(tenure.as_deref(), is_unknown).await;
+            }
         }
-        Ok(forked)
+        forked
     }
 
     /// Returns every fork of a debate, the newest first: it must not be purged while it has any.
@@ -107,8 +119,8 @@ impl Engine {
     }
 }
 
-/// Opens a fork of a debate of format `F`.
-pub(crate) async fn open<F: Format>(house: &House, fork: &Fork) -> Result<Forked, ForkError> {
+/// Opens a fork of a debate of format `F` under a new id.
+pub(crate) async fn open<F: Format>(house: &House, fork: &Fork, id: DebateId) -> Result<Forked, ForkError> {
     let parent = fork.parent;
     let own = lineage::read(&*house.store, parent, None).await?;
     let (first, last) = own.first().zip(own.last()).ok_or(LoadError::NotFound(parent))?;
@@ -133,7 +145,6 @@ pub(crate) async fn open<F: Format>(house: &House, fork: &Fork) -> Result<Forked
     let config = F::changed(debate.config(), &fork.change);
     let config = config.map_err(|why| ForkError::Refused(DecideError::NotForkable(why)))?;
     let limits = pricing::admit::<F>(house, &config, *debate.limits()).map_err(ForkError::Invalid)?;
-    let id = house.surroundings.debate_id();
     let forked = Forked {
         parent,
         at,

@@ -26,6 +26,14 @@ pub enum LoadError {
     /// There is no such debate.
     #[error("there is no debate {0}")]
     NotFound(DebateId),
+    /// The debate's events were moved into an archive.
+    #[error("debate {debate} is archived in {bundle}; restore it first")]
+    Archived {
+        /// Which debate.
+        debate: DebateId,
+        /// The bundle's name.
+        bundle: String,
+    },
     /// The debate is of a format that is not served here.
     #[error("debate {debate} has the format {format:?}, which is not served here")]
     Format {
@@ -70,6 +78,15 @@ pub enum LoadError {
     },
 }
 
+/// Returns why a debate has no events: it is archived, or there is none.
+pub(crate) async fn missing(store: &dyn EventStore, debate: DebateId) -> LoadError {
+    match store.find_archived(debate.into()).await {
+        Ok(Some(archived)) => LoadError::Archived { debate, bundle: archived.bundle },
+        Ok(None) => LoadError::NotFound(debate),
+        Err(error) => LoadError::Read(error),
+    }
+}
+
 /// A debate together with the end of its chain.
 #[derive(Debug)]
 pub(crate) struct Journal<F: Format> {
@@ -88,7 +105,10 @@ impl<F: Format> Journal<F> {
         debate: DebateId,
         until: Option<Seq>,
     ) -> Result<Self, LoadError> {
-        Self::read_on(None, store, debate, until).await?.ok_or(LoadError::NotFound(debate))
+        match Self::read_on(None, store, debate, until).await? {
+            Some(journal) => Ok(journal),
+            None => Err(missing(store, debate).await),
+        }
     }
 
     /// Folds what was appended from beside.

@@ -7,7 +7,7 @@ use debate_core::fork::DEPTH_MAX;
 use debate_core::id::{DebateId, Digest, Seq};
 use debate_store::EventStore;
 
-use crate::journal::{LoadError, PAGE};
+use crate::journal::{LoadError, PAGE, missing};
 
 /// The beginning of a stream, up to where a fork parts from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,13 +50,18 @@ pub(crate) async fn stretches(store: &dyn EventStore, first: &Envelope) -> Resul
 /// Returns the events that a fork rests on, the eldest parent's first; none where the first event is not that of a fork.
 ///
 /// # Errors
-/// A parent is gone or is not what it was when it was forked.
+/// A parent is archived, gone, or not what it was when it was forked.
 pub(crate) async fn prefix(store: &dyn EventStore, first: &Envelope) -> Result<Vec<Envelope>, LoadError> {
     let mut prefix = Vec::new();
     for stretch in stretches(store, first).await? {
         let events = read(store, stretch.debate, Some(stretch.until)).await?;
         let is_it = |last: &Envelope| (last.seq, last.hash) == (stretch.until, stretch.hash);
         if !events.last().is_some_and(is_it) {
+            if events.is_empty()
+                && let archived @ LoadError::Archived { .. } = missing(store, stretch.debate).await
+            {
+                return Err(archived);
+            }
             let debate = DebateId(first.stream.id);
             return Err(LoadError::Parent { debate, parent: stretch.debate, at: stretch.until });
         }

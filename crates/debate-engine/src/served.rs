@@ -45,8 +45,8 @@ pub(crate) trait Served: Send + Sync {
     /// Returns whether a debate runs, as it is stored.
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
 
-    /// Opens a fork of a debate.
-    async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError>;
+    /// Opens a fork of a debate under a new id.
+    async fn fork(&self, house: &House, fork: &Fork, id: DebateId) -> Result<Forked, ForkError>;
 
     /// Deletes prose of a debate and records that it did.
     async fn redact(
@@ -97,8 +97,8 @@ impl<P: Prompts> Served for ServedFormat<P> {
         Ok(journal.debate.lifecycle() == Lifecycle::Running)
     }
 
-    async fn fork(&self, house: &House, fork: &Fork) -> Result<Forked, ForkError> {
-        fork::open::<P::Format>(house, fork).await
+    async fn fork(&self, house: &House, fork: &Fork, id: DebateId) -> Result<Forked, ForkError> {
+        fork::open::<P::Format>(house, fork, id).await
     }
 
     async fn redact(

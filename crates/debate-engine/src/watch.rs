@@ -36,6 +36,14 @@ pub enum WatchError {
     /// There is no such debate.
     #[error("there is no debate {0}")]
     NotFound(DebateId),
+    /// The debate's events were moved into an archive.
+    #[error("debate {debate} is archived in {bundle}; restore it first")]
+    Archived {
+        /// Which debate.
+        debate: DebateId,
+        /// The bundle's name.
+        bundle: String,
+    },
     /// The subscriber claims to have seen events that do not exist.
     #[error("debate {debate} is at {head}; there is nothing after {after} yet")]
     BeyondHead {
@@ -71,7 +79,7 @@ struct Cursor {
 /// here, `live` is what is heard of it, with tokens if they are wanted.
 ///
 /// # Errors
-/// There is no such debate, or it has no event `after` yet.
+/// There is no such debate here, or it has no event `after` yet.
 pub(crate) async fn watch(
     store: Arc<dyn EventStore>,
     debate: DebateId,
@@ -81,7 +89,12 @@ pub(crate) async fn watch(
 ) -> Result<impl Stream<Item = Result<Watched, WatchError>> + Send + 'static, WatchError> {
     let stream = StreamId::from(debate);
     let chunks = live.as_ref().filter(|_| tokens).map(Live::subscribe);
-    let head = store.head(stream).await?.ok_or(WatchError::NotFound(debate))?;
+    let Some(head) = store.head(stream).await? else {
+        return Err(match store.find_archived(stream).await? {
+            Some(archived) => WatchError::Archived { debate, bundle: archived.bundle },
+            None => WatchError::NotFound(debate),
+        });
+    };
     if after > head.seq {
         return Err(WatchError::BeyondHead { debate, after, head: head.seq });
     }

@@ -68,6 +68,7 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) | Refusal::NoRoute => {
             StatusCode::NOT_FOUND
         }
+        Refusal::Archived { .. } => StatusCode::GONE,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
         Refusal::RequestTaken { .. } | Refusal::State { .. } | Refusal::Policy(_) => StatusCode::CONFLICT,
         Refusal::Busy { .. } | Refusal::TooFast { .. } | Refusal::TooManyAtOnce | Refusal::Spent { .. } => {

@@ -32,6 +32,14 @@ pub enum Refusal {
         /// What it has not, such as `round 4`.
         part: String,
     },
+    /// The debate was moved into an archive.
+    #[error("debate {debate} is archived in {bundle}; its keeper can restore it")]
+    Archived {
+        /// Which debate.
+        debate: String,
+        /// The bundle's name.
+        bundle: String,
+    },
     /// The request id was used for another request (rule K11).
     #[error("request id {request_id:?} was used for another request, which opened debate {debate}")]
     RequestTaken {
@@ -154,6 +162,7 @@ impl Refusal {
         match self {
             Self::Invalid(_) => "INVALID_REQUEST",
             Self::NotFound(_) => "DEBATE_NOT_FOUND",
+            Self::Archived { .. } => "DEBATE_ARCHIVED",
             Self::NoPart { .. } => "PART_NOT_FOUND",
             Self::RequestTaken { .. } => "REQUEST_ID_TAKEN",
             Self::Busy { .. } => "TOO_MANY_DEBATES",
@@ -186,7 +195,9 @@ impl Refusal {
     #[must_use]
     pub fn debate(&self) -> Option<String> {
         match self {
-            Self::NotFound(debate) | Self::Corrupt(debate) => Some(debate.clone()),
+            Self::NotFound(debate) | Self::Archived { debate, .. } | Self::Corrupt(debate) => {
+                Some(debate.clone())
+            }
             Self::NoPart { debate, .. }
             | Self::RequestTaken { debate, .. }
             | Self::BeyondHead { debate, .. }
@@ -232,6 +243,7 @@ impl Refusal {
             | Self::State { .. }
             | Self::Void { .. }
             | Self::Policy(_)
+            | Self::Archived { .. }
             | Self::NoProposal(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
@@ -284,6 +296,7 @@ impl Refusal {
             ForkError::Refused(refused) => Self::State { debate: parent, why: refused.to_string() },
             ForkError::Invalid(violations) => Self::Invalid(violations),
             ForkError::Busy { held } => Self::Busy { held },
+            ForkError::Leases(error) => ReadError::Backend { source: error.into() }.into(),
             ForkError::ShutDown => Self::ShuttingDown,
             ForkError::Store(error) => error.into(),
         }
@@ -338,6 +351,7 @@ impl From<LoadError> for Refusal {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::NotFound(debate) => Self::NotFound(debate.to_string()),
+            LoadError::Archived { debate, bundle } => Self::Archived { debate: debate.to_string(), bundle },
             LoadError::Format { format, .. } => Self::Unserved(format),
             LoadError::Read(error) => error.into(),
             LoadError::Decode { debate, .. }
@@ -355,6 +369,7 @@ impl From<WatchError> for Refusal {
     fn from(error: WatchError) -> Self {
         match error {
             WatchError::NotFound(debate) => Self::NotFound(debate.to_string()),
+            WatchError::Archived { debate, bundle } => Self::Archived { debate: debate.to_string(), bundle },
             WatchError::BeyondHead { debate, after, head } => Self::BeyondHead { debate, asked: after, head },
             WatchError::Read(error) => error.into(),
         }

@@ -42,7 +42,9 @@ impl From<Refusal> for Status {
 fn code(refusal: &Refusal) -> Code {
     match refusal {
         Refusal::Invalid(_) | Refusal::Unreadable | Refusal::NotJson => Code::InvalidArgument,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) => Code::NotFound,
+        Refusal::NotFound(_) | Refusal::Archived { .. } | Refusal::NoPart { .. } | Refusal::NoProposal(_) => {
+            Code::NotFound
+        }
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
         Refusal::Busy { .. }
         | Refusal::TooFast { .. }

@@ -154,6 +154,9 @@ pub enum AppendError {
         /// Whether that request had the same body, so that its stream is the answer to this one too.
         same_body: bool,
     },
+    /// The stream's events were moved into an archive; nothing was written.
+    #[error("{0} is archived; restore it first")]
+    Archived(StreamId),
     /// The backend failed; the events may or may not be stored.
     #[error("cannot append to {stream}")]
     Backend {

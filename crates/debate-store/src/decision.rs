@@ -20,18 +20,22 @@ pub(crate) enum Decision {
 
 impl Decision {
     /// Decides on the owner of the append's request id, the stream's last event, and where the last of these very
-    /// events stands, if all of them are already there.
+    /// events stands, if all of them are already there; and on whether the stream was moved into an archive.
     pub(crate) fn of(
         append: &Append,
         owner: Option<&RequestOwner>,
         head: &Head,
         stored: Option<Position>,
+        is_archived: bool,
     ) -> Self {
         if let Some(owner) = owner {
             return Self::of_repeated(append, owner, stored);
         }
         if let Some(last) = stored {
             return Self::Stored { last, record_request: true };
+        }
+        if is_archived {
+            return Self::Refuse(AppendError::Archived(append.stream));
         }
         if head.seq != append.expected {
             return Self::Refuse(append.conflict(head.seq));

@@ -9,6 +9,7 @@
 )]
 
 mod append;
+mod archive;
 mod decision;
 mod group;
 mod heads;
@@ -23,11 +24,12 @@ mod sqlite;
 mod wake;
 
 pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
+pub use archive::{Archive, ArchiveError, Archived};
 pub use leases::{Lease, LeaseError, Leases, MemoryLeases, Release};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 #[cfg(feature = "postgres")]
-pub use postgres::{ConnectError, Horizon, PostgresOptions, PostgresStore};
+pub use postgres::{ConnectError, Holder, Horizon, PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

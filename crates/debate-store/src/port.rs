@@ -7,6 +7,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
 
 use crate::append::{Append, AppendError};
+use crate::archive::Archived;
 use crate::heads;
 use crate::list::{ListFilter, Listed};
 
@@ -101,11 +102,38 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// When the store cannot be read.
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError>;
 
+    /// Returns the request id that opened a stream; `None` where there was none. A backend that does not say otherwise
+    /// tells of none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn request_of(&self, _stream: StreamId) -> Result<Option<String>, ReadError> {
+        Ok(None)
+    }
+
     /// Returns debates, the newest first, as the events themselves tell of them.
     ///
     /// # Errors
     /// When the store cannot be read.
     async fn list(&self, filter: ListFilter) -> Result<Vec<Listed>, ReadError>;
+
+    /// Returns where a stream's events were moved to; `None` where they are here, or never were. A backend that does not say
+    /// otherwise archives nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn find_archived(&self, _stream: StreamId) -> Result<Option<Archived>, ReadError> {
+        Ok(None)
+    }
+
+    /// Returns archived streams, the newest first, by where their first events stood; of the filter, what asks for
+    /// lifecycle and status says nothing here.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    async fn list_archived(&self, _filter: ListFilter) -> Result<Vec<Archived>, ReadError> {
+        Ok(Vec::new())
+    }
 
     /// Deletes the prose and the salt of one event for good; its hash still stands (rule K15).
     ///

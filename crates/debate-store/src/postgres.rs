@@ -4,6 +4,7 @@
 //! that meet in one process are committed together. Positions are not dense: they order events and nothing else, see
 //! `feed.rs` for how readers miss none.
 
+mod archive;
 mod commit;
 mod fault;
 mod feed;
@@ -24,10 +25,11 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::Seq;
 use sqlx::postgres::{PgConnection, PgPool};
 
-pub use feed::Horizon;
+pub use feed::{Holder, Horizon};
 pub use open::ConnectError;
 
 use crate::append::{Append, AppendError};
+use crate::archive::Archived;
 use crate::list::{ListFilter, Listed};
 use crate::port::{EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 use crate::postgres::commit::Committer;
@@ -202,6 +204,10 @@ impl EventStore for PostgresStore {
         row.await?.as_ref().map(read::owner_of).transpose()
     }
 
+    async fn request_of(&self, stream: StreamId) -> Result<Option<String>, ReadError> {
+        self.ask(|it| Box::pin(read::request_of(it, stream))).await
+    }
+
     async fn list(&self, filter: ListFilter) -> Result<Vec<Listed>, ReadError> {
         let filter = Arc::new(filter);
         let rows = self.ask(|it| {
@@ -209,6 +215,20 @@ impl EventStore for PostgresStore {
             Box::pin(async move { read::list(it, &filter).await })
         });
         rows.await?.iter().map(read::listed).collect()
+    }
+
+    async fn find_archived(&self, stream: StreamId) -> Result<Option<Archived>, ReadError> {
+        let row = self.ask(|it| Box::pin(archive::find(it, stream))).await?;
+        row.as_ref().map(archive::archived).transpose()
+    }
+
+    async fn list_archived(&self, filter: ListFilter) -> Result<Vec<Archived>, ReadError> {
+        let filter = Arc::new(filter);
+        let rows = self.ask(|it| {
+            let filter = Arc::clone(&filter);
+            Box::pin(async move { archive::list(it, &filter).await })
+        });
+        rows.await?.iter().map(archive::archived).collect()
     }
 
     async fn redact(&self, stream: StreamId, seq: Seq) -> Result<(), RedactError> {

@@ -3,6 +3,7 @@
 //! One task owns the one connection that writes and commits whatever was queued while the disk was busy with the
 //! commit before; reads go through a pool beside it. Other processes may use the same file.
 
+mod archive;
 mod commit;
 mod heads;
 mod open;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::id::Seq;
+use debate_core::id::{Seq, Timestamp};
 use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
@@ -25,6 +26,7 @@ use tokio::task::AbortHandle;
 pub use open::OpenError;
 
 use crate::append::{Append, AppendError};
+use crate::archive::{Archive, ArchiveError, Archived};
 use crate::group::AppendJob;
 use crate::list::{ListFilter, Listed};
 use crate::port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
@@ -171,8 +173,20 @@ impl EventStore for SqliteStore {
         read::request(&self.readers, tenant, request_id).await
     }
 
+    async fn request_of(&self, stream: StreamId) -> Result<Option<String>, ReadError> {
+        read::request_of(&self.readers, stream).await
+    }
+
     async fn list(&self, filter: ListFilter) -> Result<Vec<Listed>, ReadError> {
         read::list(&self.readers, &filter).await
+    }
+
+    async fn find_archived(&self, stream: StreamId) -> Result<Option<Archived>, ReadError> {
+        archive::find(&self.readers, stream).await
+    }
+
+    async fn list_archived(&self, filter: ListFilter) -> Result<Vec<Archived>, ReadError> {
+        archive::list(&self.readers, &filter).await
     }
 
     async fn redact(&self, stream: StreamId, seq: Seq) -> Result<(), RedactError> {
@@ -197,5 +211,29 @@ impl EventStore for SqliteStore {
         let mut wait = self.wakes.subscribe_all()?;
         let last = read::last_position(&self.readers).await?;
         if last > after { Ok(last) } else { wait.beyond(after).await }
+    }
+}
+
+#[async_trait]
+impl Archive for SqliteStore {
+    async fn archive(
+        &self,
+        stream: StreamId,
+        head: Head,
+        bundle: &str,
+        at: Timestamp,
+    ) -> Result<(), ArchiveError> {
+        let (reply, done) = oneshot::channel();
+        let bundle = bundle.to_owned();
+        let job = Job::Archive { stream, head, bundle, at, reply };
+        self.jobs.send(job).await.map_err(|_| ArchiveError::Closed)?;
+        done.await.unwrap_or_else(|_| Err(ArchiveError::backend(stream, "the writer stopped")))
+    }
+
+    async fn restore(&self, stream: StreamId, events: Vec<Envelope>) -> Result<(), ArchiveError> {
+        let (reply, done) = oneshot::channel();
+        let job = Job::Restore { stream, events, reply };
+        self.jobs.send(job).await.map_err(|_| ArchiveError::Closed)?;
+        done.await.unwrap_or_else(|_| Err(ArchiveError::backend(stream, "the writer stopped")))
     }
 }

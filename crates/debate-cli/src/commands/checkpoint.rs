@@ -18,7 +18,7 @@ use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::plain::one_line;
 use crate::proof::folder::{self, Folder};
-use crate::proof::{keys, streams};
+use crate::proof::{archive, keys, streams};
 use crate::store;
 
 /// Sign where every debate of the store stands, so that none can be changed, cut short or taken away unnoticed
@@ -40,6 +40,10 @@ pub(crate) struct Checkpoint {
     #[arg(long, env = "DEBATE_SIGNING_KEY", value_name = "FILE")]
     key: PathBuf,
 
+    /// Folder of the archive, from which archived debates are read
+    #[arg(long, env = "DEBATE_ARCHIVE", value_name = "FOLDER")]
+    archive: Option<PathBuf>,
+
     /// Print one JSON object
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
@@ -52,6 +56,7 @@ impl Checkpoint {
         let mut folder = Folder::open(&self.folder)?;
         let (leaves, signed) = self.before(&folder, &key)?;
         let store = store::open_existing(&options.store, options.durability.into()).await?;
+        let store = store.with_archive(self.archive.as_deref());
         let checked = check(&**store.events(), &leaves).await;
         store.close().await?;
         let (heads, faults) = checked?;
@@ -128,8 +133,18 @@ type Checked = (BTreeMap<StreamId, Head>, Vec<(StreamId, streams::StreamFault)>)
 async fn check(store: &dyn EventStore, leaves: &Leaves) -> anyhow::Result<Checked> {
     let heads = streams::heads(store).await?;
     let mut faults = Vec::new();
-    let all: BTreeSet<StreamId> = heads.keys().copied().chain(leaves.streams()).collect();
+    let archived = archive::all(store).await?;
+    let gone = archived.keys().filter(|stream| !heads.contains_key(stream)).copied();
+    let all: BTreeSet<StreamId> = heads.keys().copied().chain(gone).chain(leaves.streams()).collect();
     for stream in all {
+        if let Some(archived) = archived.get(&stream).filter(|_| !heads.contains_key(&stream)) {
+            // Nobody looks into the archive: what was signed last must be all of it.
+            let is_end = |leaf: &Leaf| (leaf.seq, leaf.hash) == (archived.head.seq, archived.head.hash);
+            if !leaves.latest(stream).is_some_and(is_end) {
+                faults.push((stream, streams::StreamFault::Archived(archived.bundle.clone())));
+            }
+            continue;
+        }
         let head = heads.get(&stream).copied();
         if let Err(fault) = streams::check_growth(store, stream, head, leaves.latest(stream)).await? {
             faults.push((stream, fault));

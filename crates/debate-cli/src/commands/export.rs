@@ -1,22 +1,22 @@
 //! `debate export`: debates as a bundle.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::FalseyValueParser;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Digest};
-use debate_engine::{exported_events, exported_streams};
+use debate_engine::{LoadError, exported_events, exported_streams};
 use debate_proof::bundle::{Consistency, End as BundleEnd, Inclusion, Line, Signed};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::leaves::Leaves;
 use debate_proof::tree;
-use debate_store::EventStore;
+use debate_store::{Archived, EventStore};
 
 use super::print;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::proof::bundle_file::BundleWriter;
-use crate::proof::{folder, streams};
+use crate::proof::{archive, folder, streams};
 use crate::store;
 
 /// Write debates into a bundle: exact to the byte, with what proves them
@@ -43,6 +43,10 @@ pub(crate) struct Export {
     #[arg(short, long, env = "DEBATE_OUTPUT", value_name = "FILE")]
     output: PathBuf,
 
+    /// Folder of the archive, from which archived debates are read
+    #[arg(long, env = "DEBATE_ARCHIVE", value_name = "FOLDER")]
+    archive: Option<PathBuf>,
+
     /// The checkpoint that proves the debates: a folder of checkpoints, for its latest, or a file
     #[arg(long, env = "DEBATE_CHECKPOINT", value_name = "PATH")]
     checkpoint: Option<PathBuf>,
@@ -68,6 +72,7 @@ impl Export {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let proof = self.proof()?;
         let store = store::open_existing(&options.store, options.durability.into()).await?;
+        let store = store.with_archive(self.archive.as_deref());
         let exported = self.export(&**store.events(), proof.as_ref()).await;
         store.close().await?;
         let BundleEnd { streams, events } = exported?;
@@ -108,10 +113,42 @@ impl Export {
     async fn export(&self, store: &dyn EventStore, proof: Option<&Proof>) -> anyhow::Result<BundleEnd> {
         let all: Vec<StreamId> = match self.id {
             Some(id) => exported_streams(store, id.into()).await?,
-            None => streams::heads(store).await?.into_keys().collect(),
+            None => self.everything(store).await?,
         };
-        let mut bundle = BundleWriter::create(&self.output)?;
-        match self.write(store, proof, &all, &mut bundle).await {
+        Bundling { store, proof, whole: self.all }.write(&all, &self.output).await
+    }
+
+    async fn everything(&self, store: &dyn EventStore) -> anyhow::Result<Vec<StreamId>> {
+        if self.archive.is_none() {
+            let archived = archive::all(store).await?.len();
+            if archived > 0 {
+                let why =
+                    format!("{archived} debates are archived; give --archive, or export debates one by one");
+                return Err(Failure::bad_input(why));
+            }
+        }
+        Ok(streams::heads(store).await?.into_keys().collect())
+    }
+}
+
+/// Writes the bundle of one debate, with those that it was forked from.
+pub(super) async fn one(store: &dyn EventStore, stream: StreamId, path: &Path) -> anyhow::Result<BundleEnd> {
+    let all = exported_streams(store, stream).await?;
+    Bundling { store, proof: None, whole: false }.write(&all, path).await
+}
+
+/// What goes into a bundle.
+struct Bundling<'a> {
+    store: &'a dyn EventStore,
+    proof: Option<&'a Proof>,
+    whole: bool,
+}
+
+impl Bundling<'_> {
+    /// Writes a bundle, whole or not at all.
+    async fn write(&self, all: &[StreamId], path: &Path) -> anyhow::Result<BundleEnd> {
+        let mut bundle = BundleWriter::create(path)?;
+        match self.fill(all, &mut bundle).await {
             Ok(end) => {
                 bundle.finish()?;
                 Ok(end)
@@ -123,17 +160,12 @@ impl Export {
         }
     }
 
-    async fn write(
-        &self,
-        store: &dyn EventStore,
-        proof: Option<&Proof>,
-        all: &[StreamId],
-        bundle: &mut BundleWriter,
-    ) -> anyhow::Result<BundleEnd> {
-        bundle.write(&Line::start(self.all))?;
+    async fn fill(&self, all: &[StreamId], bundle: &mut BundleWriter) -> anyhow::Result<BundleEnd> {
+        let Self { store, proof, whole } = *self;
+        bundle.write(&Line::start(whole))?;
         if let Some(proof) = proof {
             bundle.write(&Line::Checkpoint(proof.signed.clone()))?;
-            for leaf in proof.leaves.as_slice().iter().filter(|_| self.all) {
+            for leaf in proof.leaves.as_slice().iter().filter(|_| whole) {
                 bundle.write(&Line::Leaf(leaf.to_string()))?;
             }
         }
@@ -141,14 +173,14 @@ impl Export {
         for &stream in all {
             let events = exported_events(store, stream).await?;
             if events.is_empty() {
-                return Err(debate_engine::LoadError::NotFound(DebateId(stream.id)).into());
+                return Err(missing(store, stream).await?);
             }
-            let inclusion = proof.filter(|_| !self.all).and_then(|proof| proof.of(stream));
-            if proof.is_some() && !self.all && inclusion.is_none() {
+            let inclusion = proof.filter(|_| !whole).and_then(|proof| proof.of(stream));
+            if proof.is_some() && !whole && inclusion.is_none() {
                 let why = format!("{stream} is not under that checkpoint yet; make a new one first");
                 return Err(Failure::bad_input(why));
             }
-            bundle.write(&Line::stream(stream, inclusion))?;
+            bundle.write(&Line::opened(stream, store.request_of(stream).await?, inclusion))?;
             for event in &events {
                 bundle.write(&Line::Event(event.into()))?;
             }
@@ -157,6 +189,16 @@ impl Export {
         bundle.write(&Line::End(end.clone()))?;
         Ok(end)
     }
+}
+
+/// Returns why a stream has no events: it is archived, or there is none.
+async fn missing(store: &dyn EventStore, stream: StreamId) -> anyhow::Result<anyhow::Error> {
+    let debate = DebateId(stream.id);
+    Ok(match store.find_archived(stream).await? {
+        Some(Archived { bundle, .. }) => LoadError::Archived { debate, bundle },
+        None => LoadError::NotFound(debate),
+    }
+    .into())
 }
 
 impl Proof {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use debate_core::envelope::Envelope;
 use debate_core::id::Seq;
 use debate_proof::bundle::BundleCheck;
-use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore};
+use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore, RequestKey};
 
 use super::print;
 use super::verify::bundle;
@@ -68,7 +68,9 @@ impl Import {
             let Some(envelope) = found else { continue };
             streams += usize::from(envelope.seq == Seq(1));
             events += 1;
+            let request = check.request_id().filter(|_| envelope.seq == Seq(1)).map(str::to_owned);
             batch.push(store, envelope).await?;
+            batch.opened_by(request);
         }
         batch.flush(store).await?;
         let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
@@ -82,22 +84,35 @@ impl Import {
 
 /// Events of one stream that go into the store together.
 #[derive(Debug, Default)]
-pub(super) struct Batch(Vec<Envelope>);
+pub(super) struct Batch {
+    events: Vec<Envelope>,
+    request: Option<RequestKey>,
+}
 
 impl Batch {
     /// Adds the next event; a full batch is stored.
     pub(super) async fn push(&mut self, store: &dyn EventStore, envelope: Envelope) -> anyhow::Result<()> {
-        let is_other = self.0.last().is_some_and(|last| last.stream != envelope.stream);
-        if is_other || self.0.len() == EVENTS_PER_APPEND_MAX {
+        let is_other = self.events.last().is_some_and(|last| last.stream != envelope.stream);
+        if is_other || self.events.len() == EVENTS_PER_APPEND_MAX {
             self.flush(store).await?;
         }
-        self.0.push(envelope);
+        self.events.push(envelope);
         Ok(())
+    }
+
+    /// Says which request opened the stream whose first event was just added (rule K11). It stands for the body that the
+    /// event tells of; an event that tells of none was opened by none.
+    fn opened_by(&mut self, request_id: Option<String>) {
+        let (Some(request_id), Some(first)) = (request_id, self.events.last()) else { return };
+        let body: Option<serde_json::Value> = serde_json::from_str(&first.body).ok();
+        let digest = body.and_then(|body| serde_json::from_value(body.get("request_digest")?.clone()).ok());
+        let tenant = first.tenant.clone();
+        self.request = digest.map(|body_hash| RequestKey { tenant, request_id, body_hash });
     }
 
     /// Stores what is not there yet.
     pub(super) async fn flush(&mut self, store: &dyn EventStore) -> anyhow::Result<()> {
-        let mut events = std::mem::take(&mut self.0);
+        let Self { mut events, request } = std::mem::take(self);
         let Some(stream) = events.first().map(|first| first.stream) else { return Ok(()) };
         let head = store.head(stream).await?.map_or(Seq::START, |head| head.seq);
         if let Some(last) = events.iter().rev().find(|event| event.seq <= head) {
@@ -111,7 +126,14 @@ impl Batch {
         if events.is_empty() {
             return Ok(());
         }
-        match store.append(Append::new(stream, head, events)).await {
+        let mut append = Append::new(stream, head, events);
+        append.request = request.filter(|_| head == Seq::START);
+        let mut appended = store.append(append.clone()).await;
+        if let Err(AppendError::RequestTaken { .. }) = appended {
+            append.request = None;
+            appended = store.append(append).await;
+        }
+        match appended {
             Ok(_) => Ok(()),
             Err(error @ (AppendError::Conflict { .. } | AppendError::Invalid(_))) => {
                 Err(Failure::fault(format!("the store has other events in {stream}: {error}")))

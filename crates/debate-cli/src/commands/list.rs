@@ -10,7 +10,7 @@ use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::record::Body as _;
 use debate_core::spend::Cost;
 use debate_engine::{LIFECYCLE_KINDS, format_of};
-use debate_store::{ListFilter, Listed};
+use debate_store::{Archived, ListFilter, Listed};
 use serde::Serialize;
 
 use super::print;
@@ -57,6 +57,8 @@ enum Status {
     Paused,
     /// The outcome stands
     Concluded,
+    /// It was moved into an archive
+    Archived,
 }
 
 impl Status {
@@ -80,6 +82,7 @@ impl Status {
             Self::Running => Lifecycle::Running.as_str(),
             Self::Paused => Lifecycle::Paused { remaining_ms: 0 }.as_str(),
             Self::Concluded => Lifecycle::Concluded.as_str(),
+            Self::Archived => "archived",
         }
     }
 }
@@ -100,6 +103,9 @@ struct Entry {
     /// Absent unless it has concluded and some of its cost is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Cost>,
+    /// Absent unless it is archived.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<String>,
     title: String,
 }
 
@@ -133,7 +139,25 @@ impl Entry {
                 change: one_line(&forked.change),
             }),
             cost: concluded.and_then(|found| found.spend).and_then(|spend| spend.cost),
+            bundle: None,
             title: title.unwrap_or_else(|| debate_core::prose::REDACTED.to_owned()),
+        }
+    }
+}
+
+impl From<Archived> for Entry {
+    fn from(archived: Archived) -> Self {
+        Self {
+            debate_id: archived.stream.id.to_string(),
+            format: archived.format.unwrap_or_else(|| "unknown".to_owned()),
+            status: Status::Archived.as_str(),
+            completeness: String::new(),
+            opened_at: archived.opened_at.to_string(),
+            events: archived.head.seq.0,
+            forked_from: None,
+            cost: None,
+            title: format!("in {}", one_line(&archived.bundle)),
+            bundle: Some(archived.bundle),
         }
     }
 }
@@ -142,7 +166,7 @@ impl List {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let entries = entries(&house, self.filter()).await;
+        let entries = self.entries(&house).await;
         house.close().await?;
         let entries = entries?;
         if self.json {
@@ -152,6 +176,25 @@ impl List {
             print(&table(&entries, Paper::stdout(options.ascii)))?;
         }
         Ok(End::Done)
+    }
+
+    /// Returns what is in the store and what is archived, in one order.
+    async fn entries(&self, house: &House) -> anyhow::Result<Vec<Entry>> {
+        let store = house.store.events();
+        let mut entries = Vec::new();
+        if self.status != Some(Status::Archived) {
+            for listed in store.list(self.filter()).await? {
+                let eldest = house.engine.eldest(&listed.first).await?;
+                entries.push((listed.position, Entry::of(&listed, &eldest)));
+            }
+        }
+        if matches!(self.status, None | Some(Status::Archived)) {
+            let archived = store.list_archived(self.filter()).await?;
+            entries.extend(archived.into_iter().map(|archived| (archived.position, archived.into())));
+        }
+        entries.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
+        entries.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
+        Ok(entries.into_iter().map(|(_, entry)| entry).collect())
     }
 
     fn filter(&self) -> ListFilter {
@@ -164,15 +207,6 @@ impl List {
             limit: self.limit,
         }
     }
-}
-
-async fn entries(house: &House, filter: ListFilter) -> anyhow::Result<Vec<Entry>> {
-    let mut entries = Vec::new();
-    for listed in house.store.events().list(filter).await? {
-        let eldest = house.engine.eldest(&listed.first).await?;
-        entries.push(Entry::of(&listed, &eldest));
-    }
-    Ok(entries)
 }
 
 /// Returns the known part of a cost, marked where there is more to it.

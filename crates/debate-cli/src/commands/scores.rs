@@ -68,7 +68,11 @@ fn page(report: &ScoreReport, paper: Paper) -> String {
         ));
     }
     let void = if report.void > 0 { format!(", {} of them void", report.void) } else { String::new() };
-    page.line(&format!("{} debates are resolved{void}", report.resolved));
+    let resolved = match report.resolved {
+        1 => "1 debate is resolved".to_owned(),
+        more => format!("{more} debates are resolved"),
+    };
+    page.line(&format!("{resolved}{void}"));
     page.heading("Mean losses (smaller is better)");
     let row = |who: &str, scores: &MeanScores| {
         let (brier, bits) = (format!("{:.4}", scores.brier), format!("{:.3}", scores.log_bits));

@@ -1,11 +1,16 @@
 //! `debate show`: a debate's result.
 
+use std::path::PathBuf;
+
 use clap::builder::FalseyValueParser;
 use debate_core::format::Format as _;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::roundtable::{Roundtable, markdown};
 use debate_core::id::DebateId;
 use debate_core::prose::Texts;
+use debate_engine::LoadError;
+use debate_store::Archived;
+use serde_json::json;
 
 use super::print;
 use crate::args::Options;
@@ -13,6 +18,7 @@ use crate::exit::{End, Failure};
 use crate::failures::Failures;
 use crate::house::House;
 use crate::paper::Paper;
+use crate::plain::one_line;
 use crate::shown;
 
 /// Show a debate: its result, or how it stands
@@ -32,6 +38,10 @@ pub(crate) struct Show {
     #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
     full: bool,
 
+    /// Folder of the archive, from which archived debates are read
+    #[arg(long, env = "DEBATE_ARCHIVE", value_name = "FOLDER")]
+    archive: Option<PathBuf>,
+
     /// Print the result as JSON
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
@@ -44,10 +54,16 @@ pub(crate) struct Show {
 impl Show {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::with_archive(options, self.archive.as_deref()).await?;
         let log = house.engine.history(self.id, None).await;
+        let archived = house.store.events().find_archived(self.id.into()).await;
         house.close().await?;
-        let log = log?;
+        let log = match (log, archived?) {
+            (Err(LoadError::Archived { debate, .. }), Some(archived)) if debate == self.id => {
+                return self.show_archived(&archived);
+            }
+            (log, _) => log?,
+        };
         let debate = AnyDebate::replay(&log)?;
         if self.markdown {
             let AnyDebate::Roundtable(debate) = &debate else {
@@ -60,6 +76,28 @@ impl Show {
             let paper = Paper::stdout(options.ascii);
             print(&shown::page(&debate, &Failures::of(&log), paper, self.full))?;
         }
+        Ok(End::Done)
+    }
+    /// Says where an archived debate is.
+    fn show_archived(&self, archived: &Archived) -> anyhow::Result<End> {
+        let (id, events, hash) = (self.id, archived.head.seq, archived.head.hash);
+        let (at, bundle) = (archived.at.to_string(), one_line(&archived.bundle));
+        print(&if self.json {
+            let told = json!({
+                "debate_id": id.to_string(),
+                "status": "archived",
+                "archived_at": at,
+                "bundle": archived.bundle,
+                "events": events.0,
+                "head_hash": hash.to_string(),
+            });
+            format!("{told}\n")
+        } else {
+            format!(
+                "debate {id} is archived since {at}: {events} events in {bundle}, head {hash}\n\
+                 debate show {id} --archive FOLDER reads it there, debate restore {id} --from FOLDER brings it back\n"
+            )
+        })?;
         Ok(End::Done)
     }
 }

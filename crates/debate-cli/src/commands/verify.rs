@@ -12,7 +12,7 @@ use debate_core::chain::ChainCheck;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Engine, Fault, LoadError, Verification};
-use debate_store::{EventStore, Position, ReadError};
+use debate_store::{Archived, EventStore, Position, ReadError};
 use serde::Serialize;
 
 use self::record::Record;
@@ -20,7 +20,7 @@ use crate::args::Options;
 use crate::exit::End;
 use crate::house::House;
 use crate::plain::one_line;
-use crate::proof::keys;
+use crate::proof::{archive, keys};
 
 /// Events looked at in one go.
 const PAGE: u32 = 1_000;
@@ -28,14 +28,15 @@ const PAGE: u32 = 1_000;
 /// Check stored debates: hashes, the fold, recorded outcomes against recomputed ones
 ///
 /// A changed, removed, reordered or inserted event is found, and the first bad sequence number is named. Events cut
-/// off the end and whole debates that are gone leave no trace of their own: --checkpoint shows them. --bundle checks a
-/// bundle, without any store.
+/// off the end and whole debates that are gone leave no trace of their own: --checkpoint shows them. Archived debates are
+/// checked in the archive. --bundle checks a bundle, without any store.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   debate verify 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
   debate verify --all --json | jq 'select(.ok | not)'
   debate verify --checkpoint proof --key audit.pub
+  debate verify --all --archive archive
   debate verify --bundle all.bundle --key audit.pub --since seen-in-march")]
 pub(crate) struct Verify {
     /// Which debate
@@ -58,6 +59,10 @@ pub(crate) struct Verify {
     /// File of the leaves that the checkpoint is over; by default beside it
     #[arg(long, env = "DEBATE_LEAVES", value_name = "FILE", requires = "checkpoint")]
     leaves: Option<PathBuf>,
+
+    /// Folder of the archive, from which archived debates are read
+    #[arg(long, env = "DEBATE_ARCHIVE", value_name = "FOLDER", conflicts_with = "bundle")]
+    archive: Option<PathBuf>,
 
     /// Check a bundle instead of the store
     #[arg(long, env = "DEBATE_BUNDLE", value_name = "FILE")]
@@ -141,7 +146,7 @@ impl Verify {
             (Some(path), Some(key)) => Some(Record::read(path, self.leaves.as_deref(), key)?),
             (Some(_) | None, _) => None,
         };
-        let house = House::open_existing(options).await?;
+        let house = House::with_archive(options, self.archive.as_deref()).await?;
         let checked = self.check(&house, record.as_ref()).await;
         house.close().await?;
         checked
@@ -154,6 +159,8 @@ impl Verify {
             None => streams(store).await?,
         };
         let mut all: BTreeSet<StreamId> = streams.into_iter().filter(is_debate).collect();
+        let archived = if self.id.is_none() { archive::all(store).await? } else { BTreeMap::new() };
+        all.extend(archived.keys());
         let mut faults = usize::from(wrong.is_some());
         if let Some(record) = record {
             faults += usize::from(record.fault().is_some());
@@ -163,7 +170,10 @@ impl Verify {
             }
         }
         for stream in &all {
-            let mut found = verify(&house.engine, *stream, record.is_some()).await?;
+            let mut found = match archived.get(stream).filter(|_| self.archive.is_none()) {
+                Some(archived) => not_looked_at(archived),
+                None => verify(&house.engine, *stream, record.is_some()).await?,
+            };
             let signed = match record {
                 Some(record) => Some(record.compare(store, *stream, &mut found).await?),
                 None => None,
@@ -227,6 +237,13 @@ fn tell(name: &str, found: &Verification, signed: Option<Covered>, json: bool) -
         }
     }
     Ok(())
+}
+
+/// Returns what is found of an archived debate where the archive is not given.
+fn not_looked_at(archived: &Archived) -> Verification {
+    let nothing = Verification::new(DebateId(archived.stream.id), ChainCheck::new(archived.stream).head());
+    let why = format!("missing here: it is archived in {}; give --archive", archived.bundle);
+    Verification { fault: Some(Fault { seq: Seq(1), why }), ..nothing }
 }
 
 /// Returns what there is to say of redactions, after a comma.

@@ -51,7 +51,13 @@ impl BundleWriter {
     pub(crate) fn finish(self) -> io::Result<()> {
         let file = self.file.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
-        fs::rename(self.draft, self.path)
+        fs::rename(self.draft, &self.path)?;
+        // The new name is safe once the folder is; only Unix lets a folder be synced.
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if cfg!(unix) {
+            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        }
+        Ok(())
     }
 }
 

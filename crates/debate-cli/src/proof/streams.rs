@@ -18,6 +18,9 @@ pub(crate) enum StreamFault {
     /// It contradicts its latest leaf.
     #[error(transparent)]
     Leaf(#[from] LeafFault),
+    /// It grew after its latest leaf and was archived.
+    #[error("archived in {0} after it was last signed; give --archive")]
+    Archived(String),
     /// What was added to it does not chain.
     #[error(transparent)]
     Chain(#[from] ChainBreak),

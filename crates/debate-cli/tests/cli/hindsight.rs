@@ -35,7 +35,7 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     let counts = scores["calibration"].as_array().unwrap().iter();
     assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 2);
     let page = program.run(["scores"]).stdout;
-    assert!(page.contains("1 debates are resolved") && page.contains("SIMULATED"), "{page}");
+    assert!(page.contains("1 debate is resolved") && page.contains("SIMULATED"), "{page}");
     let log = program.run(["log", &id]).stdout;
     assert!(log.contains("resolved: yes, on 2026-09-22") && log.contains("resolved: no"), "{log}");
     assert_eq!(program.run(["verify", &id]).code, Some(0));

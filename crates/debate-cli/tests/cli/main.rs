@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod archiving;
 mod bad_input;
 mod benching;
 mod doctor;
@@ -23,4 +24,5 @@ mod server;
 mod serving;
 mod stores;
 mod tokens;
+mod upgrading;
 mod verifying;

@@ -7,7 +7,7 @@ use crate::program::{Program, Ran};
 use crate::verifying::alter;
 
 /// A program with a key, `audit.key` and `audit.pub`.
-fn audited() -> Program {
+pub(crate) fn audited() -> Program {
     let program = Program::new();
     let made = program.run(["keys", "new", "--name", "debates.example.org", "--file", "audit.key"]);
     assert_eq!(made.code, Some(0), "{made:?}");
@@ -15,7 +15,7 @@ fn audited() -> Program {
     program
 }
 
-fn checkpoint(program: &Program) -> Ran {
+pub(crate) fn checkpoint(program: &Program) -> Ran {
     program.run(["checkpoint", "--folder", "proof", "--key", "audit.key"])
 }
 
@@ -28,7 +28,7 @@ fn in_hex(id: &str) -> String {
 }
 
 /// Runs a program in another language that verifies bundles; says so where Python is not there.
-fn second_verifier(args: &[&Path]) -> Option<Output> {
+pub(crate) fn second_verifier(args: &[&Path]) -> Option<Output> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verify_bundle.py");
     match Command::new("python3").arg(script).args(args).output() {
         Ok(output) => Some(output),

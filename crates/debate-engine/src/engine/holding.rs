@@ -57,10 +57,18 @@ impl Engine {
     }
 
     /// Leases a debate; `None` where another replica has it, or nothing is shared.
-    pub(super) async fn tenure(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
+    pub(crate) async fn tenure(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
         let Some(leasing) = &self.house.leasing else { return Ok(None) };
         self.tend_leases();
         leasing.acquire(debate).await
+    }
+
+    /// Gives back what was leased for a debate that was then not opened; where that `is_unknown`, somebody looks for it.
+    pub(crate) async fn give_back(&self, tenure: Option<&Tenure>, is_unknown: bool) {
+        if let (Some(leasing), Some(tenure)) = (&self.house.leasing, tenure) {
+            let release = if is_unknown { Release::HandedBack } else { Release::Finished };
+            leasing.give_back(tenure, release).await;
+        }
     }
 
     /// Renews leases, and adopts debates where that was begun, until the process shuts down.

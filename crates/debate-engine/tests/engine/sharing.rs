@@ -7,9 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::{Envelope, StreamId};
+use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
-use debate_core::id::DebateId;
-use debate_engine::{Control, Engine, Sharing};
+use debate_core::id::{DebateId, Seq};
+use debate_engine::{Control, Engine, Fork, ForkError, Sharing};
 use debate_llm::ChatModel;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, Lease, LeaseError, Leases, MemoryLeases, Release};
@@ -220,6 +221,31 @@ async fn k17_a_pause_on_any_replica_lets_calls_in_flight_finish_on_the_one_that_
     assert!(a.concluded(debate, PATIENCE).await.unwrap());
     let log = log(&b, debate).await;
     assert_eq!((drivers(&log), starts_lost(&log)), (vec!["a", "b"], 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k14_a_fork_is_leased_before_it_is_opened() {
+    let platform = Platform::new();
+    let (a, way) = platform.replica("a", slow()).await;
+    let parent = a.start(start(None)).await.unwrap().debate;
+    assert!(a.concluded(parent, PATIENCE).await.unwrap());
+    let fork = async |at| {
+        let wish = Fork { parent, at, change: Change::Nothing, actor: "alice".to_owned() };
+        a.fork(wish).await.map(|forked| forked.debate.unwrap())
+    };
+    way.cut(true);
+    let unleased = fork(None).await.unwrap_err();
+    assert!(matches!(unleased, ForkError::Leases(_)), "{unleased}");
+    way.cut(false);
+    let nowhere = fork(Some(Seq(10_000))).await.unwrap_err();
+    assert!(matches!(nowhere, ForkError::NoEvent { .. }), "{nowhere}");
+    assert_eq!(a.forks_of(parent).await.unwrap(), []);
+    sleep(TTL * 2).await;
+    assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "what was not opened is nobody's");
+    let fork = fork(Some(Seq(20))).await.unwrap();
+    let taken = platform.leases.acquire(fork.into(), "c", TTL).await.unwrap();
+    assert_eq!(taken, None, "it has it from the first moment");
+    assert!(a.concluded(fork, PATIENCE).await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]

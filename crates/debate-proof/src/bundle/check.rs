@@ -139,6 +139,7 @@ enum Place {
 #[derive(Debug, Clone)]
 struct Open {
     chain: ChainCheck,
+    request_id: Option<String>,
     /// Its lines of events, also those after a fault.
     lines: u64,
     leaves: Vec<Leaf>,
@@ -193,6 +194,12 @@ impl BundleCheck {
         self.line += 1;
         let taken = self.take(line);
         taken.map_err(|what| BundleError { line: self.line, what })
+    }
+
+    /// Returns the request id that the stream being read claims to be opened by.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.open.as_ref()?.request_id.as_deref()
     }
 
     /// Ends the check.
@@ -339,7 +346,8 @@ impl BundleCheck {
             signed: leaves.last().map(|leaf| leaf.seq),
             fault,
         };
-        self.open = Some(Open { chain, lines: 0, leaves, at_leaves: BTreeMap::new(), report });
+        let request_id = start.request_id;
+        self.open = Some(Open { chain, request_id, lines: 0, leaves, at_leaves: BTreeMap::new(), report });
         Ok(())
     }
 

@@ -66,6 +66,9 @@ pub struct StreamStart {
     pub kind: String,
     /// The stream's id.
     pub id: Uuid,
+    /// The id of the request that opened it, where there was one. Nothing proves it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
     /// The proof that the stream is under the checkpoint; none where it is not yet, or where all leaves are there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inclusion: Option<Inclusion>,
@@ -185,7 +188,14 @@ impl Line {
     /// Begins a stream.
     #[must_use]
     pub fn stream(stream: StreamId, inclusion: Option<Inclusion>) -> Self {
-        Self::Stream(StreamStart { kind: stream.kind.as_str().to_owned(), id: stream.id, inclusion })
+        Self::opened(stream, None, inclusion)
+    }
+
+    /// Begins a stream that a request opened.
+    #[must_use]
+    pub fn opened(stream: StreamId, request_id: Option<String>, inclusion: Option<Inclusion>) -> Self {
+        let (kind, id) = (stream.kind.as_str().to_owned(), stream.id);
+        Self::Stream(StreamStart { kind, id, request_id, inclusion })
     }
 
     /// Returns the line's text, without a line feed.

@@ -20,7 +20,7 @@ use crate::append::{Append, AppendError};
 use crate::decision::Decision;
 use crate::port::{BoxError, Head, Position};
 use crate::postgres::fault::{Fault, Patience, answer};
-use crate::postgres::{PostgresOptions, read};
+use crate::postgres::{PostgresOptions, archive, read};
 
 /// Heads remembered; when there are more, all are forgotten.
 const HEADS_MAX: usize = 8_192;
@@ -247,7 +247,9 @@ impl Committer {
             let last = rows.last().map(|(position, _)| *position);
             stored = last.filter(|_| append.is_stored_as(rows.iter().map(|(_, hash)| *hash)));
         }
-        let decision = Decision::of(append, owner.as_ref(), &head, stored);
+        let is_archived = head.seq == Seq::START
+            && answer(time, archive::find(&mut connection, append.stream)).await?.is_some();
+        let decision = Decision::of(append, owner.as_ref(), &head, stored, is_archived);
         if let (Decision::Stored { record_request: true, .. }, Some(request)) = (&decision, &append.request) {
             let insert = sqlx::query(REQUEST_ALONE)
                 .bind(request.tenant.as_str())
@@ -332,7 +334,7 @@ impl Committer {
     }
 }
 
-fn insert_query<'a>(
+pub(super) fn insert_query<'a>(
     appends: &[&'a Append],
 ) -> sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments> {
     let events: Vec<&'a Envelope> =

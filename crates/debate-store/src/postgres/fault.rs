@@ -36,8 +36,8 @@ impl Fault {
             return if is_ours { Self::Lasting } else { Self::Passing };
         };
         match error.code().as_deref().unwrap_or_default() {
-            // A taken place; and ours, of events_refuse().
-            "23505" | "DB001" => Self::Refused,
+            // A taken place; and ours, of events_refuse(), events_refuse_archived() and archived_check().
+            "23505" | "DB001" | "DB004" | "DB005" => Self::Refused,
             // Serialisation, deadlock, lock or statement timed out; too many connections; shut down, crashed,
             // starting, dropped while idle.
             "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P01" | "57P02" | "57P03" | "57P05" => {

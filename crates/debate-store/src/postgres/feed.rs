@@ -22,6 +22,7 @@
 //! reader of all events (readers of one stream are never held back). Hence [`Horizon`], its age, and a warning. What is
 //! read from a standby is below that standby's own horizon, for the statement asks the server that it runs on.
 
+use std::fmt;
 use std::time::Duration;
 
 use sqlx::Row as _;
@@ -52,23 +53,43 @@ const SETTLED_AND_LAST: &str = concat!(
     "), coalesce(max(position), 0) FROM events"
 );
 
-/// A login that may not see others' sessions is told of its own alone.
+/// A login that may not see others' sessions is told of its own alone; prepared transactions are for all to see.
 const HELD_BACK: &str = concat!(
     "SELECT (SELECT count(*) FROM events WHERE position >= ",
     horizon!(),
-    "), a.pid, (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::bigint ",
-    "FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT pid, xact_start FROM pg_stat_activity ",
+    "), a.pid, (extract(epoch FROM clock_timestamp() - a.since) * 1000)::bigint, a.gid ",
+    "FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT pid, gid, since FROM (",
+    "SELECT pid, NULL::text AS gid, xact_start AS since, backend_xid AS xid FROM pg_stat_activity ",
     "WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid() ",
-    "ORDER BY age(backend_xid) DESC LIMIT 1) a ON true"
+    "UNION ALL SELECT NULL, gid, prepared, transaction FROM pg_prepared_xacts) open ",
+    "ORDER BY age(xid) DESC LIMIT 1) a ON true"
 );
 
+/// Whose transaction holds readers back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// That of a process of the server, by its id.
+    Process(i32),
+    /// One that was prepared under this name and waits for its second phase; no process has it.
+    Prepared(String),
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process(pid) => write!(f, "process {pid}"),
+            Self::Prepared(name) => write!(f, "prepared as {name:?}"),
+        }
+    }
+}
+
 /// How far readers of all events are held back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Horizon {
     /// Events that are stored and not yet delivered to readers of all events.
     pub events_behind: u64,
-    /// The process id, in the server, of the oldest transaction that writes, where this login may see it.
-    pub held_by: Option<i32>,
+    /// Whose the oldest transaction that writes is, where this login may see it.
+    pub held_by: Option<Holder>,
     /// How long ago that transaction began.
     pub age: Option<Duration>,
 }
@@ -101,9 +122,10 @@ pub(super) async fn settled_and_last(
 pub(super) async fn horizon(connection: &mut PgConnection) -> Result<Horizon, sqlx::Error> {
     let row = sqlx::query(HELD_BACK).fetch_one(connection).await?;
     let age_ms: Option<i64> = row.try_get(2)?;
+    let (pid, name): (Option<i32>, Option<String>) = (row.try_get(1)?, row.try_get(3)?);
     Ok(Horizon {
         events_behind: u64::try_from(row.try_get::<i64, _>(0)?).unwrap_or(0),
-        held_by: row.try_get(1)?,
+        held_by: pid.map(Holder::Process).or(name.map(Holder::Prepared)),
         age: age_ms.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0))),
     })
 }

@@ -11,9 +11,10 @@ use crate::postgres::fault::answer;
 use crate::postgres::{PostgresOptions, feed};
 
 /// The schema that this program knows, oldest step first. A step, once released, is never edited.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (1, "log", include_str!("../../../../migrations/postgres/0001_log.sql")),
     (2, "leases", include_str!("../../../../migrations/postgres/0002_leases.sql")),
+    (3, "archive", include_str!("../../../../migrations/postgres/0003_archive.sql")),
 ];
 
 /// The oldest server that has 64-bit transaction ids.
@@ -178,7 +179,8 @@ async fn open_at(
         migrate(&mut connection).await?;
     }
     let is_restored: bool = sqlx::query_scalar(
-        "SELECT coalesce(max(position) >= position_of(pg_snapshot_xmax(pg_current_snapshot())), false) FROM events",
+        "SELECT coalesce(greatest((SELECT max(position) FROM events), (SELECT max(last_position) FROM archived)) \
+             >= position_of(pg_snapshot_xmax(pg_current_snapshot())), false)",
     )
     .fetch_one(&mut connection)
     .await?;

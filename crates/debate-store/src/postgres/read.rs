@@ -103,6 +103,7 @@ const HEAD: &str = "SELECT position, seq, hash FROM events \
      WHERE stream_kind = $1 AND stream_id = $2 ORDER BY seq DESC LIMIT 1";
 const REQUEST: &str =
     "SELECT stream_kind, stream_id, body_hash FROM requests WHERE tenant = $1 AND request_id = $2";
+const REQUEST_OF: &str = "SELECT min(request_id) FROM requests WHERE stream_kind = $1 AND stream_id = $2";
 const LIST: &str = list_sql!("");
 const LIST_OF_TENANT: &str = list_sql!("AND f.tenant = $7 ");
 
@@ -164,6 +165,14 @@ pub(super) async fn request(
     request_id: &str,
 ) -> Result<Option<PgRow>, sqlx::Error> {
     sqlx::query(REQUEST).bind(tenant).bind(request_id).fetch_optional(connection).await
+}
+
+/// Reads the request id that opened a stream.
+pub(super) async fn request_of(
+    connection: &mut PgConnection,
+    stream: StreamId,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar(REQUEST_OF).bind(stream.kind.as_str()).bind(stream.id).fetch_one(connection).await
 }
 
 /// Reads debates, the newest first.
@@ -251,7 +260,7 @@ pub(super) fn envelope(row: &PgRow, base: usize) -> Result<(Position, Envelope),
 
 /// Reads the columns of a row from `base` on, and names the event's position where one is not what it must be.
 #[derive(Clone, Copy)]
-struct Fields<'r> {
+pub(super) struct Fields<'r> {
     row: &'r PgRow,
     base: usize,
     position: Position,
@@ -259,26 +268,31 @@ struct Fields<'r> {
 
 impl<'r> Fields<'r> {
     /// Starts at a column that holds a position.
-    fn of(row: &'r PgRow, base: usize) -> Result<Self, ReadError> {
+    pub(super) fn of(row: &'r PgRow, base: usize) -> Result<Self, ReadError> {
         let mut fields = Self { row, base, position: Position::START };
         fields.position = Position(fields.number(0)?);
         Ok(fields)
     }
 
-    fn get<T: Decode<'r, Postgres> + Type<Postgres>>(self, index: usize) -> Result<T, ReadError> {
+    pub(super) fn get<T: Decode<'r, Postgres> + Type<Postgres>>(self, index: usize) -> Result<T, ReadError> {
         self.row.try_get_unchecked(self.base + index).map_err(|error| self.corrupt(error))
     }
 
-    fn number(self, index: usize) -> Result<u64, ReadError> {
+    /// Returns the position that the row begins with.
+    pub(super) fn position(self) -> Position {
+        self.position
+    }
+
+    pub(super) fn number(self, index: usize) -> Result<u64, ReadError> {
         u64::try_from(self.get::<i64>(index)?).map_err(|error| self.corrupt(error))
     }
 
-    fn digest(self, index: usize) -> Result<Digest, ReadError> {
+    pub(super) fn digest(self, index: usize) -> Result<Digest, ReadError> {
         Ok(Digest(self.sized("a digest", self.get(index)?)?))
     }
 
     /// Reads the stream's kind and, from the next column, its id.
-    fn stream(self, index: usize) -> Result<StreamId, ReadError> {
+    pub(super) fn stream(self, index: usize) -> Result<StreamId, ReadError> {
         let name: &str = self.get(index)?;
         let kind = StreamKind::from_name(name)
             .ok_or_else(|| self.corrupt(format_args!("unknown kind of stream `{name}`")))?;

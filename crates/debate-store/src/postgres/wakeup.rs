@@ -289,7 +289,7 @@ impl Poller {
                     let age_ms = horizon.age.map(|age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
                     tracing::warn!(
                         events_behind = horizon.events_behind,
-                        held_by = horizon.held_by,
+                        held_by = horizon.held_by.map(|holder| holder.to_string()),
                         age_ms,
                         "a transaction that does not end holds back all readers of the whole log"
                     );

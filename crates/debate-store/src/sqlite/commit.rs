@@ -17,6 +17,7 @@ use sqlx::{Arguments as _, AssertSqlSafe, Row as _};
 use crate::append::{Append, AppendError};
 use crate::decision::Decision;
 use crate::port::{BoxError, Head, Position};
+use crate::sqlite::archive;
 use crate::sqlite::read::{self, integer};
 
 /// Events per insert statement. Each number up to this one has its own prepared statement.
@@ -71,6 +72,11 @@ impl Committer {
         };
         let inserts = (1..=ROWS_PER_INSERT).map(statement).collect();
         Self { connection, heads: HashMap::new(), inserts }
+    }
+
+    /// Forgets where a stream stands.
+    pub(super) fn forget(&mut self, stream: StreamId) {
+        self.heads.remove(&stream);
     }
 
     pub(super) fn connection(&mut self) -> &mut SqliteConnection {
@@ -136,12 +142,12 @@ impl Committer {
         Ok(last)
     }
 
-    async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
+    pub(super) async fn execute(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
         sqlx::query(sql).execute(&mut self.connection).await.map(drop)
     }
 
     /// Leaves the transaction, if there is one. A dead connection fails the next group by itself.
-    async fn roll_back(&mut self) {
+    pub(super) async fn roll_back(&mut self) {
         let _ = self.execute("ROLLBACK").await;
     }
 
@@ -209,7 +215,9 @@ impl Committer {
         };
         let head = self.heads.get(&append.stream).copied().unwrap_or(Head { seq: Seq::START, hash: GENESIS });
         let stored = if head.seq > append.expected { self.stored_position(append).await? } else { None };
-        Ok(Decision::of(append, owner.as_ref(), &head, stored))
+        let is_archived = head.seq == Seq::START
+            && archive::find(&mut self.connection, append.stream).await.map_err(BoxError::from)?.is_some();
+        Ok(Decision::of(append, owner.as_ref(), &head, stored, is_archived))
     }
 
     /// Returns where the last of these events stands, if all of them are already there.
@@ -235,7 +243,7 @@ impl Committer {
     }
 
     /// Inserts the events of all appends and returns the last one's position.
-    async fn insert(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
+    pub(super) async fn insert(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
         let events: Vec<&Envelope> = events_of(appends).collect();
         let mut last = Position::START;
         for rows in events.chunks(ROWS_PER_INSERT) {

@@ -14,9 +14,10 @@ use crate::sqlite::{Durability, SqliteOptions, read};
 const APPLICATION_ID: i32 = 1_145_197_637;
 
 /// The schema that this program knows, oldest step first. A step, once released, is never edited.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (1, "log", include_str!("../../../../migrations/sqlite/0001_log.sql")),
     (2, "lean insert", include_str!("../../../../migrations/sqlite/0002_lean_insert.sql")),
+    (3, "archive", include_str!("../../../../migrations/sqlite/0003_archive.sql")),
 ];
 
 /// Pages of the journal after which it is moved into the file, 16 MiB: a page that is written often is moved once.

@@ -87,6 +87,7 @@ const HEAD: &str = "SELECT position, seq, hash FROM events \
      WHERE stream_kind = ?1 AND stream_id = ?2 ORDER BY seq DESC LIMIT 1";
 const REQUEST: &str =
     "SELECT stream_kind, stream_id, body_hash FROM requests WHERE tenant = ?1 AND request_id = ?2";
+const REQUEST_OF: &str = "SELECT min(request_id) FROM requests WHERE stream_kind = ?1 AND stream_id = ?2";
 const LAST_POSITION: &str = "SELECT coalesce(max(position), 0) FROM events";
 const LIST: &str = list_sql!("");
 const LIST_OF_TENANT: &str = list_sql!("AND f.tenant = ?7 ");
@@ -158,6 +159,12 @@ pub(super) async fn request<'c>(
     let Some(row) = row else { return Ok(None) };
     let fields = Fields { row: &row, base: 0, position: Position::START };
     Ok(Some(RequestOwner { stream: fields.stream(0)?, body_hash: fields.digest(2)? }))
+}
+
+/// Reads the request id that opened a stream.
+pub(super) async fn request_of(readers: &SqlitePool, stream: StreamId) -> Result<Option<String>, ReadError> {
+    let query = sqlx::query_scalar(REQUEST_OF).bind(stream.kind.as_str());
+    Ok(query.bind(stream.id.as_bytes().to_vec()).fetch_one(readers).await?)
 }
 
 /// Reads the position of the last event.
@@ -241,8 +248,13 @@ impl<'r> Fields<'r> {
         Ok(fields)
     }
 
-    fn get<T: Decode<'r, Sqlite> + Type<Sqlite>>(self, index: usize) -> Result<T, ReadError> {
+    pub(super) fn get<T: Decode<'r, Sqlite> + Type<Sqlite>>(self, index: usize) -> Result<T, ReadError> {
         self.row.try_get_unchecked(self.base + index).map_err(|error| self.corrupt(error))
+    }
+
+    /// Returns the position that the row begins with.
+    pub(super) fn position(self) -> Position {
+        self.position
     }
 
     pub(super) fn number(self, index: usize) -> Result<u64, ReadError> {

@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use debate_core::envelope::StreamId;
-use debate_core::id::Seq;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::id::{Seq, Timestamp};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, Row as _};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::append::AppendError;
+use crate::archive::ArchiveError;
 use crate::group::{AppendJob, Group};
-use crate::port::{BoxError, RedactError};
-use crate::sqlite::commit::Committer;
+use crate::port::{BoxError, Head, RedactError};
+use crate::sqlite::commit::{Committer, Written};
 use crate::sqlite::poll::Cursor;
 use crate::sqlite::read::integer;
 use crate::wake::Wakes;
@@ -23,8 +24,26 @@ const JOBS_MAX: usize = 1_024;
 /// Something to write, and where the answer goes.
 pub(super) enum Job {
     Append(AppendJob),
-    Redact { stream: StreamId, seq: Seq, reply: oneshot::Sender<Result<(), RedactError>> },
-    Close { reply: oneshot::Sender<Result<(), BoxError>> },
+    Redact {
+        stream: StreamId,
+        seq: Seq,
+        reply: oneshot::Sender<Result<(), RedactError>>,
+    },
+    Archive {
+        stream: StreamId,
+        head: Head,
+        bundle: String,
+        at: Timestamp,
+        reply: oneshot::Sender<Result<(), ArchiveError>>,
+    },
+    Restore {
+        stream: StreamId,
+        events: Vec<Envelope>,
+        reply: oneshot::Sender<Result<(), ArchiveError>>,
+    },
+    Close {
+        reply: oneshot::Sender<Result<(), BoxError>>,
+    },
 }
 
 /// Starts the writer. It ends on [`Job::Close`] or when every sender is gone and the queue is empty.
@@ -67,6 +86,13 @@ impl Writer {
                     };
                     let _ = reply.send(answer);
                 }
+                Job::Archive { stream, head, bundle, at, reply } => {
+                    let _ = reply.send(self.archive(stream, head, &bundle, at).await);
+                }
+                Job::Restore { stream, events, reply } => {
+                    let restored = self.committer.restore(stream, events).await;
+                    let _ = reply.send(restored.map(|written| self.tell(written.as_ref())));
+                }
                 Job::Close { reply } => {
                     self.refuse_rest().await;
                     let _ = reply.send(finish(self.committer).await.map_err(Into::into));
@@ -100,7 +126,11 @@ impl Writer {
             };
             match job {
                 Job::Append(next) if group.has_room_for(&next.append) => group.push(next),
-                other @ (Job::Append(_) | Job::Redact { .. } | Job::Close { .. }) => {
+                other @ (Job::Append(_)
+                | Job::Redact { .. }
+                | Job::Archive { .. }
+                | Job::Restore { .. }
+                | Job::Close { .. }) => {
                     self.backlog.push_front(other);
                     return group;
                 }
@@ -112,14 +142,38 @@ impl Writer {
         let (appends, replies): (Vec<_>, Vec<_>) =
             group.jobs.into_iter().map(|job| (job.append, job.reply)).unzip();
         let answers = self.committer.commit(&appends).await;
-        if let Some(written) = &answers.written {
-            self.cursor.skip_own(written.first, written.last);
-            self.wakes.committed(&written.heads, written.last);
-        }
+        self.tell(answers.written.as_ref());
         for (reply, answer) in replies.into_iter().zip(answers.each) {
             // Nobody may be waiting any more.
             let _ = reply.send(answer);
         }
+    }
+
+    /// Wakes those who wait for what was written.
+    fn tell(&self, written: Option<&Written>) {
+        if let Some(written) = written {
+            self.cursor.skip_own(written.first, written.last);
+            self.wakes.committed(&written.heads, written.last);
+        }
+    }
+
+    /// Archives a stream. The journal is emptied too, for it still has the events.
+    async fn archive(
+        &mut self,
+        stream: StreamId,
+        head: Head,
+        bundle: &str,
+        at: Timestamp,
+    ) -> Result<(), ArchiveError> {
+        self.committer.archive(stream, head, bundle, at).await?;
+        match empty_journal(self.committer.connection()).await {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::debug!(%stream, "archived; the journal keeps a copy until nobody reads the file");
+            }
+            Err(error) => tracing::warn!(%stream, %error, "archived; the journal keeps a copy"),
+        }
+        Ok(())
     }
 
     /// Answers whatever came after the store was closed.
@@ -129,6 +183,9 @@ impl Writer {
             match job {
                 Job::Append(job) => drop(job.reply.send(Err(AppendError::Closed))),
                 Job::Redact { reply, .. } => drop(reply.send(Err(RedactError::Closed))),
+                Job::Archive { reply, .. } | Job::Restore { reply, .. } => {
+                    drop(reply.send(Err(ArchiveError::Closed)));
+                }
                 Job::Close { reply } => drop(reply.send(Ok(()))),
             }
         }

@@ -1,6 +1,7 @@
 //! The one suite that every backend passes. A backend brings a fresh store; a macro runs each test on each.
 
 mod appends;
+mod archive;
 mod concurrency;
 mod heads;
 mod listing;
@@ -10,12 +11,17 @@ mod waiting;
 
 use std::sync::Arc;
 
-use debate_store::{EventStore, MemoryStore, SqliteOptions, SqliteStore};
+use debate_store::{Archive, EventStore, MemoryStore, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
+
+/// A store that archives too.
+trait Archiving: EventStore + Archive {}
+
+impl<S: EventStore + Archive> Archiving for S {}
 
 /// A fresh store of one kind.
 struct Fresh {
-    store: Arc<dyn EventStore>,
+    store: Arc<dyn Archiving>,
     /// Keeps the file of a store on disk until the test ends.
     _folder: Option<TempDir>,
 }

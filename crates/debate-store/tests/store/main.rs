@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod archive_guard;
 mod conformance;
 mod leases;
 #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use debate_core::id::Seq;
 use debate_postgres_fixture::{Server, fresh_database};
-use debate_store::{EventStore, Position, PostgresOptions, PostgresStore};
+use debate_store::{EventStore, Holder, Position, PostgresOptions, PostgresStore};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use tokio::task::JoinSet;
@@ -40,7 +40,7 @@ async fn naive(connection: &mut PgConnection, after: i64) -> Vec<(i64, String)> 
 #[tokio::test]
 async fn an_event_that_commits_late_is_not_lost() {
     // A server of its own: another test's transaction would hold this one's readers back.
-    let server = Server::start(&[]).unwrap();
+    let server = Server::start(&["max_prepared_transactions=2"]).unwrap();
     let url = server.url("postgres");
     let store = open(&url, Duration::from_millis(5)).await;
     let (mut slow, mut reader) = (connect(&url).await, connect(&url).await);
@@ -53,7 +53,7 @@ async fn an_event_that_commits_late_is_not_lost() {
     assert_eq!(store.read_all(Position::START, 10).await.unwrap(), [], "ours is held back");
     let horizon = store.horizon().await.unwrap();
     assert_eq!(horizon.events_behind, 1);
-    assert!(horizon.held_by.is_some() && horizon.age.is_some());
+    assert!(matches!(horizon.held_by, Some(Holder::Process(_))) && horizon.age.is_some());
     assert_eq!(store.read(StreamWriter::new(1).stream, Seq::START, 10).await.unwrap().len(), 1);
 
     let (waited, committed) = tokio::join!(store.wait_all(Position::START), late.commit());
@@ -65,6 +65,15 @@ async fn an_event_that_commits_late_is_not_lost() {
     let streams: Vec<u128> = all.iter().map(|(_, event)| event.stream.id.as_u128()).collect();
     assert_eq!(streams, [77, 1]);
     assert_eq!(store.horizon().await.unwrap().events_behind, 0);
+
+    // A transaction that is prepared belongs to no process and holds readers back all the same.
+    let prepare = "BEGIN; CREATE TABLE held (a int); PREPARE TRANSACTION 'half done'";
+    sqlx::raw_sql(prepare).execute(&mut slow).await.unwrap();
+    let last = store.append(StreamWriter::new(2).append(1)).await.unwrap();
+    let horizon = store.horizon().await.unwrap();
+    assert_eq!((horizon.events_behind, horizon.held_by), (1, Some(Holder::Prepared("half done".to_owned()))));
+    sqlx::raw_sql("ROLLBACK PREPARED 'half done'").execute(&mut slow).await.unwrap();
+    settled(&store, last).await;
 }
 
 /// What a reader has taken in, and up to where: saved together, as a reader would in its own database.

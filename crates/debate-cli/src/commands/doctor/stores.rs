@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use debate_store::Holder;
+
 use super::{Check, Verdict};
 use crate::args::Options;
 use crate::exit;
@@ -64,14 +66,22 @@ async fn database(options: &Options) -> Check {
     match found.await {
         Ok(Some(horizon)) if horizon.age.is_some_and(|age| age > HELD_BACK_MAX) => {
             let age = horizon.age.unwrap_or_default().as_secs();
-            let process = horizon.held_by.map(|pid| format!(" of process {pid}")).unwrap_or_default();
+            let (holder, remedy) = match &horizon.held_by {
+                Some(Holder::Prepared(name)) => (
+                    format!(" prepared as {name:?}"),
+                    "end it: COMMIT PREPARED or ROLLBACK PREPARED with its name",
+                ),
+                Some(Holder::Process(pid)) => {
+                    (format!(" of process {pid}"), "end that transaction: pg_terminate_backend(PROCESS)")
+                }
+                None => (String::new(), "end that transaction: pg_stat_activity shows whose it is"),
+            };
             let text = format!(
-                "{shown} answers, but a transaction{process}, open for {age} s, keeps {} events from readers of the \
+                "{shown} answers, but a transaction{holder}, open for {age} s, keeps {} events from readers of the \
                  whole log",
                 horizon.events_behind
             );
-            Check::new(STORE, Verdict::Warn, text)
-                .remedy("end that transaction: pg_terminate_backend(PROCESS)")
+            Check::new(STORE, Verdict::Warn, text).remedy(remedy)
         }
         Ok(_) => {
             let text = format!("{shown} answers and has the schema of this program");

@@ -12,6 +12,7 @@ use debate_engine::{Fault, Verification};
 use debate_proof::bundle::{BundleCheck, BundleReport};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::key::VerifierKey;
+use debate_store::Head;
 use serde_json::json;
 
 use super::super::import::Batch;
@@ -143,6 +144,12 @@ impl Checked {
     /// Returns whether nothing is wrong.
     pub(crate) fn is_sound(&self) -> bool {
         self.report.is_sound() && self.streams.iter().all(|(_, found, _)| found.fault.is_none())
+    }
+
+    /// Returns where a debate of the bundle ends.
+    pub(crate) fn head(&self, stream: StreamId) -> Option<Head> {
+        let (_, found, _) = self.streams.iter().find(|(it, ..)| *it == stream)?;
+        Some(Head { seq: found.head.0, hash: found.head.1 })
     }
 
     /// Returns how many debates have events that no signature which was checked covers.

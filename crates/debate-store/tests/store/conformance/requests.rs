@@ -35,6 +35,8 @@ async fn k11_a_request_id_is_stored_with_what_it_opened(store: Arc<dyn EventStor
     assert_eq!(store.find_request("a", "r1").await.unwrap(), Some(owner));
     assert_eq!(store.find_request("b", "r1").await.unwrap(), None);
     assert_eq!(store.find_request("a", "r2").await.unwrap(), None);
+    assert_eq!(store.request_of(owner.stream).await.unwrap().as_deref(), Some("r1"));
+    assert_eq!(store.request_of(StreamWriter::new(2).stream).await.unwrap(), None);
 }
 
 async fn k11_a_request_id_opens_one_stream_only(store: Arc<dyn EventStore>) {

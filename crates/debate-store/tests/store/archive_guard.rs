@@ -1,0 +1,196 @@
+//! What the databases themselves refuse around archived streams, whoever asks.
+
+use debate_core::envelope::Envelope;
+use debate_core::id::{Seq, Timestamp};
+use debate_store::{Append, Archive, EventStore, Head, SqliteOptions, SqliteStore};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions as _};
+use tempfile::TempDir;
+
+use crate::stream_writer::{StreamWriter, read_stream};
+
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+/// Stores a finished debate with this number and returns its events.
+async fn finished(store: &dyn EventStore, id: u128) -> Vec<Envelope> {
+    let mut writer = StreamWriter::new(id);
+    let mut events = writer.events(2);
+    events.push(writer.event("concluded", "{}"));
+    store.append(Append::new(writer.stream, Seq::START, events.clone())).await.unwrap();
+    events
+}
+
+fn head_of(events: &[Envelope]) -> Head {
+    let last = events.last().unwrap();
+    Head { seq: last.seq, hash: last.hash }
+}
+
+/// Statements that no database takes, where the debates 1 and 3 are finished, 1 is archived and 2 is running. `id` writes
+/// an id.
+fn refused(id: impl Fn(u8) -> String) -> Vec<String> {
+    let add = |number: u8, seq: u8, hash: &str, more: &str| {
+        let id = id(number);
+        format!(
+            "INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at, position, last_position, tenant, opened_at) \
+             SELECT 'debate', {id}, {seq}, {hash}, 'x', 0, position, position, '', 0 FROM events \
+             WHERE stream_id = {id} AND seq = {more}"
+        )
+    };
+    let (one, three) = (id(1), id(3));
+    vec![
+        "DELETE FROM events".to_owned(),
+        format!("DELETE FROM events WHERE stream_id = {three}"),
+        add(2, 3, "hash", "3"),
+        add(3, 2, "hash", "2"),
+        add(3, 3, "(SELECT e.hash FROM events e WHERE e.seq = 2 LIMIT 1)", "1"),
+        "DELETE FROM archived".to_owned(),
+        "UPDATE archived SET bundle = 'elsewhere'".to_owned(),
+        "UPDATE archived SET seq = 1".to_owned(),
+        format!(
+            "UPDATE archived SET restoring = NOT restoring; DELETE FROM archived WHERE stream_id = {one}"
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("log.db");
+    let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
+    let gone = finished(&store, 1).await;
+    store.append(StreamWriter::new(2).append(3)).await.unwrap();
+    let kept = finished(&store, 3).await;
+    store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
+    let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    let id = |number: u8| format!("x'{number:032x}'");
+    for statement in refused(id) {
+        let statement = statement
+            .replace("position, last_position", "position")
+            .replace("position, position", "position");
+        let transaction = format!("BEGIN IMMEDIATE; {statement}; COMMIT");
+        let done = sqlx::raw_sql(AssertSqlSafe(transaction.as_str())).execute(&mut connection).await;
+        assert!(done.is_err(), "{statement}");
+        let _ = sqlx::raw_sql("ROLLBACK").execute(&mut connection).await;
+    }
+    assert_eq!(read_stream(&store, kept[0].stream).await, kept);
+    assert_eq!(read_stream(&store, StreamWriter::new(2).stream).await.len(), 3);
+    store.restore(gone[0].stream, gone.clone()).await.unwrap();
+    assert_eq!(read_stream(&store, gone[0].stream).await, gone);
+}
+
+#[cfg(unix)]
+mod postgres {
+    use debate_postgres_fixture::Server;
+    use debate_store::{AppendError, ArchiveError, PostgresOptions, PostgresStore};
+    use sqlx::postgres::PgConnection;
+    use sqlx::{Connection as _, Row as _};
+
+    use super::*;
+
+    async fn opened(url: &str) -> PostgresStore {
+        PostgresStore::open(url, PostgresOptions::default()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_database_takes_events_only_with_a_record_and_only_for_archivers() {
+        let server = Server::start(&[]).unwrap();
+        let store = opened(&server.url("postgres")).await;
+        let gone = finished(&store, 1).await;
+        store.append(StreamWriter::new(2).append(3)).await.unwrap();
+        let kept = finished(&store, 3).await;
+        store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
+        let id = |number: u8| format!("'00000000-0000-0000-0000-0000000000{number:02x}'");
+        let mut refused = refused(id);
+        refused.push("TRUNCATE archived".to_owned());
+        for statement in &refused {
+            for session in ["", "SET session_replication_role = replica; "] {
+                assert!(server.sql("postgres", &format!("{session}{statement}")).is_err(), "{statement}");
+            }
+        }
+        store.restore(gone[0].stream, gone.clone()).await.unwrap();
+        store.close().await;
+
+        for (role, roles) in [("app", "debate_writer"), ("keeper", "debate_writer, debate_archiver")] {
+            server.sql("postgres", &format!("CREATE ROLE {role} LOGIN IN ROLE {roles}")).unwrap();
+        }
+        let writer = opened(&server.url_for("app", "postgres")).await;
+        let refused = writer.archive(gone[0].stream, head_of(&gone), "one", NOW).await;
+        assert!(matches!(refused, Err(ArchiveError::Backend { .. })), "{refused:?}");
+        let keeper = opened(&server.url_for("keeper", "postgres")).await;
+        keeper.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
+        assert_eq!(writer.find_archived(gone[0].stream).await.unwrap().unwrap().bundle, "one");
+        for statement in
+            ["DELETE FROM events", "UPDATE archived SET bundle = 'x'", "SELECT rebase_positions()"]
+        {
+            assert!(server.sql("postgres", &format!("SET ROLE keeper; {statement}")).is_err(), "{statement}");
+        }
+        // What the owner's triggers look at is not for the caller to choose.
+        let own = format!(
+            "SET ROLE keeper; CREATE TEMP TABLE events AS SELECT * FROM public.events; \
+             INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at) \
+             SELECT stream_kind, stream_id, seq, hash, 'three', 0 FROM public.events WHERE stream_id = {} AND seq = 3",
+            id(3)
+        );
+        server.sql("postgres", &own).unwrap();
+        assert_eq!(read_stream(&keeper, kept[0].stream).await, []);
+        keeper.restore(kept[0].stream, kept.clone()).await.unwrap();
+        keeper.restore(gone[0].stream, gone.clone()).await.unwrap();
+        assert_eq!(read_stream(&writer, gone[0].stream).await, gone);
+    }
+
+    /// Waits until somebody in the server waits for a lock.
+    async fn somebody_waits(connection: &mut PgConnection) {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+        while sqlx::query(waiting).fetch_one(&mut *connection).await.unwrap().get::<i64, _>(0) == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn an_append_and_an_archive_at_the_same_time_wait_for_each_other_and_lose_nothing() {
+        let server = Server::start(&[]).unwrap();
+        let store = opened(&server.url("postgres")).await;
+        let events = finished(&store, 1).await;
+        let stream = events[0].stream;
+        let mut other = PgConnection::connect(&server.url("postgres")).await.unwrap();
+        let mut watching = PgConnection::connect(&server.url("postgres")).await.unwrap();
+        let mut writer = StreamWriter::new(1);
+        writer.events(2);
+        writer.event("concluded", "{}");
+        let resolved = writer.event("resolved", "{}");
+
+        // Somebody adds an event: the archive waits, and is refused.
+        sqlx::raw_sql("BEGIN").execute(&mut other).await.unwrap();
+        let insert = "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
+             SELECT position_of(pg_current_xact_id()), stream_kind, stream_id, 4, 'resolved', 1, $1, '', 'engine', $2, '{}' \
+             FROM events WHERE seq = 3";
+        sqlx::query(insert)
+            .bind(resolved.at.0)
+            .bind(resolved.hash.0.to_vec())
+            .execute(&mut other)
+            .await
+            .unwrap();
+        let ends = async {
+            somebody_waits(&mut watching).await;
+            sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+        };
+        let (refused, ()) = tokio::join!(store.archive(stream, head_of(&events), "one", NOW), ends);
+        assert!(matches!(refused, Err(ArchiveError::Moved { .. })), "{refused:?}");
+        let events = [&events[..], &[resolved]].concat();
+        assert_eq!(read_stream(&store, stream).await, events);
+
+        // Somebody archives: the append waits, and is refused.
+        sqlx::raw_sql("BEGIN").execute(&mut other).await.unwrap();
+        let archive = "INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at) \
+             SELECT stream_kind, stream_id, seq, hash, 'one', 0 FROM events WHERE seq = 4";
+        sqlx::raw_sql(archive).execute(&mut other).await.unwrap();
+        let ends = async {
+            somebody_waits(&mut watching).await;
+            sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+        };
+        let (refused, ()) = tokio::join!(store.append(writer.append(1)), ends);
+        assert!(matches!(refused, Err(AppendError::Archived(_))), "{refused:?}");
+        store.restore(stream, events.clone()).await.unwrap();
+        assert_eq!(read_stream(&store, stream).await, events);
+    }
+}
