@@ -9,14 +9,18 @@ use crate::cargo::{Workspace, succeed};
 use crate::estimates::{Measured, measured_since};
 
 /// The benches that measure without criterion and print their own tables.
-const OWN_TABLES: [&str; 3] = ["schedule", "store", "replicas"];
+const OWN_TABLES: [&str; 4] = ["schedule", "store", "catchup", "replicas"];
 
 /// The benches that can be had quicker.
-pub(crate) const QUICK: [&str; 2] = ["store", "replicas"];
+pub(crate) const QUICK: [&str; 3] = ["store", "catchup", "replicas"];
 
-/// Returns the package that has a bench: the one of servers needs the program.
+/// Returns the package that has a bench: the one of servers needs the program, those of the log nothing but the store.
 fn package(name: &str) -> &'static str {
-    if name == "replicas" { "debate-cli" } else { "debate-benches" }
+    match name {
+        "replicas" => "debate-cli",
+        "store" | "catchup" => "debate-store",
+        _ => "debate-benches",
+    }
 }
 
 /// Runs one bench target and prints what it measured.

@@ -44,9 +44,9 @@ enum Task {
     /// floor of the same parameter, or else with the group's only floor.
     /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, schedule, store, replicas; or peers
+        /// The bench target: maths, log, engine, schedule, store, catchup, replicas; or peers
         name: String,
-        /// Of peers: fewer debates and rounds, and slow peers not under load; of store and replicas: fewer of all
+        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup and replicas: fewer of all
         #[arg(long)]
         quick: bool,
         /// Of peers: these alone, such as `ours,floor`
@@ -98,7 +98,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Bench { name, quick, only, .. }
             if (quick && !bench::QUICK.contains(&&*name)) || !only.is_empty() =>
         {
-            bail!("--quick is for peers, store and replicas, --only for peers, not for {name}")
+            bail!("--quick is for peers, store, catchup and replicas, --only for peers, not for {name}")
         }
         Task::Bench { name, json, quick, criterion, .. } => {
             bench::run(&workspace, &name, json, quick, &criterion)?;

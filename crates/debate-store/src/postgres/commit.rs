@@ -28,6 +28,12 @@ const HEADS_MAX: usize = 8_192;
 /// How often an append is decided anew because the server and what was read do not agree.
 const DECISIONS_MAX: u32 = 8;
 
+/// One event alone, a parameter for each column: it takes the server two thirds of what arrays of one take.
+const INSERT_ONE: &str = "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, \
+     trace, hash, prose_digest, salt, body, prose) \
+     VALUES (position_of(pg_current_xact_id()), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+     RETURNING position";
+
 /// The events, one array for each column; their order is that of their positions.
 const INSERT: &str = "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, trace, \
      hash, prose_digest, salt, body, prose) \
@@ -334,13 +340,17 @@ impl Committer {
     }
 }
 
-pub(super) fn insert_query<'a>(
-    appends: &[&'a Append],
-) -> sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments> {
+/// A statement with its parameters.
+type Insert<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
+
+pub(super) fn insert_query<'a>(appends: &[&'a Append]) -> Insert<'a> {
     let events: Vec<&'a Envelope> =
         appends.iter().flat_map(|append| &append.envelopes).map(|it| &**it).collect();
     let requests: Vec<_> =
         appends.iter().filter_map(|it| it.request.as_ref().map(|request| (request, it.stream))).collect();
+    if let ([event], []) = (&*events, &*requests) {
+        return insert_one(event);
+    }
     let column = |text: fn(&'a Envelope) -> &'a str| -> Vec<&'a str> {
         events.iter().map(|event| text(event)).collect()
     };
@@ -383,6 +393,24 @@ pub(super) fn insert_query<'a>(
         .bind(requests.iter().map(|(it, _)| it.body_hash.0.as_slice()).collect::<Vec<&[u8]>>())
         .bind(requests.iter().map(|(_, stream)| stream.kind.as_str()).collect::<Vec<&str>>())
         .bind(requests.iter().map(|(_, stream)| stream.id).collect::<Vec<Uuid>>())
+}
+
+fn insert_one(event: &Envelope) -> Insert<'_> {
+    sqlx::query(INSERT_ONE)
+        .bind(event.stream.kind.as_str())
+        .bind(event.stream.id)
+        .bind(read::integer(event.seq.0))
+        .bind(event.kind.as_str())
+        .bind(i32::from(event.version))
+        .bind(event.at.0)
+        .bind(event.tenant.as_str())
+        .bind(event.actor.as_str())
+        .bind(event.trace.as_deref())
+        .bind(event.hash.0.as_slice())
+        .bind(event.prose_digest.as_ref().map(|digest| digest.0.as_slice()))
+        .bind(event.prose.as_ref().map(|prose| prose.salt.as_slice()))
+        .bind(event.body.as_str())
+        .bind(event.prose.as_ref().map(|prose| prose.text.as_str()))
 }
 
 /// Returns whether a failed decision may go better the next time: also one that was overtaken by another writer.

@@ -184,6 +184,8 @@ async fn drain(queue: Arc<Queue>, mut group: Vec<AppendJob>) {
             // Nobody may be waiting any more.
             let _ = reply.send(answer);
         }
+        // Whoever goes on at once is written with those who already wait; nobody waits where nobody does.
+        tokio::task::yield_now().await;
         match queue.go_on(streams) {
             Some(next) => group = next,
             None => return,

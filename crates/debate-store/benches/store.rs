@@ -1,6 +1,6 @@
 //! Appends to PostgreSQL, hash chain included, beside the bare insert of the same rows by the same client library: one
 //! statement and one connection for each stream, a position from a sequence, and nothing checked but the key. Both take
-//! turns, so that whatever else the machine does hits both alike.
+//! turns in short slices of time and are compared slice by slice, so that whatever else the machine does hits both alike.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,8 +12,8 @@ use debate_core::id::{Digest, Seq, Timestamp};
 use debate_postgres_fixture::Server;
 use debate_store::{Append, EventStore, PostgresOptions, PostgresStore};
 use serde_json::json;
+use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
 use std::str::FromStr as _;
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -24,6 +24,9 @@ const CASES: [(usize, usize); 6] = [(1, 1), (8, 1), (64, 1), (1, 10), (8, 10), (
 /// What is promised for appends of one event: the least ratio of events, the greatest of the slowest hundredth.
 const BARS: [(usize, f64); 3] = [(1, 0.9), (8, 0.9), (64, 2.0)];
 const P99_RATIO_MAX: f64 = 1.5;
+
+/// How long one side writes before it is the other's turn.
+const SLICE: Duration = Duration::from_millis(150);
 
 /// Bytes of a body: about those of an argument's event.
 const BODY_BYTES: usize = 900;
@@ -106,86 +109,125 @@ async fn insert(connection: &mut PgConnection, events: &[Envelope]) {
         .expect("it inserts");
 }
 
-/// How one side did in one turn.
-#[derive(Clone, Copy)]
-struct Turn {
-    events_per_s: f64,
-    p50_ms: f64,
-    p99_ms: f64,
+/// Where a stream goes.
+enum Destination {
+    Floor(PgConnection),
+    Store(Arc<PostgresStore>),
 }
 
-impl Turn {
-    fn of(mut latencies: Vec<Duration>, batch: usize, time: Duration) -> Self {
-        latencies.sort();
-        let at = |part: f64| latencies[(latencies.len() as f64 * part) as usize].as_secs_f64() * 1e3;
-        let events_per_s = (latencies.len() * batch) as f64 / time.as_secs_f64();
-        Self { events_per_s, p50_ms: at(0.5), p99_ms: at(0.99) }
-    }
+/// One stream that is written without a pause.
+struct Stream {
+    writer: Writer,
+    destination: Destination,
 }
 
-async fn floor(url: &str, streams: usize, batch: usize, time: Duration) -> Turn {
-    let options = PgConnectOptions::from_str(url).expect("a URL").disable_statement_logging();
-    let mut tasks = JoinSet::new();
-    let mut connections = Vec::new();
-    for _ in 0..streams {
-        let mut connection = options.connect().await.expect("it connects");
-        // Prepared before the clock runs.
-        insert(&mut connection, &Writer::new().events(batch, false)).await;
-        connections.push(connection);
-    }
-    let began = Instant::now();
-    for mut connection in connections {
-        tasks.spawn(async move {
-            let (mut writer, mut latencies) = (Writer::new(), Vec::new());
-            while began.elapsed() < time {
+impl Stream {
+    /// Writes the next events and returns how long that took.
+    async fn append(&mut self, batch: usize) -> Duration {
+        let writer = &mut self.writer;
+        match &mut self.destination {
+            Destination::Floor(connection) => {
                 let events = writer.events(batch, false);
                 let asked = Instant::now();
-                insert(&mut connection, &events).await;
-                latencies.push(asked.elapsed());
+                insert(connection, &events).await;
+                asked.elapsed()
             }
-            connection.close().await.expect("it closes");
-            latencies
-        });
-    }
-    let latencies = tasks.join_all().await.concat();
-    Turn::of(latencies, batch, began.elapsed())
-}
-
-async fn ours(store: &Arc<PostgresStore>, streams: usize, batch: usize, time: Duration) -> Turn {
-    let mut tasks = JoinSet::new();
-    let mut writers: Vec<Writer> = (0..streams).map(|_| Writer::new()).collect();
-    for writer in &mut writers {
-        let append = Append::new(writer.stream, writer.seq, writer.events(batch, true));
-        store.append(append).await.expect("it appends");
-    }
-    let began = Instant::now();
-    for mut writer in writers {
-        let store = Arc::clone(store);
-        tasks.spawn(async move {
-            let mut latencies = Vec::new();
-            while began.elapsed() < time {
+            Destination::Store(store) => {
                 let append = Append::new(writer.stream, writer.seq, writer.events(batch, true));
                 let asked = Instant::now();
                 store.append(append).await.expect("it appends");
-                latencies.push(asked.elapsed());
+                asked.elapsed()
             }
-            latencies
-        });
+        }
     }
-    let latencies = tasks.join_all().await.concat();
-    Turn::of(latencies, batch, began.elapsed())
 }
 
-fn median(turns: &[Turn], value: fn(&Turn) -> f64) -> f64 {
-    let mut values: Vec<f64> = turns.iter().map(value).collect();
+/// One of the two that are compared, and what it has done so far.
+struct Side {
+    streams: Vec<Stream>,
+    batch: usize,
+    /// Of each slice.
+    events_per_s: Vec<f64>,
+    latencies: Vec<Duration>,
+}
+
+impl Side {
+    /// Begins with one append to each stream, so that all is connected and prepared before the clock runs.
+    async fn new(destinations: Vec<Destination>, batch: usize) -> Self {
+        let streams =
+            destinations.into_iter().map(|destination| Stream { writer: Writer::new(), destination });
+        let mut side =
+            Self { streams: streams.collect(), batch, events_per_s: Vec::new(), latencies: Vec::new() };
+        for stream in &mut side.streams {
+            stream.append(batch).await;
+        }
+        side
+    }
+
+    /// Writes all streams at once for a slice of time.
+    async fn run(&mut self, time: Duration) {
+        let (batch, mut tasks, began) = (self.batch, JoinSet::new(), Instant::now());
+        for mut stream in self.streams.drain(..) {
+            tasks.spawn(async move {
+                let mut latencies = Vec::new();
+                while began.elapsed() < time {
+                    latencies.push(stream.append(batch).await);
+                }
+                (stream, latencies)
+            });
+        }
+        let mut appends = 0;
+        for (stream, latencies) in tasks.join_all().await {
+            appends += latencies.len();
+            self.latencies.extend(latencies);
+            self.streams.push(stream);
+        }
+        self.events_per_s.push((appends * batch) as f64 / began.elapsed().as_secs_f64());
+    }
+
+    fn latency_ms(&self, part: f64) -> f64 {
+        let mut latencies = self.latencies.clone();
+        latencies.sort();
+        latencies[(latencies.len() as f64 * part) as usize].as_secs_f64() * 1e3
+    }
+}
+
+/// Returns the value below which this part of the values lies.
+fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    values[((values.len() - 1) as f64 * part).round() as usize]
+}
+
+/// Runs both in turn, each pair of slices in the other order than the one before.
+async fn compare(
+    url: &str,
+    store: &Arc<PostgresStore>,
+    (streams, batch): (usize, usize),
+    pairs: usize,
+) -> [Side; 2] {
+    let options = PgConnectOptions::from_str(url).expect("a URL").disable_statement_logging();
+    let mut floors = Vec::new();
+    for _ in 0..streams {
+        floors.push(Destination::Floor(options.connect().await.expect("it connects")));
+    }
+    let stores = (0..streams).map(|_| Destination::Store(Arc::clone(store))).collect();
+    let (mut floor, mut ours) = (Side::new(floors, batch).await, Side::new(stores, batch).await);
+    for pair in 0..pairs {
+        if pair % 2 == 0 {
+            floor.run(SLICE).await;
+            ours.run(SLICE).await;
+        } else {
+            ours.run(SLICE).await;
+            floor.run(SLICE).await;
+        }
+    }
+    [floor, ours]
 }
 
 fn main() {
     let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
-    let (turns, time) = if has("--quick") { (3, 700) } else { (7, 2_000) };
-    let time = Duration::from_millis(time);
+    let pairs = if has("--quick") { 15 } else { 60 };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let server = Server::start(&["max_connections=120"]).expect("PostgreSQL");
     let url = server.url("postgres");
@@ -193,25 +235,22 @@ fn main() {
     let store = runtime.block_on(PostgresStore::open(&url, PostgresOptions::default())).expect("it opens");
     let store = Arc::new(store);
     println!(
-        "PostgreSQL, events of about 1 KB, every commit on disk; medians of {turns} turns of {time:?}\n"
+        "PostgreSQL, events of about 1 KB, every commit on disk; medians of {pairs} pairs of slices of {SLICE:?}, \
+         ratios within a pair\n"
     );
-    println!("streams  batch  floor ev/s  store ev/s  ratio  floor p50/p99 ms  store p50/p99 ms  p99 ratio");
+    println!(
+        "streams  batch  floor ev/s  store ev/s  ratio (quarter to quarter)  floor p50/p99 ms  store p50/p99 ms  p99 ratio"
+    );
     let mut rows = Vec::new();
     for (streams, batch) in CASES {
-        let (mut floors, mut stores) = (Vec::new(), Vec::new());
-        for _ in 0..turns {
-            floors.push(runtime.block_on(floor(&url, streams, batch, time)));
-            stores.push(runtime.block_on(ours(&store, streams, batch, time)));
-        }
-        let side = |turns: &[Turn]| {
-            (
-                median(turns, |it| it.events_per_s),
-                median(turns, |it| it.p50_ms),
-                median(turns, |it| it.p99_ms),
-            )
-        };
-        let (floor, ours) = (side(&floors), side(&stores));
-        let (ratio, p99_ratio) = (ours.0 / floor.0, ours.2 / floor.2);
+        let [floor, ours] = runtime.block_on(compare(&url, &store, (streams, batch), pairs));
+        let ratios: Vec<f64> =
+            ours.events_per_s.iter().zip(&floor.events_per_s).map(|(ours, floor)| ours / floor).collect();
+        let [low, ratio, high] = [0.25, 0.5, 0.75].map(|part| quantile(&ratios, part));
+        let [floor_events_per_s, store_events_per_s] =
+            [&floor, &ours].map(|side| quantile(&side.events_per_s, 0.5));
+        let [floor_ms, store_ms] = [&floor, &ours].map(|side| [0.5, 0.99].map(|part| side.latency_ms(part)));
+        let p99_ratio = store_ms[1] / floor_ms[1];
         let bar = BARS.iter().find(|(of, _)| *of == streams && batch == 1).map(|(_, bar)| *bar);
         let verdict = match bar {
             Some(bar) if ratio >= bar && p99_ratio <= P99_RATIO_MAX => "  as promised",
@@ -219,13 +258,14 @@ fn main() {
             None => "",
         };
         println!(
-            "{streams:>7}  {batch:>5}  {:>10.0}  {:>10.0}  {ratio:>5.2}  {:>7.2} / {:>6.2}  {:>7.2} / {:>6.2}  {p99_ratio:>9.2}{verdict}",
-            floor.0, ours.0, floor.1, floor.2, ours.1, ours.2
+            "{streams:>7}  {batch:>5}  {floor_events_per_s:>10.0}  {store_events_per_s:>10.0}  \
+             {ratio:>6.2} ({low:.2} to {high:.2})        {:>7.2} / {:>6.2}  {:>7.2} / {:>6.2}  {p99_ratio:>9.2}{verdict}",
+            floor_ms[0], floor_ms[1], store_ms[0], store_ms[1]
         );
         rows.push(json!({
-            "streams": streams, "batch": batch, "floor_events_per_s": floor.0, "store_events_per_s": ours.0,
-            "ratio": ratio, "floor_p99_ms": floor.2, "store_p99_ms": ours.2, "p99_ratio": p99_ratio,
-            "bar": bar,
+            "streams": streams, "batch": batch, "floor_events_per_s": floor_events_per_s,
+            "store_events_per_s": store_events_per_s, "ratio": ratio, "ratio_quartiles": [low, high],
+            "floor_p99_ms": floor_ms[1], "store_p99_ms": store_ms[1], "p99_ratio": p99_ratio, "bar": bar,
         }));
     }
     runtime.block_on(store.close());
