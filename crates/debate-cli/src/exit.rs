@@ -165,18 +165,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         return Some(End::BadInput);
     }
     if let Some(error) = error.downcast_ref::<PolicyError>() {
-        return match error {
-            PolicyError::Accept(AcceptError::NotFound(_) | AcceptError::NotMade(_)) => Some(End::NotFound),
-            PolicyError::Accept(AcceptError::Accepted { .. })
-            | PolicyError::TooFew { .. }
-            | PolicyError::NotNeeded { .. }
-            | PolicyError::Folder(_)
-            | PolicyError::Prompt(_) => Some(End::BadInput),
-            PolicyError::Read(_) | PolicyError::Append(_) | PolicyError::Model { .. } => {
-                Some(End::Unavailable)
-            }
-            PolicyError::Load(_) | PolicyError::Desk(_) => None,
-        };
+        return of_policy(error);
     }
     if let Some(error) = error.downcast_ref::<ArchiveError>() {
         return Some(of_archive(error));
@@ -185,6 +174,19 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         return Some(End::Unavailable);
     }
     None
+}
+
+fn of_policy(error: &PolicyError) -> Option<End> {
+    match error {
+        PolicyError::Accept(AcceptError::NotFound(_) | AcceptError::NotMade(_)) => Some(End::NotFound),
+        PolicyError::Accept(AcceptError::Accepted { .. })
+        | PolicyError::TooFew { .. }
+        | PolicyError::NotNeeded { .. }
+        | PolicyError::Folder(_)
+        | PolicyError::Prompt(_) => Some(End::BadInput),
+        PolicyError::Read(_) | PolicyError::Append(_) | PolicyError::Model { .. } => Some(End::Unavailable),
+        PolicyError::Load(_) | PolicyError::Desk(_) => None,
+    }
 }
 
 fn of_fork(error: &ForkError) -> Option<End> {

@@ -80,14 +80,10 @@ fn t6_long_answers_to_one_question_overlap_and_seldom_reach_the_old_threshold() 
 fn t11_references_to_others_are_found_where_there_is_somebody_to_refer_to() {
     let Some(councils) = councils() else { return };
     let phrases = |of: fn(&Council) -> &[(String, String)]| {
-        councils.iter().flat_map(|council| of(council)).filter(|(_, text)| refers_by_phrase(text)).count()
+        councils.iter().flat_map(&of).filter(|(_, text)| refers_by_phrase(text)).count()
     };
     let members = |of: fn(&Council) -> &[(String, String)]| {
-        councils
-            .iter()
-            .flat_map(|council| of(council))
-            .filter(|(_, text)| !mentions(text, "council member").is_empty())
-            .count()
+        councils.iter().flat_map(&of).filter(|(_, text)| !mentions(text, "council member").is_empty()).count()
     };
     let asked = councils
         .iter()

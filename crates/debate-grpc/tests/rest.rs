@@ -80,7 +80,7 @@ async fn t10_a_roundtable_has_four_layers_over_rest_and_grpc_and_reads_well_as_m
         assert!(text.contains(line), "{line}: {text}");
     }
     let mut client = DebateServiceClient::new(house.channel().await);
-    let request = v1::GetDebateRequest { debate_id: id, include_result: true };
+    let request = v1::GetDebateRequest { debate_id: id, include_result: true, read_mask: None };
     let got = client.get_debate(request).await.unwrap().into_inner();
     let Some(v1::get_debate_response::Result::Roundtable(over_grpc)) = got.result else { panic!("{got:?}") };
     let (decision, metadata) = (over_grpc.decision.unwrap(), over_grpc.metadata.unwrap());
@@ -248,6 +248,14 @@ async fn a_deliberation_is_held_through_the_same_door() {
 }
 
 #[cfg(unix)]
+fn critique(role: &str, op: &str) -> debate_proto::v1::Critique {
+    use debate_proto::v1;
+    let (op, target) = (op.to_owned(), "t".to_owned());
+    let operation = v1::ReviewOperation { op, target, ..Default::default() };
+    v1::Critique { role: role.to_owned(), operations: vec![operation], ..Default::default() }
+}
+
+#[cfg(unix)]
 #[tokio::test]
 async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     use debate_proto::v1;
@@ -265,7 +273,7 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
 
     let mut debates = v1::debate_service_client::DebateServiceClient::new(house.channel().await);
     let id = held.debate_id();
-    let get = v1::GetDebateRequest { debate_id: id.clone(), include_result: true };
+    let get = v1::GetDebateRequest { debate_id: id.clone(), include_result: true, read_mask: None };
     let got = debates.get_debate(get).await.unwrap().into_inner();
     let Some(v1::get_debate_response::Result::Review(review)) = got.result else { panic!("no review") };
     let start = example.find("\"critiques\": ").unwrap() + "\"critiques\": ".len();
@@ -274,15 +282,6 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     let log = review.debate_log.unwrap();
     assert_eq!((log.pairs[0].role_a.as_str(), log.judge_feedback.len()), ("security", 4));
     // The same review asked for in wire messages, and one that nobody debates.
-    let critique = |role: &str, op: &str| v1::Critique {
-        role: role.to_owned(),
-        operations: vec![v1::ReviewOperation {
-            op: op.to_owned(),
-            target: "t".to_owned(),
-            ..Default::default()
-        }],
-        ..Default::default()
-    };
     for enabled in [true, false] {
         let request = v1::ReviewRequest {
             critiques: vec![critique("security", "AddX"), critique("testing", "RemoveX")],

@@ -42,9 +42,8 @@ impl Purpose {
         match request.schema.as_ref().map(ReplySchema::name) {
             Some("scores") => Self::Score,
             Some("synthesis") => Self::Synthesise,
-            Some("response") => Self::Speak,
+            Some("response") | None => Self::Speak,
             Some(_) => Self::Argue,
-            None => Self::Speak,
         }
     }
 }

@@ -100,7 +100,8 @@ fn rounds(confidences: &[(u32, u32)]) -> Stage<Investigation> {
 
 #[test]
 fn i7_a_clear_lead_gives_exactly_one_confirming_round_and_otherwise_the_synthesizer_rules_after_three() {
-    let table: [(&[(u32, u32)], &str, bool); 7] = [
+    type Row = (&'static [(u32, u32)], &'static str, bool);
+    let table: [Row; 7] = [
         (&[(8, 7)], "confidence, 8 against 8", false),
         (&[(6, 3), (6, 3)], "convergence, 3 against 3", true),
         (&[(6, 3), (4, 4)], "convergence, 3 against 3", false),

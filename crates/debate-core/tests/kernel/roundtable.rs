@@ -483,7 +483,7 @@ proptest! {
         for recorded in &first.log {
             if let Event::Fact(Fact::ResponseGiven(given)) = &recorded.event {
                 let part = first.debate.config().agent(&given.agent).unwrap().part;
-                let expected = part.and_then(|part| part.stance());
+                let expected = part.and_then(debate_core::formats::roundtable::agent::Part::stance);
                 prop_assert!(expected.is_none() || given.stance == expected);
                 prop_assert!((0.0..=1.0).contains(&given.confidence));
             }

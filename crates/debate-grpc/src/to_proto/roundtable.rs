@@ -133,7 +133,7 @@ fn metadata(metadata: Metadata) -> v1::RoundtableMetadata {
         similarity: metadata.similarity.as_str().to_owned(),
         exit: metadata.exit.map(exit),
         shadow_exits: metadata.shadow_exits.into_iter().map(exit).collect(),
-        flags: metadata.flags.into_iter().map(flag).collect(),
+        flags: metadata.flags.iter().map(flag).collect(),
         tokens: Some(tokens(metadata.tokens)),
         calls: metadata.calls,
         wall_clock_time_ms: metadata.wall_clock_time_ms,
@@ -150,7 +150,7 @@ fn exit(entry: ExitEntry) -> v1::RoundtableExit {
     }
 }
 
-fn flag(entry: FlagEntry) -> v1::RoundtableFlag {
+fn flag(entry: &FlagEntry) -> v1::RoundtableFlag {
     v1::RoundtableFlag {
         flag: entry.flag.to_owned(),
         variable: entry.variable.to_owned(),

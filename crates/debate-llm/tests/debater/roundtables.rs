@@ -14,12 +14,9 @@ use crate::stage::{self, Ended};
 fn example(mode: Mode) -> Accepted<Roundtable> {
     let (folder, mode) = (env!("CARGO_MANIFEST_DIR"), mode.as_str());
     let path = format!("{folder}/../../examples/roundtable-{mode}.json");
-    match accept(&std::fs::read_to_string(path).unwrap()).unwrap() {
-        AcceptedRequest::Roundtable(accepted) => *accepted,
-        AcceptedRequest::Prediction(_)
-        | AcceptedRequest::Deliberation(_)
-        | AcceptedRequest::Roundtable(_) => panic!("not a roundtable"),
-    }
+    let read = accept(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let AcceptedRequest::Roundtable(accepted) = read else { panic!("not a roundtable") };
+    *accepted
 }
 
 fn run(mode: Mode, settings: &str) -> (Ended<Roundtable>, RoundtableResult) {

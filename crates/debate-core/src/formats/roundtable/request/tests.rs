@@ -4,8 +4,8 @@ use super::*;
 use crate::formats::roundtable::agent::Stance;
 use crate::formats::roundtable::mode::{Parallelization, Pattern};
 
-fn config(request: Value) -> Config {
-    super::accept(&request).unwrap().0
+fn config(request: &Value) -> Config {
+    super::accept(request).unwrap().0
 }
 
 fn request(mode: &str) -> Value {
@@ -54,31 +54,31 @@ fn k12_a_roundtable_needs_a_topic_and_two_agents() {
 
 #[test]
 fn t1_parts_follow_from_the_mode() {
-    let devils = config(request("devils-advocate"));
+    let devils = config(&request("devils-advocate"));
     assert_eq!(parts(&devils), ["primary", "opposition", "evaluator", "evaluator", "evaluator"]);
     let stances: Vec<_> = devils.agents.iter().map(|agent| agent.part.and_then(Part::stance)).collect();
     assert_eq!(stances[..3], [Some(Stance::Yes), Some(Stance::No), Some(Stance::Neutral)]);
-    let teams = config(request("red-team-blue-team"));
+    let teams = config(&request("red-team-blue-team"));
     assert_eq!(parts(&teams), ["red_team", "blue_team", "red_team", "blue_team", "red_team"]);
     for mode in ["collaborative", "adversarial", "socratic", "delphi"] {
-        assert_eq!(parts(&config(request(mode))), ["-"; 5], "{mode}");
+        assert_eq!(parts(&config(&request(mode))), ["-"; 5], "{mode}");
     }
 }
 
 #[test]
 fn t7_perspectives_are_assigned_in_order_by_lot_or_by_name() {
     let mut panel = request("expert-panel");
-    assert_eq!(parts(&config(panel.clone())), ["technical", "economic", "ethical", "social", "technical"]);
+    assert_eq!(parts(&config(&panel)), ["technical", "economic", "ethical", "social", "technical"]);
     panel["perspectiveConfig"] = json!({ "perspectives": ["ethical", "social"] });
-    assert_eq!(parts(&config(panel.clone())), ["ethical", "social", "ethical", "social", "ethical"]);
+    assert_eq!(parts(&config(&panel)), ["ethical", "social", "ethical", "social", "ethical"]);
     panel["perspectiveConfig"] = json!({ "assignmentStrategy": "random" });
     panel["options"] = json!({ "seed": 1 });
     // The order that the seed 1 gives for five, which never changes: 1, 0, 3, 4, 2.
-    assert_eq!(parts(&config(panel.clone())), ["economic", "technical", "social", "technical", "ethical"]);
+    assert_eq!(parts(&config(&panel)), ["economic", "technical", "social", "technical", "ethical"]);
     panel["perspectiveConfig"] = json!({ "assignmentStrategy": "explicit" });
     panel["agents"] =
         json!([{ "name": "ada", "perspective": "social" }, { "name": "bo", "perspective": "social" }]);
-    assert_eq!(parts(&config(panel.clone())), ["social", "social"]);
+    assert_eq!(parts(&config(&panel)), ["social", "social"]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn t4_levels_are_the_modes_own_until_a_flag_says_otherwise() {
     let level = |mode: &str, flags: Value| {
         let mut request = request(mode);
         request["flags"] = json!({ "sequential_parallelization": flags });
-        config(request).parallelization()
+        config(&request).parallelization()
     };
     let all = ["collaborative", "expert-panel", "delphi", "red-team-blue-team"];
     for mode in all {
@@ -140,9 +140,9 @@ fn t8_sequential_modes_are_shorter_and_may_ask_a_lighter_model() {
     let calls = |config: &Config| {
         config.models(&crate::formats::roundtable::call::key(Kind::Respond, 1, &"ada".into())).to_vec()
     };
-    let plain = config(adversarial.clone());
+    let plain = config(&adversarial);
     assert_eq!((plain.pattern(), plain.output_tokens()), (Pattern::Sequential, 2_048));
-    assert_eq!(config(request("delphi")).output_tokens(), 4_096);
+    assert_eq!(config(&request("delphi")).output_tokens(), 4_096);
     adversarial["sequential"] = json!({ "useLightModel": true, "maxTokens": 1_000 });
     assert_eq!(
         refused(&adversarial),
@@ -150,7 +150,7 @@ fn t8_sequential_modes_are_shorter_and_may_ask_a_lighter_model() {
     );
     adversarial["options"] =
         json!({ "models": { "default": "a:big", "light": "a:small", "roles": { "bo": "b:own" } } });
-    let light = config(adversarial);
+    let light = config(&adversarial);
     assert_eq!((light.output_tokens(), calls(&light)), (1_000, vec!["a:small".to_owned()]));
     assert_eq!(light.models(&"respond/1/bo".parse().unwrap()), ["b:own"]);
 }
@@ -158,7 +158,7 @@ fn t8_sequential_modes_are_shorter_and_may_ask_a_lighter_model() {
 #[test]
 fn t2_numbers_are_drawn_from_what_is_asked() {
     let numbers =
-        |request: &Value| config(request.clone()).agents.iter().map(|agent| agent.number).collect::<Vec<_>>();
+        |request: &Value| config(request).agents.iter().map(|agent| agent.number).collect::<Vec<_>>();
     let mut delphi = request("delphi");
     let drawn = numbers(&delphi);
     let mut sorted = drawn.clone();
