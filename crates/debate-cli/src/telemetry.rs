@@ -60,8 +60,8 @@ impl Telemetry {
         Ok(Self { spans, measurements: measurements.transpose()? })
     }
 
-    /// Returns what passes spans and measurements on, each from its own targets alone.
-    pub(crate) fn layers<S>(&self) -> Vec<Box<dyn Layer<S> + Send + Sync>>
+    /// Returns what passes spans and measurements on, each from its own targets alone; nothing where nobody asks for them.
+    pub(crate) fn layers<S>(&self) -> Option<Vec<Box<dyn Layer<S> + Send + Sync>>>
     where
         S: tracing::Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
     {
@@ -83,7 +83,9 @@ impl Telemetry {
             let targets = only(["debate_engine::metrics", "debate_llm::metrics"]);
             MetricsLayer::new(provider.clone()).with_filter(targets).boxed()
         });
-        spans.into_iter().chain(measurements).collect()
+        let layers: Vec<_> = spans.into_iter().chain(measurements).collect();
+        // An empty list of layers would not be heard of, and would keep all others from hearing.
+        (!layers.is_empty()).then_some(layers)
     }
 
     /// Sends what is left; a collector that does not answer costs no more than a few seconds.

@@ -59,6 +59,27 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "200",
         "EventsAnswer",
     ),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/insights",
+        "Returns what past reviews say of each reviewer.",
+        "200",
+        "GetPolicyInsightsResponse",
+    ),
+    (
+        "POST",
+        "/api/v1/reasoning/policy/proposals",
+        "Asks for a better prompt of a reviewer and writes it beside its files.",
+        "200",
+        "ProposePromptResponse",
+    ),
+    (
+        "POST",
+        "/api/v1/reasoning/policy/acceptances",
+        "Records that a person accepts a proposal.",
+        "200",
+        "AcceptPromptResponse",
+    ),
 ];
 
 /// Parameters in the query or in headers: method, template, where, name, sentence, schema's type.
@@ -99,6 +120,30 @@ const PARAMETERS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "If-None-Match",
         "The ETag of a result that is known.",
         "string",
+    ),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/insights",
+        "query",
+        "days",
+        "How far to look back; 30 unless given.",
+        "integer",
+    ),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/insights",
+        "query",
+        "debates_min",
+        "The fewest debates that say anything; 5 unless given.",
+        "integer",
+    ),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/insights",
+        "query",
+        "score_min",
+        "The mean below which a prompt needs an update, 0 to 10; 7 unless given.",
+        "number",
     ),
     (
         "GET",
@@ -165,7 +210,7 @@ fn operation((method, path, sentence, status, schema): &(&str, &str, &str, &str,
         let known = json!({ "description": "The same request had opened it before.", "content": good });
         responses.insert("200".to_owned(), known);
     }
-    if path.starts_with("/api/v1/reasoning/") {
+    if path.starts_with("/api/v1/reasoning/debate") {
         let running = json!({ "application/json": { "schema": reference("Running") } });
         let told = json!({ "description": "The debate still runs.", "content": running });
         responses.insert("202".to_owned(), told);
@@ -190,10 +235,19 @@ fn operation((method, path, sentence, status, schema): &(&str, &str, &str, &str,
         operation["x-scope"] = Value::from(Scope::as_str(scope));
     }
     if reads_body {
-        let content = json!({ "application/json": { "schema": reference("Request") } });
+        let content = json!({ "application/json": { "schema": reference(request_of(path)) } });
         operation["requestBody"] = json!({ "required": true, "content": content });
     }
     operation
+}
+
+/// Returns the schema of what is sent to a route.
+fn request_of(path: &str) -> &'static str {
+    match path {
+        "/api/v1/reasoning/policy/proposals" => "ProposePromptRequest",
+        "/api/v1/reasoning/policy/acceptances" => "AcceptPromptRequest",
+        _ => "Request",
+    }
 }
 
 /// Returns a name made of the template, such as `get_debates_debate_id_events`.
@@ -229,7 +283,17 @@ fn schemas() -> Map<String, Value> {
     let requests = formats("debate.v1.StartDebateRequest", "format");
     let results = formats("debate.v1.GetDebateResponse", "result");
     let mut schemas = of_rest(&requests, &results);
-    let roots = ["Debate", "Round", "Argument", "GetConsensusResponse"];
+    let roots = [
+        "Debate",
+        "Round",
+        "Argument",
+        "GetConsensusResponse",
+        "GetPolicyInsightsResponse",
+        "ProposePromptRequest",
+        "ProposePromptResponse",
+        "AcceptPromptRequest",
+        "AcceptPromptResponse",
+    ];
     let roots = roots.map(|name| POOL.get_message_by_name(&format!("debate.v1.{name}")));
     let mut open: Vec<MessageDescriptor> =
         roots.into_iter().flatten().chain(requests).chain(results).collect();
