@@ -1,10 +1,10 @@
 //! The words of an investigation (rules I1–I10): personas and tasks in English and Chinese, what was said as tagged
 //! material, replies in the message blocks of the protocol.
 //!
-//! The kinds of call differ in their task and in what their `Visible` holds, so they are one file; [`messages`] writes
+//! The kinds of call differ in their task and in what their `Visible` holds, so they are one file; `messages` writes
 //! and reads the blocks. With a workspace, an investigator may ask for tools in lines such as
 //! `[TOOL] read_file {"path": "src/main.rs"}`; and a report that quotes files is held back until the quotations were
-//! compared with them, which is a tool too ([`CHECK_TOOL`]): the investigator sees what the check found and reports anew.
+//! compared with them, which is a tool too (`CHECK_TOOL`): the investigator sees what the check found and reports anew.
 
 mod material;
 pub mod messages;
