@@ -82,6 +82,23 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
 }
 
 #[tokio::test]
+async fn v7_what_follows_from_reviews_of_all_tenants_is_for_none_of_them() {
+    let guarded = Guarded::open().await;
+    let tenant = TokenWishes { tenant: "ours".to_owned(), ..wishes("ours", &[Scope::Admin]) };
+    let tokens = [
+        (guarded.token(tenant), 403),
+        (guarded.token(wishes("auditor", &[Scope::Audit])), 403),
+        (guarded.token(wishes("operator", &[Scope::Admin])), 200),
+    ];
+    for (token, status) in tokens {
+        let bearer = format!("Bearer {token}");
+        let path = "/api/v1/reasoning/policy/insights";
+        let got = guarded.house.ask("GET", path, &[("Authorization", &bearer)], b"").await;
+        assert_eq!(got.status, status, "{}", got.body);
+    }
+}
+
+#[tokio::test]
 async fn k11_a_request_id_is_each_tenants_own() {
     let guarded = Guarded::open().await;
     let of = |tenant: &str| {
