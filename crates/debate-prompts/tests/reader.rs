@@ -366,7 +366,7 @@ fn a_megabyte_of_anything_is_read_in_bounded_time() {
         let begun = Instant::now();
         let result = read_object(text, &["a"]);
         let start = &text[..text.floor_char_boundary(40)];
-        assert!(begun.elapsed() < Duration::from_secs(20), "{start}…: {result:?}");
+        assert!(begun.elapsed() < Duration::from_secs(120), "{start}…: {result:?}");
     };
     for piece in pieces {
         for (start, end) in
