@@ -4,6 +4,7 @@
 //! [`plan`] reads from the state which work should be under way. The crate does no IO, reads no clock, draws no
 //! random number and is not async; time, seeds and ids are handed to it.
 
+mod account;
 mod budget;
 pub mod call;
 pub mod calls;

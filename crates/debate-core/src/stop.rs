@@ -42,6 +42,17 @@ impl StopRule {
             Self::Failed => "failed",
         }
     }
+
+    /// Returns whether it ends a debate before the debate has come to its own end.
+    #[must_use]
+    pub const fn is_early(self) -> bool {
+        match self {
+            Self::Concluded | Self::Consensus | Self::Convergence | Self::Confidence | Self::MaxRounds => {
+                false
+            }
+            Self::Deadline | Self::Budget | Self::Cancelled | Self::Failed => true,
+        }
+    }
 }
 
 /// What of a debate's spend is limited (rule K8), named as its limit is.
@@ -92,6 +103,12 @@ pub enum Completeness {
 }
 
 impl Completeness {
+    /// Makes it of what is missing, and why; full where there is neither.
+    #[must_use]
+    pub fn of(missing: Vec<String>, why: Vec<String>) -> Self {
+        if missing.is_empty() && why.is_empty() { Self::Full } else { Self::Partial { missing, why } }
+    }
+
     /// Returns the name used on every interface.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {

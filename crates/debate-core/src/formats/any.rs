@@ -154,16 +154,7 @@ impl AnyDebate {
     /// Returns how whole the outcome is: as concluded, or were the debate to conclude now (rule K6).
     #[must_use]
     pub fn completeness(&self) -> Completeness {
-        match self.conclusion() {
-            Some((concluded, _)) => concluded.completeness.clone(),
-            None => match self {
-                Self::Prediction(debate) => Prediction::completeness(debate),
-                Self::Deliberation(debate) => Deliberation::completeness(debate),
-                Self::Roundtable(debate) => Roundtable::completeness(debate),
-                Self::Review(debate) => Review::completeness(debate),
-                Self::Investigation(debate) => Investigation::completeness(debate),
-            },
-        }
+        each!(self, debate => debate.completeness())
     }
 
     /// Returns the rule that ended the debate, or is ending it (rule K7).

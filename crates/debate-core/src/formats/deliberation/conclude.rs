@@ -13,9 +13,7 @@ use crate::stop::{Completeness, StopRule};
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Deliberation>, texts: Texts) -> DeliberationResult {
     let (config, state) = (debate.config(), debate.state());
-    let completeness = debate
-        .conclusion()
-        .map_or_else(|| completeness(debate), |(concluded, _)| concluded.completeness.clone());
+    let completeness = debate.completeness();
     let spoken = config.phases().iter().zip(1..).filter_map(|(_, number)| phase(debate, number, texts));
     let phases: Vec<PhaseEntry> = spoken.filter(|phase| !phase.contributions.is_empty()).collect();
     let reached = state.consensus();
@@ -39,7 +37,7 @@ pub(super) fn outcome(debate: &Debate<Deliberation>, texts: Texts) -> Deliberati
         metadata: metadata(debate),
         phases,
         completeness,
-        stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
+        stop_reason: debate.stop_reason().to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: debate.spend().complete,
         cost: debate.spend().cost,
@@ -74,12 +72,11 @@ pub fn entry(made: &ContributionMade, texts: Texts) -> ContributionEntry {
 
 fn metadata(debate: &Debate<Deliberation>) -> Metadata {
     let spend = debate.spend();
-    let models: Vec<&str> = debate.models().iter().map(String::as_str).collect();
     Metadata {
         tokens: spend.known,
         calls: spend.calls,
-        wall_clock_time_ms: debate.conclusion().map_or(0, |(_, at)| at.since_ms(debate.opened_at())),
-        model: models.join(","),
+        wall_clock_time_ms: debate.wall_clock_ms(),
+        model: debate.model_names(),
     }
 }
 
@@ -87,7 +84,7 @@ fn metadata(debate: &Debate<Deliberation>) -> Metadata {
 pub(super) fn completeness(debate: &Debate<Deliberation>) -> Completeness {
     let (config, state) = (debate.config(), debate.state());
     let mut why = Vec::new();
-    let stop = debate.stop().filter(|fired| is_early(fired.rule));
+    let stop = debate.early_stop();
     why.extend(stop.map(|fired| format!("stopped by {}", fired.name())));
     let spoke = state.speakers(config);
     if spoke < PARTICIPANTS_MIN || stop.is_some_and(|fired| fired.rule == StopRule::Failed) {
@@ -100,25 +97,7 @@ pub(super) fn completeness(debate: &Debate<Deliberation>) -> Completeness {
         return Completeness::Void { why };
     }
     let missing = missing(debate, config, &mut why);
-    if missing.is_empty() && why.is_empty() {
-        Completeness::Full
-    } else {
-        Completeness::Partial { missing, why }
-    }
-}
-
-/// Returns whether a rule ends a debate before its last phase.
-fn is_early(rule: StopRule) -> bool {
-    match rule {
-        StopRule::Concluded | StopRule::MaxRounds => false,
-        StopRule::Consensus
-        | StopRule::Convergence
-        | StopRule::Confidence
-        | StopRule::Deadline
-        | StopRule::Budget
-        | StopRule::Cancelled
-        | StopRule::Failed => true,
-    }
+    Completeness::of(missing, why)
 }
 
 /// Lists what is missing, each with a reason where the reason is not that the debate was stopped.

@@ -14,15 +14,13 @@ use super::outcome::{
 use super::{plan, sights};
 use crate::debate::Debate;
 use crate::prose::{REDACTED, Texts};
-use crate::stop::{Completeness, StopRule};
+use crate::stop::Completeness;
 
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Investigation>, texts: Texts) -> InvestigationResult {
     let (config, state) = (debate.config(), debate.state());
     let round = state.last_round();
-    let completeness = debate
-        .conclusion()
-        .map_or_else(|| completeness(debate), |(concluded, _)| concluded.completeness.clone());
+    let completeness = debate.completeness();
     let conclusion = state.conclusion().map(|conveyed| {
         let words = texts.of(&conveyed.prose);
         ConclusionEntry {
@@ -47,7 +45,7 @@ pub(super) fn outcome(debate: &Debate<Investigation>, texts: Texts) -> Investiga
         rounds: state.summaries().cloned().collect(),
         metadata: metadata(debate),
         completeness,
-        stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
+        stop_reason: debate.stop_reason().to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: debate.spend().complete,
         cost: debate.spend().cost,
@@ -205,13 +203,12 @@ fn violation(found: &ViolationFound) -> ViolationEntry {
 
 fn metadata(debate: &Debate<Investigation>) -> Metadata {
     let spend = debate.spend();
-    let models: Vec<&str> = debate.models().iter().map(String::as_str).collect();
     Metadata {
         rounds: debate.state().last_round(),
         tokens: spend.known,
         calls: spend.calls,
-        wall_clock_time_ms: debate.conclusion().map_or(0, |(_, at)| at.since_ms(debate.opened_at())),
-        model: models.join(","),
+        wall_clock_time_ms: debate.wall_clock_ms(),
+        model: debate.model_names(),
     }
 }
 
@@ -219,7 +216,7 @@ fn metadata(debate: &Debate<Investigation>) -> Metadata {
 pub(super) fn completeness(debate: &Debate<Investigation>) -> Completeness {
     let (config, state) = (debate.config(), debate.state());
     let mut why = Vec::new();
-    let stop = debate.stop().filter(|fired| is_early(fired.rule));
+    let stop = debate.early_stop();
     why.extend(stop.map(|fired| format!("stopped by {}", fired.name())));
     let round = state.last_round();
     if round == 0 {
@@ -249,21 +246,5 @@ pub(super) fn completeness(debate: &Debate<Investigation>) -> Completeness {
     }
     gone(Call::Verdict { round }, true);
     gone(Call::Convey { round }, true);
-    if missing.is_empty() && why.is_empty() {
-        Completeness::Full
-    } else {
-        Completeness::Partial { missing, why }
-    }
-}
-
-/// Returns whether a rule ends a debate before it has come to its own end.
-fn is_early(rule: StopRule) -> bool {
-    match rule {
-        StopRule::Concluded
-        | StopRule::Confidence
-        | StopRule::Convergence
-        | StopRule::MaxRounds
-        | StopRule::Consensus => false,
-        StopRule::Deadline | StopRule::Budget | StopRule::Cancelled | StopRule::Failed => true,
-    }
+    Completeness::of(missing, why)
 }

@@ -31,9 +31,7 @@ use crate::stop::{Completeness, StopRule};
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult {
     let (config, state) = (debate.config(), debate.state());
-    let completeness = debate
-        .conclusion()
-        .map_or_else(|| completeness(debate), |(concluded, _)| concluded.completeness.clone());
+    let completeness = debate.completeness();
     let assessments = match &completeness {
         Completeness::Void { .. } => Vec::new(),
         Completeness::Full | Completeness::Partial { .. } => state.assessments(config, u32::MAX),
@@ -188,13 +186,12 @@ fn precedents(config: &Config, state: &State, texts: Texts) -> Vec<Precedent> {
 
 fn metadata(debate: &Debate<Prediction>) -> Metadata {
     let spend = debate.spend();
-    let models: Vec<&str> = debate.models().iter().map(String::as_str).collect();
     Metadata {
         total_arguments: debate.state().turns(debate.config()).count() as u64,
         sonnet_tokens_used: spend.known,
         sonnet_calls: spend.calls,
-        wall_clock_time_ms: debate.conclusion().map_or(0, |(_, at)| at.since_ms(debate.opened_at())),
-        model: models.join(","),
+        wall_clock_time_ms: debate.wall_clock_ms(),
+        model: debate.model_names(),
     }
 }
 
@@ -229,7 +226,7 @@ fn extra(
         confidence: confidence(debate, &completeness),
         completeness,
         simulated: debate.is_simulated(),
-        stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
+        stop_reason: debate.stop_reason().to_owned(),
         usage_complete: debate.spend().complete,
         cost: debate.spend().cost,
         unpriced_models: debate.unpriced_beside_cost(),
@@ -302,7 +299,7 @@ pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
             }
         }
     }
-    let stop = debate.stop().filter(|fired| fired.rule != StopRule::MaxRounds);
+    let stop = debate.early_stop();
     why.extend(stop.map(|fired| format!("stopped by {}", fired.name())));
     let spoke = state.assessments(config, u32::MAX).len();
     if spoke < ROLES_MIN || stop.is_some_and(|fired| fired.rule == StopRule::Failed) {
@@ -317,9 +314,5 @@ pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
     if missing.iter().any(|what| what.starts_with("score/")) {
         why.push("scores that could not be had are null".to_owned());
     }
-    if missing.is_empty() && why.is_empty() {
-        Completeness::Full
-    } else {
-        Completeness::Partial { missing, why }
-    }
+    Completeness::of(missing, why)
 }

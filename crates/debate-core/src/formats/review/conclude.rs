@@ -13,17 +13,14 @@ use super::{checks, sights};
 use crate::call::{CallKey, Tokens};
 use crate::debate::Debate;
 use crate::prose::{REDACTED, Texts};
-use crate::stop::{Completeness, StopRule};
+use crate::stop::Completeness;
 
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Review>, texts: Texts) -> ReviewResult {
     let config = debate.config();
     let brief = texts.of(debate.brief());
-    let completeness = debate
-        .conclusion()
-        .map_or_else(|| completeness(debate), |(concluded, _)| concluded.completeness.clone());
+    let completeness = debate.completeness();
     let spend = debate.spend();
-    let models: Vec<&str> = debate.models().iter().map(String::as_str).collect();
     ReviewResult {
         debate_id: debate.id(),
         completed_at: debate.conclusion().map(|(_, at)| at.to_string()).unwrap_or_default(),
@@ -43,11 +40,11 @@ pub(super) fn outcome(debate: &Debate<Review>, texts: Texts) -> ReviewResult {
         total_tokens: spend.known.input + spend.known.output,
         metadata: Metadata {
             calls: spend.calls,
-            wall_clock_time_ms: debate.conclusion().map_or(0, |(_, at)| at.since_ms(debate.opened_at())),
-            model: models.join(","),
+            wall_clock_time_ms: debate.wall_clock_ms(),
+            model: debate.model_names(),
         },
         completeness,
-        stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
+        stop_reason: debate.stop_reason().to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: spend.complete,
         cost: spend.cost,
@@ -220,7 +217,7 @@ fn failed_pairs(debate: &Debate<Review>) -> Vec<FailedPair> {
 /// The caller's input stands whatever fails, so a review is never void.
 pub(super) fn completeness(debate: &Debate<Review>) -> Completeness {
     let (mut missing, mut why) = (Vec::new(), Vec::new());
-    let early = debate.stop().filter(|fired| fired.rule != StopRule::Concluded);
+    let early = debate.early_stop();
     why.extend(early.map(|fired| format!("stopped by {}", fired.name())));
     for (number, pair) in debate.config().numbered_pairs() {
         let open = |call: &CallKey| !debate.is_answered(call, debate.revision(call));
@@ -237,9 +234,5 @@ pub(super) fn completeness(debate: &Debate<Review>) -> Completeness {
             missing.push(call.to_string());
         }
     }
-    if missing.is_empty() && why.is_empty() {
-        Completeness::Full
-    } else {
-        Completeness::Partial { missing, why }
-    }
+    Completeness::of(missing, why)
 }

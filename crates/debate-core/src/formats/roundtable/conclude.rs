@@ -16,9 +16,7 @@ use crate::stop::{Completeness, StopRule};
 
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Roundtable>, texts: Texts) -> RoundtableResult {
-    let completeness = debate
-        .conclusion()
-        .map_or_else(|| completeness(debate), |(concluded, _)| concluded.completeness.clone());
+    let completeness = debate.completeness();
     let standings = standings(debate);
     let evidence = evidence::of(debate, texts);
     RoundtableResult {
@@ -31,7 +29,7 @@ pub(super) fn outcome(debate: &Debate<Roundtable>, texts: Texts) -> RoundtableRe
         evidence,
         metadata: metadata(debate),
         completeness,
-        stop_reason: debate.stop_rule().map_or("", StopRule::as_str).to_owned(),
+        stop_reason: debate.stop_reason().to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: debate.spend().complete,
         cost: debate.spend().cost,
@@ -152,7 +150,6 @@ fn cautions(debate: &Debate<Roundtable>, completeness: &Completeness) -> Vec<Str
 
 fn metadata(debate: &Debate<Roundtable>) -> Metadata {
     let (config, spend) = (debate.config(), debate.spend());
-    let models: Vec<&str> = debate.models().iter().map(String::as_str).collect();
     Metadata {
         rounds_held: debate.state().rounds_spoken(),
         rounds_max: debate.state().rounds_max(),
@@ -164,8 +161,8 @@ fn metadata(debate: &Debate<Roundtable>) -> Metadata {
         flags: config.flags.entries(),
         tokens: spend.known,
         calls: spend.calls,
-        wall_clock_time_ms: debate.conclusion().map_or(0, |(_, at)| at.since_ms(debate.opened_at())),
-        model: models.join(","),
+        wall_clock_time_ms: debate.wall_clock_ms(),
+        model: debate.model_names(),
     }
 }
 
@@ -194,7 +191,7 @@ pub(super) fn completeness(debate: &Debate<Roundtable>) -> Completeness {
         let why = vec![format!("{spoke} of {all} agents spoke; {AGENTS_MIN} are needed")];
         return Completeness::Void { why };
     }
-    let early = debate.stop().filter(|fired| is_early(fired.rule));
+    let early = debate.early_stop();
     let mut why: Vec<String> = early.iter().map(|fired| format!("stopped by {}", fired.name())).collect();
     let mut missing = Vec::new();
     for agent in config.agents.iter().filter(|agent| plan::is_missing(debate, &agent.name)) {
@@ -214,21 +211,5 @@ pub(super) fn completeness(debate: &Debate<Roundtable>) -> Completeness {
             why.push(format!("{} gave no usable answer when asked again", agent.name));
         }
     }
-    if missing.is_empty() && why.is_empty() {
-        Completeness::Full
-    } else {
-        Completeness::Partial { missing, why }
-    }
-}
-
-/// Returns whether a rule ends a debate before it came to its end by its own rules.
-fn is_early(rule: StopRule) -> bool {
-    match rule {
-        StopRule::Concluded
-        | StopRule::MaxRounds
-        | StopRule::Consensus
-        | StopRule::Convergence
-        | StopRule::Confidence => false,
-        StopRule::Deadline | StopRule::Budget | StopRule::Cancelled | StopRule::Failed => true,
-    }
+    Completeness::of(missing, why)
 }

@@ -1,0 +1,40 @@
+//! What every result tells of its debate, alike in all formats.
+
+use crate::debate::Debate;
+use crate::event::StopRuleFired;
+use crate::format::Format;
+use crate::stop::{Completeness, StopRule};
+
+impl<F: Format> Debate<F> {
+    /// Returns how whole the outcome is: as concluded, else as it would be were the debate to conclude now (rule K6).
+    #[must_use]
+    pub fn completeness(&self) -> Completeness {
+        let concluded = self.conclusion().map(|(concluded, _)| concluded.completeness.clone());
+        concluded.unwrap_or_else(|| F::completeness(self))
+    }
+
+    /// Returns the name of the rule that ended the debate, or is ending it; empty while none is (rule K7).
+    #[must_use]
+    pub fn stop_reason(&self) -> &'static str {
+        self.stop_rule().map_or("", StopRule::as_str)
+    }
+
+    /// Returns what stops the debate before it has come to its own end.
+    #[must_use]
+    pub fn early_stop(&self) -> Option<&StopRuleFired> {
+        self.stop().filter(|fired| fired.rule.is_early())
+    }
+
+    /// Returns the time from opening to conclusion, in milliseconds; 0 while the debate runs.
+    #[must_use]
+    pub fn wall_clock_ms(&self) -> u64 {
+        self.conclusion().map_or(0, |(_, at)| at.since_ms(self.opened_at()))
+    }
+
+    /// Returns the models asked so far, in name order, joined by commas.
+    #[must_use]
+    pub fn model_names(&self) -> String {
+        let models: Vec<&str> = self.models().iter().map(String::as_str).collect();
+        models.join(",")
+    }
+}
