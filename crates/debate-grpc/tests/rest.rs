@@ -281,6 +281,15 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     assert_eq!(review.critiques_json, &example[start..end], "the input is untouched");
     let log = review.debate_log.unwrap();
     assert_eq!((log.pairs[0].role_a.as_str(), log.judge_feedback.len()), ("security", 4));
+    let rounds = v1::ListRoundsRequest { debate_id: id.clone() };
+    let judged = debates.list_rounds(rounds).await.unwrap().into_inner().pairs;
+    assert_eq!(judged, review.debates, "every pair was judged");
+    let ask = |role: &str| v1::ListArgumentsRequest { debate_id: id.clone(), role: role.to_owned() };
+    let said = debates.list_arguments(ask("security")).await.unwrap().into_inner().pairs;
+    assert!(
+        !said.is_empty() && said.iter().all(|pair| pair.role_a == "security" || pair.role_b == "security")
+    );
+    assert_eq!(debates.list_arguments(ask("nobody")).await.unwrap_err().code(), tonic::Code::NotFound);
     // The same review asked for in wire messages, and one that nobody debates.
     for enabled in [true, false] {
         let request = v1::ReviewRequest {
@@ -326,7 +335,8 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
 }
 
 #[tokio::test]
-async fn i7_an_investigation_is_held_through_the_same_door() {
+async fn i7_an_investigation_is_held_over_both_interfaces() {
+    use debate_proto::v1;
     let house = House::open().await;
     let request = json!({"format": "investigation", "problem": "The build hangs.", "investigators": ["ada", "ben"],
         "rounds": 1});
@@ -338,4 +348,33 @@ async fn i7_an_investigation_is_held_through_the_same_door() {
         (&json!(1), &json!("ben"))
     );
     assert!(result["verdict"]["hypothesis"].as_u64().is_some_and(|named| named <= 2), "{result}");
+
+    let mut debates = v1::debate_service_client::DebateServiceClient::new(house.channel().await);
+    let request = v1::InvestigationRequest {
+        problem: "The build hangs.".to_owned(),
+        investigators: vec!["ada".to_owned(), "ben".to_owned()],
+        rounds: Some(1),
+        ..Default::default()
+    };
+    let format = Some(v1::start_debate_request::Format::Investigation(request));
+    let started = debates.start_debate(v1::StartDebateRequest { request_id: String::new(), format }).await;
+    let debate_id = started.unwrap().into_inner().debate.unwrap().id;
+    assert!(house.engine.concluded(debate_id.parse().unwrap(), PATIENCE).await.unwrap());
+    let get = v1::GetDebateRequest { debate_id: debate_id.clone(), include_result: true, read_mask: None };
+    let got = debates.get_debate(get).await.unwrap().into_inner();
+    let Some(v1::get_debate_response::Result::Investigation(found)) = got.result else {
+        panic!("no investigation")
+    };
+    let hypotheses: Vec<_> = found.hypotheses.iter().map(|entry| entry.statement.as_str()).collect();
+    let over_rest: Vec<_> =
+        result["hypotheses"].as_array().unwrap().iter().map(|entry| &entry["statement"]).collect();
+    assert_eq!(json!(hypotheses), json!(over_rest), "equal questions have equal answers");
+    let rounds = v1::ListRoundsRequest { debate_id: debate_id.clone() };
+    assert_eq!(debates.list_rounds(rounds).await.unwrap().into_inner().standings, found.rounds);
+    let ask = |role: &str| v1::ListArgumentsRequest { debate_id: debate_id.clone(), role: role.to_owned() };
+    let said = debates.list_arguments(ask("ben")).await.unwrap().into_inner();
+    assert_eq!(said.hypotheses, found.hypotheses[1..]);
+    let said = debates.list_arguments(ask("devils_advocate")).await.unwrap().into_inner();
+    assert_eq!(said.challenges, found.challenges);
+    assert_eq!(debates.list_arguments(ask("cy")).await.unwrap_err().code(), tonic::Code::NotFound);
 }
