@@ -258,12 +258,20 @@ fn critique(role: &str, op: &str) -> debate_proto::v1::Critique {
 #[cfg(unix)]
 #[tokio::test]
 async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
-    use debate_proto::v1;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("security.cjs"), "const SYSTEM_PROMPT = 'Look.';").unwrap();
     let reviewers = Some(Arc::new(debate_engine::ReviewersFolder::open(folder.path()).unwrap()));
     let house = House::with(ServeOptions { reviewers, ..ServeOptions::default() }, "simulated:7").await;
     house.let_all_answer();
+    hold_reviews(&house).await;
+    propose_and_accept(&house, folder.path()).await;
+    house.ended().await.unwrap();
+}
+
+/// Holds three reviews, of which one is not debated, and looks at them over both interfaces.
+#[cfg(unix)]
+async fn hold_reviews(house: &House) {
+    use debate_proto::v1;
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/review.json");
     let example = std::fs::read_to_string(example).unwrap();
     let held = house.post(&[], example.as_bytes()).await;
@@ -305,7 +313,12 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
         let result = house.get(&format!("{DEBATES}/{id}")).await.json();
         assert_eq!(result["debate_log"].is_null(), !enabled);
     }
+}
 
+/// Reads what follows from the reviews, and has a prompt proposed and accepted.
+#[cfg(unix)]
+async fn propose_and_accept(house: &House, folder: &std::path::Path) {
+    use debate_proto::v1;
     let found = house.get("/api/v1/reasoning/policy/insights?debates_min=2").await.json();
     assert_eq!(found["reviewers"]["security"]["debates"], 2);
     assert_eq!(house.get("/api/v1/reasoning/policy/insights?days=0").await.status, 422);
@@ -315,7 +328,6 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     assert_eq!(insights.into_inner().reviewers["security"].pairs, 3);
     let ask = |body: serde_json::Value| {
         let body = body.to_string().into_bytes();
-        let house = &house;
         async move { house.ask("POST", "/api/v1/reasoning/policy/proposals", &[], &body).await }
     };
     for role in ["../security", "/tmp/x", "a\u{0}b", "s\u{0435}curity", "", &"x".repeat(65)] {
@@ -324,14 +336,13 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     assert_eq!(ask(json!({"role": "security"})).await.status, 409, "two debates are too few");
     let made = ask(json!({"role": "security", "threshold": {"debates_min": 2}, "anyway": true})).await;
     assert_eq!((made.status, &made.json()["files"][0]), (200, &json!("security.txt")), "{}", made.body);
-    assert!(folder.path().join("prompts/security.txt").exists());
+    assert!(folder.join("prompts/security.txt").exists());
     let accept = v1::AcceptPromptRequest { role: "security".to_owned(), number: None };
     assert_eq!(policy.accept_prompt(accept.clone()).await.unwrap().into_inner().number, 1);
     let again = policy.accept_prompt(accept).await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
     let nobodys = v1::AcceptPromptRequest { role: "testing".to_owned(), number: None };
     assert_eq!(policy.accept_prompt(nobodys).await.unwrap_err().code(), tonic::Code::NotFound);
-    house.ended().await.unwrap();
 }
 
 #[tokio::test]
