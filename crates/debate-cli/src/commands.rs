@@ -2,6 +2,7 @@
 
 mod archive;
 mod bench;
+mod calibration;
 mod cancel;
 mod checkpoint;
 mod completions;
@@ -23,7 +24,6 @@ mod resolve;
 mod restore;
 mod review;
 mod run;
-mod scores;
 mod serve;
 mod show;
 mod token;
@@ -61,9 +61,9 @@ pub(crate) enum Command {
     Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
-    Scores(scores::Scores),
     Fork(fork::Fork),
     Diff(diff::Diff),
+    Calibration(calibration::Calibration),
     Influence(influence::Influence),
     Redact(redact::Redact),
     Policy(policy::Policy),
@@ -98,7 +98,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Resolve(resolve) => resolve.run(options).await,
         Command::Fork(fork) => fork.run(options).await,
         Command::Diff(diff) => diff.run(options).await,
-        Command::Scores(scores) => scores.run(options).await,
+        Command::Calibration(calibration) => calibration.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
         Command::Policy(policy) => policy.run(options).await,

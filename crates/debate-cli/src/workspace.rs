@@ -104,7 +104,8 @@ impl Workspace {
             }
             "search" => {
                 let Search { text, path } = read(arguments)?;
-                self.blocking(move |workspace| workspace.search(&text, path.as_deref())).await
+                let tracked = git::tracked(self).await.ok();
+                self.blocking(move |workspace| workspace.search(&text, path.as_deref(), tracked)).await
             }
             CHECK_TOOL => match read(arguments)? {
                 Quote::File { path, line, quote } => {

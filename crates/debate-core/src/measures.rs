@@ -13,7 +13,8 @@
 //! | [`consensus`] | agreement of the roles, its direction, disputed outcomes | P8, P9, P13 |
 //! | [`pooling`] | one distribution out of many, and the judge's blend | P7, P18 |
 //! | [`proper_scores`] | Brier and log score against what happened, uplift | K16 |
-//! | [`calibration`] | whether what is given a probability happens as often | K16 |
+//! | [`calibration`] | whether what is given a probability happens as often, and what losses are made of | K16 |
+//! | [`bootstrap`] | how far a mean could have come out otherwise | K16 |
 //! | [`log_odds`] | moves of opinion, conformity | P17 |
 //! | [`similarity`] | overlap of words, or of runs of characters | P11, T5, T6 |
 //! | [`negation`] | whether one text denies what another says | T5 |
@@ -27,6 +28,7 @@
 //! | [`disagreements`] | what a consensus text leaves unresolved | D7 |
 
 pub mod agreement;
+pub mod bootstrap;
 pub mod calibration;
 pub mod consensus;
 pub mod cross_reference;

@@ -1,13 +1,20 @@
 //! `debate resolve`: records what happened in the world.
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use anyhow::Context as _;
+use debate_core::command::DecideError;
+use debate_core::event::Resolved;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, OutcomeId, Timestamp};
-use debate_engine::Control;
+use debate_engine::{Control, Engine, Surroundings};
+use serde::Deserialize;
 
 use super::{ACTOR, print};
 use crate::args::Options;
-use crate::exit::End;
+use crate::exit::{End, Failure};
 use crate::house::House;
 use crate::page::Page;
 use crate::paper::Paper;
@@ -17,44 +24,145 @@ use crate::shown;
 /// Record what happened, and show how good the debate's forecasts were
 ///
 /// The debate must have concluded. What was recorded before is corrected by recording it again; both stay in the log.
-/// "debate scores" sums up all debates that were resolved.
+/// A file of many is recorded whole or, where a line is at fault, not at all. "debate calibration" sums up all debates
+/// that were resolved.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   debate resolve 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a yes
   debate resolve 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a no --at 2026-09-22
-  debate scores")]
+  debate resolve --from happened.jsonl
+  debate calibration
+
+A line of the file:
+  {\"debate_id\": \"6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a\", \"outcome\": \"yes\", \"happened_at\": \"2026-09-22\"}")]
 pub(crate) struct Resolve {
     /// Which debate
-    #[arg(value_name = "ID")]
-    id: DebateId,
+    #[arg(value_name = "ID", required_unless_present = "from")]
+    id: Option<DebateId>,
 
     /// The outcome that happened, by its id in the request
-    #[arg(value_name = "OUTCOME")]
-    outcome: String,
+    #[arg(value_name = "OUTCOME", required_unless_present = "from")]
+    outcome: Option<String>,
 
     /// When it happened: a day, or a moment such as 2026-09-22T12:00:00Z
     #[arg(long, env = "DEBATE_AT", value_name = "TIME")]
     at: Option<Timestamp>,
+
+    /// Record many: a JSON object a line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "outcome", "at"])]
+    from: Option<PathBuf>,
 }
+
+/// A line of a file of many.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Happened {
+    debate_id: DebateId,
+    outcome: OutcomeId,
+    #[serde(default)]
+    happened_at: Option<String>,
+}
+
+/// The number of a line, and what it says or why that cannot be read.
+type Line = (usize, Result<(DebateId, Resolved), String>);
 
 impl Resolve {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let many = self.from.as_deref().map(read).transpose()?;
         let house = House::open_existing(options).await?;
-        let outcome = OutcomeId::from(self.outcome.as_str());
-        let control = Control::Resolve { outcome, happened_at: self.at };
-        let resolved = house.engine.control(self.id, control, ACTOR).await;
-        let log = house.engine.history(self.id, None).await;
+        let done = match (many, self.id, &self.outcome) {
+            (Some(many), ..) => record_all(&house.engine, many).await,
+            (None, Some(id), Some(outcome)) => self.record(&house.engine, id, outcome, options).await,
+            // The command line has them both where there is no file.
+            (None, ..) => Err(Failure::bad_input("name a debate and an outcome, or a file")),
+        };
         house.close().await?;
-        resolved.with_context(|| format!("cannot resolve debate {}", self.id))?;
-        let debate = AnyDebate::replay(&log?)?;
+        print(&done?)?;
+        Ok(End::Done)
+    }
+
+    async fn record(
+        &self,
+        engine: &Engine,
+        id: DebateId,
+        outcome: &str,
+        options: &Options,
+    ) -> anyhow::Result<String> {
+        let control = Control::Resolve { outcome: OutcomeId::from(outcome), happened_at: self.at };
+        let resolved = engine.control(id, control, ACTOR).await;
+        resolved.with_context(|| format!("cannot resolve debate {id}"))?;
+        let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
         let mut page = Page::new(Paper::stdout(options.ascii));
-        page.line(&format!("debate {} is resolved: {}", self.id, one_line(&self.outcome)));
+        page.line(&format!("debate {id} is resolved: {}", one_line(outcome)));
         if let AnyDebate::Prediction(debate) = &debate {
             shown::resolution(&mut page, debate);
         }
-        print(&page.into_text())?;
-        Ok(End::Done)
+        Ok(page.into_text())
+    }
+}
+
+/// Reads a file of many, each with its line number; blank lines are none.
+fn read(path: &Path) -> anyhow::Result<Vec<Line>> {
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
+    let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
+    Ok(lines.map(|(line, number)| (number, happened(line))).collect())
+}
+
+fn happened(line: &str) -> Result<(DebateId, Resolved), String> {
+    let Happened { debate_id, outcome, happened_at } =
+        serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let happened_at = happened_at.map(|at| at.parse::<Timestamp>()).transpose();
+    let happened_at = happened_at.map_err(|error| format!("happened_at: {error}"))?;
+    Ok((debate_id, Resolved { outcome, happened_at }))
+}
+
+async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> {
+    let (mut faults, mut wanted, mut before) = (Vec::new(), Vec::new(), 0);
+    let mut said: BTreeMap<DebateId, (usize, Resolved)> = BTreeMap::new();
+    for (number, line) in many {
+        let (id, resolved) = match line {
+            Ok(read) => read,
+            Err(fault) => {
+                faults.push(format!("line {number}: {fault}"));
+                continue;
+            }
+        };
+        match said.get(&id) {
+            Some((_, same)) if *same == resolved => continue,
+            Some((first, _)) => {
+                faults.push(format!("line {number}: says something else of a debate than line {first}"));
+                continue;
+            }
+            None => said.insert(id, (number, resolved.clone())),
+        };
+        match check(engine, id, &resolved).await {
+            Ok(true) => wanted.push((id, resolved)),
+            Ok(false) => before += 1,
+            Err(fault) => faults.push(format!("line {number}: {fault:#}")),
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Failure::bad_input(format!("nothing was recorded:\n{}", faults.join("\n"))));
+    }
+    let count = wanted.len();
+    for (id, Resolved { outcome, happened_at }) in wanted {
+        let recorded = engine.control(id, Control::Resolve { outcome, happened_at }, ACTOR).await;
+        recorded.with_context(|| format!("cannot resolve debate {id}"))?;
+    }
+    let debates = if count == 1 { "1 debate is".to_owned() } else { format!("{count} debates are") };
+    let already = if before > 0 { format!(", {before} were so already") } else { String::new() };
+    Ok(format!("{debates} resolved{already}\n"))
+}
+
+/// Returns whether what happened is still to be recorded.
+async fn check(engine: &Engine, id: DebateId, resolved: &Resolved) -> anyhow::Result<bool> {
+    let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
+    match debate.check_resolution(Surroundings::real().now(), resolved) {
+        Ok(()) => Ok(true),
+        Err(DecideError::Resolved(_)) => Ok(false),
+        Err(refused) => Err(refused.into()),
     }
 }

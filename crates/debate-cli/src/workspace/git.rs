@@ -1,10 +1,17 @@
-//! Log, blame and commits of git, read-only. Git is given paths behind `--`, no configuration of the machine, and no way up out of
-//! the workspace.
+//! Log, blame and commits of git, read-only.
+//!
+//! A repository configures what git runs and where it reads: drivers of differences, filters, hooks, a working tree
+//! elsewhere, objects that are fetched when asked for. None of that may come from a folder that only is to be looked at. So
+//! git never sees the repository's own folder: it works in an empty one of ours, whose head is the commit that the
+//! workspace's head names, with the workspace's objects, and without its configuration, index, references and hooks.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
+use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::time::timeout;
 
@@ -21,6 +28,10 @@ const COMMITS_MAX: u32 = 50;
 const COMMITS_DEFAULT: u32 = 10;
 /// Lines blamed at most.
 const LINES_MAX: u32 = 100;
+/// How often a reference may name another one.
+const REFERENCES_MAX: usize = 5;
+/// The hexadecimal digits of a commit by SHA-1 and by SHA-256.
+const DIGITS: [usize; 2] = [40, 64];
 
 /// Returns the latest commits, of a path where one is given.
 pub(super) async fn log(
@@ -31,11 +42,10 @@ pub(super) async fn log(
     let path = path.unwrap_or(".");
     workspace.inside(path)?;
     let count = format!("-n{}", count.unwrap_or(COMMITS_DEFAULT).clamp(1, COMMITS_MAX));
-    let form = "--format=%h %as %an: %s";
-    run(workspace, &["log", &count, form, "--no-show-signature", "--no-ext-diff", "--", path]).await
+    said(workspace, &["log", &count, "--format=%h %as %an: %s", "--", path]).await
 }
 
-/// Returns who last changed lines of a file, and in which commit.
+/// Returns who last changed lines of a file, and in which commit, as of the last commit.
 pub(super) async fn blame(
     workspace: &Workspace,
     path: &str,
@@ -46,7 +56,7 @@ pub(super) async fn blame(
     let from = from.max(1);
     let to = to.unwrap_or(from.saturating_add(19)).clamp(from, from.saturating_add(LINES_MAX - 1));
     let lines = format!("-L{from},{to}");
-    run(workspace, &["blame", &lines, "--date=short", "--", path]).await
+    said(workspace, &["blame", "--no-textconv", &lines, "--date=short", "HEAD", "--", path]).await
 }
 
 /// Says whether there is a commit, and whether words stand in its message or its changes, white space aside.
@@ -55,18 +65,16 @@ pub(super) async fn blame(
 /// It is not named by hexadecimal digits, or git cannot tell.
 pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> anyhow::Result<String> {
     ensure!(!commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit()), "that names no commit");
-    // The whole repository is asked for, so that "no such commit" is not "no repository".
-    run(workspace, &["rev-parse", "--git-dir"]).await?;
-    let found = format!("{commit}^{{commit}}");
-    if run(workspace, &["rev-parse", "--verify", "--quiet", &found]).await.is_err() {
+    let shadow = Shadow::of(workspace)?;
+    let named = format!("{commit}^{{commit}}");
+    if shadow.run(&["rev-parse", "--verify", "--quiet", &named]).await.is_err() {
         return Ok(format!("{REFUTED}: there is no commit {commit}"));
     }
     let wanted = folded(quote);
     if wanted.is_empty() {
         return Ok(format!("{VERIFIED}: there is a commit {commit}"));
     }
-    let form = ["--no-show-signature", "--no-ext-diff", "--no-textconv", "--format=%B"];
-    let shown = run(workspace, &[&["show"][..], &form, &[commit, "--"]].concat()).await?;
+    let shown = shadow.run(&["show", "--no-textconv", "--format=%B", commit, "--"]).await?;
     // What a line of a change begins with, `+`, `-` or a blank, is none of its words.
     let plain = shown.lines().map(|line| folded(line.strip_prefix(['+', '-']).unwrap_or(line)));
     let plain = plain.collect::<Vec<_>>().join(" ");
@@ -77,33 +85,123 @@ pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> a
     })
 }
 
-async fn run(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<String> {
-    let root = workspace.root();
-    let mut git = Command::new("git");
-    // Whatever the machine or the repository configures to be run is not run.
-    let settings = [
-        "core.fsmonitor=false",
-        "core.pager=cat",
-        "log.showSignature=false",
-        "core.attributesFile=/dev/null",
-    ];
-    git.arg("--no-pager").arg("--literal-pathspecs").arg("--no-optional-locks");
-    for setting in settings {
-        git.args(["-c", setting]);
-    }
-    git.args(arguments).current_dir(root).stdin(Stdio::null()).kill_on_drop(true);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
-        git.env_remove(name);
-    }
-    git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_TERMINAL_PROMPT", "0");
-    // The repository is this folder's own, not one that it happens to lie in.
-    git.env("GIT_CEILING_DIRECTORIES", root.parent().unwrap_or(root));
-    let output =
-        timeout(PATIENCE, git.output()).await.context("git took too long")?.context("cannot run git")?;
-    if !output.status.success() {
-        bail!("git: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+/// Returns the files of the last commit, relative to the workspace.
+///
+/// # Errors
+/// The workspace is no repository that may be read.
+pub(super) async fn tracked(workspace: &Workspace) -> anyhow::Result<Vec<PathBuf>> {
+    let listed = Shadow::of(workspace)?.run(&["ls-tree", "-r", "-z", "--name-only", "HEAD"]).await?;
+    Ok(listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
+}
+
+async fn said(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<String> {
+    let text = Shadow::of(workspace)?.run(arguments).await?;
     ensure!(!text.trim().is_empty(), "git has nothing to say of it");
     Ok(text)
 }
+
+/// A repository of ours over the objects of the workspace's.
+struct Shadow<'a> {
+    workspace: &'a Workspace,
+    folder: TempDir,
+    objects: PathBuf,
+}
+
+impl<'a> Shadow<'a> {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// The workspace is no repository, or parts of its repository lie elsewhere.
+    fn of(workspace: &'a Workspace) -> anyhow::Result<Self> {
+        let git = workspace.root().join(".git");
+        ensure!(git.symlink_metadata().is_ok(), "the workspace is no repository of git");
+        let objects = git.join("objects");
+        ensure!(is_own(&objects) && objects.is_dir(), "refused: the repository lies elsewhere");
+        ensure!(!git.join("commondir").exists(), "refused: the repository shares another one's folder");
+        for alternates in ["info/alternates", "info/http-alternates"] {
+            ensure!(!objects.join(alternates).exists(), "refused: the repository borrows from another one");
+        }
+        ensure!(!has_links(&objects)?, "refused: objects of the repository lie elsewhere");
+        let head = head(&git)?;
+        let folder = tempfile::tempdir().context("cannot make a folder for git")?;
+        let inside = |name: &str| folder.path().join(name);
+        fs::create_dir(inside("refs"))?;
+        fs::create_dir(inside("objects"))?;
+        fs::write(inside("HEAD"), format!("{head}\n"))?;
+        let format = if head.len() == DIGITS[0] { "" } else { "[extensions]\nobjectFormat = sha256\n" };
+        fs::write(inside("config"), format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}"))?;
+        if let Some(shallow) = text_of(&git.join("shallow")) {
+            fs::write(inside("shallow"), shallow)?;
+        }
+        Ok(Self { workspace, folder, objects })
+    }
+
+    async fn run(&self, arguments: &[&str]) -> anyhow::Result<String> {
+        let mut git = Command::new("git");
+        git.args(["--no-pager", "--literal-pathspecs", "--no-optional-locks", "--no-replace-objects"]);
+        git.args(arguments).current_dir(self.workspace.root()).stdin(Stdio::null()).kill_on_drop(true);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
+            git.env_remove(name);
+        }
+        git.env("GIT_DIR", self.folder.path()).env("GIT_OBJECT_DIRECTORY", &self.objects);
+        git.env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_TERMINAL_PROMPT", "0");
+        let output =
+            timeout(PATIENCE, git.output()).await.context("git took too long")?.context("cannot run git")?;
+        if !output.status.success() {
+            bail!("git: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+/// Returns whether a path below the workspace, which has no links itself, is reached without any.
+fn is_own(path: &Path) -> bool {
+    path.canonicalize().is_ok_and(|real| real == path)
+}
+
+fn text_of(path: &Path) -> Option<String> {
+    is_own(path).then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// Returns whether anything below a folder is a link.
+fn has_links(folder: &Path) -> anyhow::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_symlink() || (kind.is_dir() && has_links(&entry.path())?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the commit that the head of a repository names.
+fn head(git: &Path) -> anyhow::Result<String> {
+    let mut name = "HEAD".to_owned();
+    for _ in 0..REFERENCES_MAX {
+        let is_plain = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        ensure!(is_plain && !name.contains('\0'), "refused: {name} is no reference");
+        let found = text_of(&git.join(&name)).map(|text| text.trim().to_owned());
+        let found = found.or_else(|| packed(git, &name)).context("the repository has no commit")?;
+        match found.strip_prefix("ref:") {
+            Some(next) => name = next.trim().to_owned(),
+            None => {
+                let is_commit = DIGITS.contains(&found.len()) && found.chars().all(|c| c.is_ascii_hexdigit());
+                ensure!(is_commit, "the head of the repository names no commit");
+                return Ok(found);
+            }
+        }
+    }
+    bail!("the head of the repository names no commit")
+}
+
+fn packed(git: &Path, wanted: &str) -> Option<String> {
+    let packed = text_of(&git.join("packed-refs"))?;
+    let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
+    lines.find(|(_, name)| *name == wanted).map(|(commit, _)| commit.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,8 @@ const LINES_DEFAULT: u32 = 120;
 const FILES_MAX: usize = 20_000;
 /// Lines that one search finds.
 const HITS_MAX: usize = 40;
+/// Lines that it shows of one file.
+const FILE_HITS_MAX: usize = 10;
 /// Characters of a line that a search shows.
 const HIT_CHARS_MAX: usize = 200;
 
@@ -38,38 +40,73 @@ impl Workspace {
     }
 
     /// Returns the lines that hold a text, letters' case aside, as `path:line: text`.
-    pub(super) fn search(&self, text: &str, path: Option<&str>) -> anyhow::Result<String> {
+    ///
+    /// Of a repository the files of its last commit are searched, which what is built or ignored is none of; of another
+    /// folder all files.
+    pub(super) fn search(
+        &self,
+        text: &str,
+        path: Option<&str>,
+        tracked: Option<Vec<PathBuf>>,
+    ) -> anyhow::Result<String> {
         let wanted = text.trim().to_lowercase();
         ensure!(!wanted.is_empty(), "there is nothing to search for");
-        let mut files = Vec::new();
-        collect(&self.inside(path.unwrap_or("."))?, &mut files);
+        let place = self.inside(path.unwrap_or("."))?;
+        let mut files = match tracked {
+            Some(tracked) => self.below(&place, tracked),
+            None => {
+                let mut files = Vec::new();
+                collect(&place, &mut files);
+                files
+            }
+        };
+        let is_cut = files.len() > FILES_MAX;
+        files.truncate(FILES_MAX);
         let (mut found, mut hits) = (String::new(), 0);
         for file in files {
             // What is no text holds no words.
             let Ok(text) = text_of(&file) else { continue };
-            for (line, number) in
-                text.lines().zip(1..).filter(|(line, _)| line.to_lowercase().contains(&wanted))
-            {
+            let lines = text.lines().zip(1..).filter(|(line, _)| line.to_lowercase().contains(&wanted));
+            for (place, (line, number)) in lines.enumerate() {
                 if hits == HITS_MAX {
                     let _infallible = write!(found, "… more than {HITS_MAX} lines");
                     return Ok(found);
+                }
+                if place == FILE_HITS_MAX {
+                    let _infallible = writeln!(found, "… more in {}", self.shown(&file));
+                    break;
                 }
                 hits += 1;
                 let line: String = line.trim().chars().take(HIT_CHARS_MAX).collect();
                 let _infallible = writeln!(found, "{}:{number}: {line}", self.shown(&file));
             }
         }
-        Ok(if hits == 0 { "nothing found".to_owned() } else { found })
+        if hits == 0 {
+            found.push_str("nothing found");
+        }
+        if is_cut {
+            let _infallible =
+                write!(found, "\n… only the first {FILES_MAX} files were searched; name a folder");
+        }
+        Ok(found)
+    }
+
+    /// Returns the files of a repository that lie below a place and are there, links left out.
+    fn below(&self, place: &Path, tracked: Vec<PathBuf>) -> Vec<PathBuf> {
+        let files = tracked.into_iter().map(|name| self.root().join(name));
+        let files = files.filter(|file| file.starts_with(place));
+        files.filter(|file| self.inside(&self.shown(file)).is_ok()).collect()
     }
 }
 
 /// Lists the files of a folder in name order, links and git's own left out.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     let Ok(metadata) = path.symlink_metadata() else { return };
-    if metadata.is_file() && files.len() < FILES_MAX {
+    if metadata.is_file() {
         files.push(path.to_owned());
     }
-    if !metadata.is_dir() || files.len() >= FILES_MAX {
+    // One more than is searched, to know that there are more.
+    if !metadata.is_dir() || files.len() > FILES_MAX {
         return;
     }
     let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();

@@ -100,16 +100,23 @@ async fn i10_a_quotation_is_compared_with_what_stands_there() {
 #[tokio::test]
 async fn i10_log_blame_and_commits_are_those_of_this_repository_itself() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    if !Path::new(root).join(".git").exists() {
-        eprintln!("skipped: the sources lie in no repository");
+    if !Path::new(root).join(".git").is_dir() {
+        eprintln!("skipped: the sources lie in no repository of their own");
         return;
     }
     let workspace = Arc::new(Workspace::open(Path::new(root)).unwrap());
-    let log = run(&workspace, "git_log", &json!({"path": "Cargo.toml", "count": 2})).await.unwrap();
+    let log = run(&workspace, "git_log", &json!({"path": "./Cargo.toml", "count": 2})).await.unwrap();
     assert!((1..=2).contains(&log.lines().count()), "{log}");
     let lines = json!({"path": "Cargo.toml", "from": 1, "to": 2});
     let blame = run(&workspace, "git_blame", &lines).await.unwrap();
     assert!(blame.contains("[workspace]") && blame.lines().count() == 2, "{blame}");
+    let found =
+        run(&workspace, "search", &json!({"text": "Hold one debate and show its result"})).await.unwrap();
+    let is_source = |line: &str| line.starts_with("crates/debate-cli/src/") || line.starts_with("… more");
+    assert!(
+        found.contains("/commands/run.rs:") && found.lines().all(is_source),
+        "nothing that is built: {found}"
+    );
     let head = log.split_whitespace().next().unwrap().to_owned();
     let subject = log.lines().next().unwrap().split_once(": ").unwrap().1.to_owned();
     let quoted = format!("it stands in commit {head}");

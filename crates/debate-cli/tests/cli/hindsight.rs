@@ -1,4 +1,6 @@
-//! `debate resolve`, `scores`, `influence`: what can be computed once a debate is over.
+//! `debate resolve`, `calibration`, `influence`: what can be computed once a debate is over.
+
+use serde_json::json;
 
 use crate::program::Program;
 
@@ -10,7 +12,7 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     let id = program.debate("ice.json");
     let before = program.run(["show", &id, "--json"]).json();
     assert_eq!(before["extra"].get("resolution"), None);
-    let none = program.run(["scores"]);
+    let none = program.run(["calibration"]);
     assert_eq!(none.stdout, "no debate is resolved; see debate resolve\n");
 
     let resolved = program.run(["resolve", &id, "yes", "--at", "2026-09-22"]);
@@ -28,17 +30,56 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     assert!(program.run(["show", &id]).stdout.contains("What happened: yes"));
 
     assert_eq!(program.run(["resolve", &id, "no"]).code, Some(0));
-    let scores = program.run(["scores", "--json"]).json();
-    assert_eq!((&scores["resolved"], &scores["simulated"]), (&1.into(), &1.into()));
-    let mean = scores["final"]["brier"].as_f64().unwrap();
+    let found = program.run(["calibration", "--json"]).json();
+    assert_eq!((&found["resolved"], &found["simulated"]), (&1.into(), &1.into()));
+    let last = &found["forecasts"][0];
+    let mean = last["brier"]["loss"].as_f64().unwrap();
+    assert_eq!(last["of"], "final");
     assert!((mean - probability.powi(2)).abs() < 1e-12, "the correction counts: {mean}");
-    let counts = scores["calibration"].as_array().unwrap().iter();
+    let counts = last["calibration"].as_array().unwrap().iter();
     assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 2);
-    let page = program.run(["scores"]).stdout;
+    assert_eq!(
+        (&found["comparisons"][2]["of"], &found["comparisons"][2]["finding"]),
+        (&"blind".into(), &"too_few".into())
+    );
+    let prompts = found["groups"][0]["prompts"].to_string();
+    assert!(prompts.contains("prediction/argue@") && prompts.contains("prediction/score@"), "{prompts}");
+    let page = program.run(["calibration"]).stdout;
     assert!(page.contains("1 debate is resolved") && page.contains("SIMULATED"), "{page}");
+    assert!(page.contains("too few to tell\n") && page.contains("reliability"), "{page}");
     let log = program.run(["log", &id]).stdout;
     assert!(log.contains("resolved: yes, on 2026-09-22") && log.contains("resolved: no"), "{log}");
     assert_eq!(program.run(["verify", &id]).code, Some(0));
+}
+
+#[test]
+fn k16_a_file_of_many_is_recorded_whole_or_not_at_all() {
+    let program = Program::new();
+    let (ice, rates) = (program.debate("ice.json"), program.debate("rates.json"));
+    let line = |id: &str, outcome: &str| {
+        json!({"debate_id": id, "outcome": outcome, "happened_at": "2026-09-22"}).to_string()
+    };
+    let resolve = |lines: &[String]| {
+        let file = program.write("happened.jsonl", lines.join("\n"));
+        program.run(["resolve", "--from", file.to_str().unwrap()])
+    };
+    let faulty =
+        [line(&ice, "yes"), "{}".to_owned(), line(&rates, "snow"), line(NOBODY, "yes"), line(&ice, "no")];
+    let ran = resolve(&faulty);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    for fault in [
+        "line 2: missing field `debate_id`",
+        "line 3: snow is not an outcome of this debate",
+        &format!("line 4: there is no debate {NOBODY}"),
+        "line 5: says something else of a debate than line 1",
+    ] {
+        assert!(ran.stderr.contains(fault), "{fault}: {}", ran.stderr);
+    }
+    assert_eq!(program.run(["calibration", "--json"]).json()["resolved"], 0, "nothing was recorded");
+    let all = [line(&ice, "yes"), String::new(), line(&rates, "no")];
+    assert_eq!(resolve(&all).stdout, "2 debates are resolved\n");
+    assert_eq!(resolve(&all).stdout, "0 debates are resolved, 2 were so already\n");
+    assert_eq!(program.run(["calibration", "--json"]).json()["resolved"], 2);
 }
 
 #[test]

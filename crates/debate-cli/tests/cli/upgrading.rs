@@ -49,7 +49,7 @@ fn goes_on(program: &Program, store: &[&str], has_archive: bool) {
     let checked = run(&["verify", "--all"]).stdout;
     assert!(checked.contains(&format!("{} debates checked, 0 with a fault\n", listed.len())), "{checked}");
     assert!(checked.contains("behind 106 of parents") && checked.contains(", 1 redacted"), "{checked}");
-    assert_eq!(run(&["scores", "--json"]).json()["resolved"], 1);
+    assert_eq!(run(&["calibration", "--json"]).json()["resolved"], 1);
 
     run(&["resolve", &fork, "yes"]);
     run(&["redact", &topic, "--event", "1"]);

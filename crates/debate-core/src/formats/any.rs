@@ -12,6 +12,7 @@ use super::prediction::{self, Prediction};
 use super::review::Review;
 use super::roundtable::{self, Roundtable};
 use crate::codec::{self, DecodeError};
+use crate::command::{Command, DecideError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
 use crate::envelope::Envelope;
 use crate::event::{Concluded, Forked, Resolved, StopRuleFired};
@@ -185,6 +186,15 @@ impl AnyDebate {
     #[must_use]
     pub fn resolved(&self) -> Option<(&Resolved, Timestamp)> {
         each!(self, debate => debate.resolved())
+    }
+
+    /// Tells whether what happened could be recorded at a moment (rule K16).
+    ///
+    /// # Errors
+    /// Why not, as [`crate::command::Command::Resolve`] would be refused; also where just that is recorded already.
+    pub fn check_resolution(&self, at: Timestamp, resolved: &Resolved) -> Result<(), DecideError> {
+        let Resolved { outcome, happened_at } = resolved.clone();
+        each!(self, debate => debate.decide(at, Command::Resolve { outcome, happened_at }).map(drop))
     }
 
     /// Returns what this debate was forked from, and how (rule K14).

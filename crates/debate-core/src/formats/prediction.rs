@@ -17,11 +17,11 @@ pub mod outcome;
 mod plan;
 pub mod point;
 pub(super) mod request;
-pub mod scoreboard;
 pub mod scores;
 mod sights;
 pub mod state;
 mod summary;
+pub mod track_record;
 pub mod visible;
 
 use crate::call::{CallKey, Sight, Want};

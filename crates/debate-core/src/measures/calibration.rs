@@ -1,8 +1,16 @@
-//! Whether what is given a probability happens as often as that: the reliability table of many forecasts (K16).
+//! Whether what is given a probability happens as often as that: the reliability table of many forecasts, and how far
+//! being right about that, and telling cases apart, makes up their losses (K16).
+//!
+//! Every outcome of a forecast is one probability that came true or did not. Losses are taken apart as Murphy does (1973,
+//! "A new vector partition of the probability score"), the log score as Weijs et al. do (2010, "Kullback–Leibler
+//! divergence as a forecast skill score"). Both are exact for forecasts that take few values; of those in bins, what
+//! differs inside of a bin is a term of its own (Stephenson et al., 2008, "Two extra components in the Brier score
+//! decomposition").
 
 use serde::Serialize;
 
-use super::distribution::Distribution;
+use super::distribution::{Distribution, clip};
+use super::proper_scores::{brier, log_score_bits};
 
 /// How many bins there are, each a tenth wide.
 const BINS: usize = 10;
@@ -11,6 +19,12 @@ const BINS: usize = 10;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calibration {
     bins: [Sums; BINS],
+    forecasts: u64,
+    brier: f64,
+    /// Of forecasts with two outcomes alone.
+    binary: [Sums; BINS],
+    binary_forecasts: u64,
+    binary_bits: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,16 +49,60 @@ pub struct Bin {
     pub share_happened: Option<f64>,
 }
 
+/// A mean loss and what it is made of: loss = reliability − resolution + uncertainty + within bins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Decomposition {
+    /// How many forecasts there are.
+    pub forecasts: u64,
+    /// Their mean loss.
+    pub loss: f64,
+    /// How far probabilities are from how often they came true; 0 is best.
+    pub reliability: f64,
+    /// How far what came true differs between bins; more is better.
+    pub resolution: f64,
+    /// The loss of always giving the share that came true overall, which is no merit or fault of the forecasts.
+    pub uncertainty: f64,
+    /// What differs inside of bins.
+    pub within_bins: f64,
+}
+
+impl Sums {
+    fn add(&mut self, probability: f64, happened: bool) {
+        self.count += 1;
+        self.probability += probability;
+        self.happened += u64::from(happened);
+    }
+
+    fn mean(&self, sum: f64) -> Option<f64> {
+        (self.count > 0).then(|| sum / self.count as f64)
+    }
+
+    /// Returns how many there are, their mean probability and the share that came true; `None` without any.
+    fn means(&self) -> Option<(f64, f64, f64)> {
+        Some((self.count as f64, self.mean(self.probability)?, self.mean(self.happened as f64)?))
+    }
+}
+
 impl Calibration {
-    /// Counts every probability of a forecast, given the place of what happened.
+    /// Counts every probability of a forecast, given the place of what happened; a place that it has not counts nothing.
     pub fn add(&mut self, forecast: &Distribution, happened: usize) {
+        let (Ok(brier), Ok(bits)) = (brier(forecast, happened), log_score_bits(forecast, happened)) else {
+            return;
+        };
+        self.forecasts += 1;
+        self.brier += brier;
+        let is_binary = forecast.len() == 2;
+        if is_binary {
+            self.binary_forecasts += 1;
+            self.binary_bits += bits;
+        }
         for (place, probability) in forecast.as_slice().iter().enumerate() {
             // Truncation picks the tenth; probabilities are neither negative nor above 1 but for rounding.
             let bin = ((probability * BINS as f64) as usize).min(BINS - 1);
-            let sums = &mut self.bins[bin];
-            sums.count += 1;
-            sums.probability += probability;
-            sums.happened += u64::from(place == happened);
+            self.bins[bin].add(*probability, place == happened);
+            if is_binary {
+                self.binary[bin].add(*probability, place == happened);
+            }
         }
     }
 
@@ -52,35 +110,145 @@ impl Calibration {
     #[must_use]
     pub fn bins(&self) -> Vec<Bin> {
         let bins = self.bins.iter().enumerate();
-        bins.map(|(place, sums)| {
-            let mean = |sum: f64| (sums.count > 0).then(|| sum / sums.count as f64);
-            Bin {
-                from: place as f64 / BINS as f64,
-                to: (place + 1) as f64 / BINS as f64,
-                count: sums.count,
-                mean_probability: mean(sums.probability),
-                share_happened: mean(sums.happened as f64),
-            }
+        bins.map(|(place, sums)| Bin {
+            from: place as f64 / BINS as f64,
+            to: (place + 1) as f64 / BINS as f64,
+            count: sums.count,
+            mean_probability: sums.mean(sums.probability),
+            share_happened: sums.mean(sums.happened as f64),
         })
         .collect()
     }
+
+    /// Takes the mean Brier score apart; `None` without forecasts.
+    ///
+    /// All terms are halved as the score is, so that of two outcomes they are those of either.
+    #[must_use]
+    pub fn brier(&self) -> Option<Decomposition> {
+        let square = |one: f64, other: f64| (one - other) * (one - other);
+        let weight = 1.0 / (2.0 * self.forecasts as f64);
+        let mean = self.brier / self.forecasts as f64;
+        decomposed(&self.bins, self.forecasts, mean, weight, square, |share| share * (1.0 - share))
+    }
+
+    /// Takes the mean log score, in bits, of the forecasts with two outcomes apart; `None` without any.
+    #[must_use]
+    pub fn log_bits(&self) -> Option<Decomposition> {
+        let weight = 1.0 / (2.0 * self.binary_forecasts as f64);
+        let mean = self.binary_bits / self.binary_forecasts as f64;
+        decomposed(&self.binary, self.binary_forecasts, mean, weight, divergence, |share| {
+            part(share, share) + part(1.0 - share, 1.0 - share)
+        })
+    }
+}
+
+/// Sums the terms over bins, `distance` telling how far the first is from the second, `entropy` what a share costs.
+fn decomposed(
+    bins: &[Sums; BINS],
+    forecasts: u64,
+    loss: f64,
+    weight: f64,
+    distance: impl Fn(f64, f64) -> f64,
+    entropy: impl Fn(f64) -> f64,
+) -> Option<Decomposition> {
+    let filled: Vec<(f64, f64, f64)> = bins.iter().filter_map(Sums::means).collect();
+    let count: f64 = filled.iter().map(|(count, ..)| count).sum();
+    if forecasts == 0 || count == 0.0 {
+        return None;
+    }
+    let overall = filled.iter().map(|(count, _, share)| count * share).sum::<f64>() / count;
+    let over_bins = |of: &dyn Fn(f64, f64) -> f64| {
+        filled.iter().map(|(count, mean, share)| count * of(*mean, *share)).sum::<f64>() * weight
+    };
+    let reliability = over_bins(&|mean, share| distance(share, mean));
+    let resolution = over_bins(&|_, share| distance(share, overall));
+    let uncertainty = entropy(overall) * count * weight;
+    let within_bins = loss - (reliability - resolution + uncertainty);
+    Some(Decomposition { forecasts, loss, reliability, resolution, uncertainty, within_bins })
+}
+
+/// Returns what it costs to give `given` where `share` holds, in bits, above the least possible.
+fn divergence(share: f64, given: f64) -> f64 {
+    let extra = |share: f64, given: f64| part(share, given) - part(share, share);
+    extra(share, given) + extra(1.0 - share, 1.0 - given)
+}
+
+/// Returns −share · log₂ of what is given, clipped as the log score is.
+fn part(share: f64, given: f64) -> f64 {
+    if share == 0.0 { 0.0 } else { -share * libm::log2(clip(given)) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn counted(forecasts: &[(&[f64], usize)]) -> Calibration {
+        let mut calibration = Calibration::default();
+        for (probabilities, happened) in forecasts {
+            calibration.add(&Distribution::new(probabilities.to_vec()).unwrap(), *happened);
+        }
+        calibration
+    }
+
+    fn close_to(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+    }
+
     #[test]
     fn k16_every_probability_is_counted_in_its_tenth() {
-        let mut calibration = Calibration::default();
-        for (probabilities, happened) in [([0.7, 0.3], 0), ([0.75, 0.25], 1), ([1.0, 0.0], 0)] {
-            calibration.add(&Distribution::new(probabilities.to_vec()).unwrap(), happened);
-        }
-        let bins = calibration.bins();
+        let bins = counted(&[(&[0.7, 0.3], 0), (&[0.75, 0.25], 1), (&[1.0, 0.0], 0)]).bins();
         let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
         assert_eq!(counts, [1, 0, 1, 1, 0, 0, 0, 2, 0, 1]);
         assert_eq!((bins[7].mean_probability, bins[7].share_happened), (Some(0.725), Some(0.5)));
         assert_eq!((bins[9].from, bins[9].to, bins[9].share_happened), (0.9, 1.0, Some(1.0)));
         assert_eq!((bins[1].mean_probability, bins[1].share_happened), (None, None));
+    }
+
+    #[test]
+    fn k16_a_loss_is_reliability_less_resolution_plus_uncertainty() {
+        // 0.8 comes true in three of four cases, 0.2 in one of four.
+        let sure: &[f64] = &[0.8, 0.2];
+        let calibration = counted(&[(sure, 0), (sure, 0), (sure, 0), (sure, 1)]);
+        let found = calibration.brier().unwrap();
+        assert_eq!(found.forecasts, 4);
+        close_to(found.loss, (3.0 * 0.04 + 0.64) / 4.0);
+        close_to(found.reliability, 0.05 * 0.05);
+        close_to(found.resolution, 0.25 * 0.25);
+        close_to(found.uncertainty, 0.25);
+        close_to(found.within_bins, 0.0);
+        let bits = calibration.log_bits().unwrap();
+        close_to(bits.loss, -(3.0 * libm::log2(0.8) + libm::log2(0.2)) / 4.0);
+        let entropy = -(0.75 * libm::log2(0.75) + 0.25 * libm::log2(0.25));
+        close_to(bits.uncertainty, 1.0);
+        close_to(bits.resolution, 1.0 - entropy);
+        close_to(bits.reliability, bits.loss - entropy);
+        close_to(bits.within_bins, 0.0);
+    }
+
+    #[test]
+    fn k16_what_differs_inside_of_a_bin_is_told_apart() {
+        // Within-bin variance less covariance, by hand: bins [0.8, 0.9) and [0.1, 0.2), two forecasts each.
+        let found = counted(&[(&[0.85, 0.15], 0), (&[0.81, 0.19], 1)]).brier().unwrap();
+        let (variance, covariance) = (0.02 * 0.02, 0.5 * 0.02 * 2.0);
+        close_to(found.within_bins, variance - covariance);
+        close_to(found.loss, f64::midpoint(0.15 * 0.15, 0.81 * 0.81));
+    }
+
+    #[test]
+    fn k16_questions_with_many_outcomes_have_a_brier_score_alone() {
+        let calibration = counted(&[(&[0.5, 0.3, 0.2], 0), (&[1.0, 0.0, 0.0], 0)]);
+        close_to(calibration.brier().unwrap().loss, 0.19 / 2.0);
+        assert_eq!(calibration.log_bits(), None);
+        assert_eq!(counted(&[]).brier(), None);
+        assert_eq!(counted(&[(&[0.5, 0.5], 7)]).brier(), None);
+    }
+
+    #[test]
+    fn k16_certain_misses_stay_finite() {
+        let found = counted(&[(&[1.0, 0.0], 1)]).log_bits().unwrap();
+        assert!(
+            found.loss > 19.0 && found.reliability.is_finite() && found.within_bins.abs() < 1e-5,
+            "{found:?}"
+        );
     }
 }

@@ -1,9 +1,11 @@
 //! The mean of a sample with the interval in which the mean of what it was drawn from lies (rules V7, V8).
 
+use serde::Serialize;
+
 use super::summary;
 
 /// A mean with its confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// The arithmetic mean.
     pub mean: f64,

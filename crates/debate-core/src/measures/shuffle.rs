@@ -6,7 +6,7 @@
 /// debates are computed from it.
 #[must_use]
 pub fn permutation(seed: u64, n: usize) -> Vec<usize> {
-    let mut generator = SplitMix64(seed);
+    let mut generator = SplitMix64::new(seed);
     let mut order: Vec<usize> = (0..n).collect();
     for last in (1..n).rev() {
         order.swap(last, generator.below(last + 1));
@@ -15,9 +15,14 @@ pub fn permutation(seed: u64, n: usize) -> Vec<usize> {
 }
 
 /// Sebastiano Vigna's generator: one addition and a mix.
-struct SplitMix64(u64);
+pub(super) struct SplitMix64(u64);
 
 impl SplitMix64 {
+    /// Returns a generator that draws the same numbers for the same seed.
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -27,7 +32,7 @@ impl SplitMix64 {
     }
 
     /// Draws from 0 to bound − 1, without the bias towards small numbers that a remainder has.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 }

@@ -6,8 +6,8 @@ use debate_core::command::Command;
 use debate_core::formats::prediction::answer::{Answer, OutcomeRef};
 use debate_core::formats::prediction::call::Call;
 use debate_core::formats::prediction::influence::{Influence, LeftOut};
-use debate_core::formats::prediction::scoreboard::Scoreboard;
 use debate_core::formats::prediction::scores::Resolution;
+use debate_core::formats::prediction::track_record::{Beside, DEBATES_MIN, Finding, Forecaster, TrackRecord};
 use debate_core::id::Timestamp;
 
 use crate::stage::{Line, Play, blameless, config, play, tell};
@@ -65,7 +65,7 @@ fn k16_a_correction_counts_and_not_what_it_corrects() {
 }
 
 #[test]
-fn k16_the_scoreboard_holds_the_means_of_resolved_debates_alone() {
+fn k16_a_track_record_holds_resolved_debates_alone() {
     let (unresolved, _) = play(config(3), sure_optimist);
     let (mut right, _) = play(config(3), sure_optimist);
     let mut wrong = right.clone();
@@ -73,19 +73,48 @@ fn k16_the_scoreboard_holds_the_means_of_resolved_debates_alone() {
     resolve(&mut right, "no");
     resolve(&mut wrong, "yes");
     resolve(&mut void, "yes");
-    let mut board = Scoreboard::default();
-    [&unresolved, &right, &wrong, &void].into_iter().for_each(|debate| board.add(debate));
-    let report = board.report();
+    let mut record = TrackRecord::default();
+    [&unresolved, &right, &wrong, &void].into_iter().for_each(|debate| record.add(debate, Beside::default()));
+    let report = record.report();
     assert_eq!((report.resolved, report.void, report.simulated), (3, 1, 0));
-    let last = report.r#final.unwrap();
+    let of: Vec<&Forecaster> = report.forecasts.iter().map(|found| &found.forecaster).collect();
+    use Forecaster::{Blind, Consensus, Final, Judge};
+    assert_eq!(of[..4], [&Final, &Consensus, &Judge, &Blind]);
+    let roles = ["contrarian", "historian", "judge", "optimist", "pessimist"];
+    assert_eq!(of[4..], roles.map(|role| Forecaster::Role(role.into())).each_ref()[..]);
+    let last = &report.forecasts[0];
     assert_eq!(last.debates, 2);
-    close_to(last.brier, f64::midpoint(0.394 * 0.394, 0.606 * 0.606));
-    let roles: Vec<&str> = report.roles.iter().map(|entry| entry.role.as_str()).collect();
-    assert_eq!(roles, ["optimist", "pessimist", "contrarian", "historian", "judge"]);
-    close_to(report.roles[0].scores.brier, f64::midpoint(0.81, 0.01));
-    let counts: Vec<u64> = report.calibration.iter().map(|bin| bin.count).collect();
+    close_to(last.brier.loss, f64::midpoint(0.394 * 0.394, 0.606 * 0.606));
+    let counts: Vec<u64> = last.calibration.iter().map(|bin| bin.count).collect();
     assert_eq!(counts, [0, 0, 0, 2, 0, 0, 2, 0, 0, 0]);
-    close_to(report.calibration[3].share_happened.unwrap(), 0.5);
+    close_to(last.calibration[3].share_happened.unwrap(), 0.5);
+    close_to(report.forecasts[7].brier.loss, f64::midpoint(0.81, 0.01));
+    let uplift = report.comparisons.iter().find(|found| found.over == Blind).unwrap();
+    close_to(uplift.brier.mean, f64::midpoint(0.44 * 0.44, 0.56 * 0.56) - last.brier.loss);
+    assert_eq!((uplift.debates, uplift.finding), (2, Finding::TooFew));
+}
+
+#[test]
+fn k16_a_gain_is_told_once_there_are_enough_debates_and_by_model_and_prompt() {
+    let (mut debate, _) = play(config(3), sure_optimist);
+    resolve(&mut debate, "no");
+    let mut record = TrackRecord::default();
+    for number in 0..DEBATES_MIN {
+        // The market is right where the debate is, and surer; one prompt changes half-way.
+        let market = debate_core::measures::distribution::Distribution::new(vec![0.1, 0.9]).ok();
+        let version = format!("prediction/argue@{}", 1 + number % 2);
+        record.add(&debate, Beside { prompts: [version].into(), market });
+    }
+    let report = record.report();
+    let finding = |over: &Forecaster| report.comparisons.iter().find(|found| found.over == *over).unwrap();
+    let blind = finding(&Forecaster::Blind);
+    close_to(blind.brier.mean, 0.44 * 0.44 - 0.394 * 0.394);
+    assert_eq!(blind.finding, Finding::Better);
+    assert_eq!(finding(&Forecaster::Market).finding, Finding::Worse);
+    let groups: Vec<_> = report.groups.iter().map(|group| (&*group.prompts[0], group.debates)).collect();
+    assert_eq!(groups, [("prediction/argue@1", DEBATES_MIN / 2), ("prediction/argue@2", DEBATES_MIN / 2)]);
+    close_to(report.groups[0].brier, 0.394 * 0.394);
+    assert_eq!(report.groups[0].uplift.as_ref().unwrap().finding, Finding::TooFew);
 }
 
 fn entry<'a>(influence: &'a Influence, role: &str, argument: Option<&str>) -> &'a LeftOut {

@@ -1,0 +1,163 @@
+#![cfg(unix)]
+
+use std::os::unix::fs::symlink;
+use std::process;
+
+use super::*;
+
+/// Runs git as whoever made the folder may have done.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut git = process::Command::new("git");
+    git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "protocol.file.allow=always"]);
+    let done = git.args(arguments).current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// Makes a repository with two commits; returns it opened, and the name of the second commit.
+fn repository(folder: &Path) -> (Workspace, String) {
+    fs::create_dir(folder).unwrap();
+    git(folder, &["init", "--quiet", "--initial-branch=main"]);
+    for text in ["listener = on(x)\n", "listener = on(x)\nlistener.remove()\n"] {
+        fs::write(folder.join("a.txt"), text).unwrap();
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "--quiet", "--message", "bus: remove what listens"]);
+    }
+    let head = git(folder, &["rev-parse", "HEAD"]);
+    (Workspace::open(folder).unwrap(), head.trim().to_owned())
+}
+
+/// Looks in every way; returns what was found.
+async fn look(workspace: &Workspace, commit: &str) -> [anyhow::Result<String>; 4] {
+    [
+        log(workspace, None, None).await,
+        blame(workspace, "a.txt", 1, None).await,
+        check(workspace, commit, "listener.remove()").await,
+        tracked(workspace).await.map(|files| format!("{files:?}")),
+    ]
+}
+
+async fn assert_sound(workspace: &Workspace, commit: &str) {
+    let found = look(workspace, commit).await.map(Result::unwrap);
+    assert_eq!(found[0].lines().count(), 2, "{found:?}");
+    assert!(found[1].contains("listener.remove()") && found[1].lines().count() == 2, "{found:?}");
+    assert_eq!(found[2], format!("verified: it stands in commit {commit}"));
+    assert_eq!(found[3], r#"["a.txt"]"#);
+}
+
+#[tokio::test]
+async fn i10_log_blame_commits_and_files_are_those_of_the_head() {
+    let place = TempDir::new().unwrap();
+    let (workspace, commit) = repository(&place.path().join("loose"));
+    assert_sound(&workspace, &commit).await;
+    git(workspace.root(), &["gc", "--quiet"]);
+    git(workspace.root(), &["pack-refs", "--all"]);
+    assert_sound(&workspace, &commit).await;
+    git(workspace.root(), &["checkout", "--quiet", "--detach"]);
+    assert_sound(&workspace, &commit).await;
+}
+
+#[tokio::test]
+async fn i10_nothing_that_a_repository_configures_is_run_or_written() {
+    let place = TempDir::new().unwrap();
+    let (workspace, commit) = repository(&place.path().join("evil"));
+    let (root, mark) = (workspace.root(), place.path().join("mark"));
+    let touch = format!("touch {}", mark.display());
+    fs::write(root.join(".gitattributes"), "*.txt diff=evil filter=evil\n").unwrap();
+    for (name, value) in [
+        ("diff.evil.textconv", touch.as_str()),
+        ("diff.evil.command", &touch),
+        ("diff.external", &touch),
+        ("filter.evil.clean", &touch),
+        ("filter.evil.smudge", &touch),
+        ("core.fsmonitor", &touch),
+        ("core.pager", &touch),
+        ("core.sshCommand", &touch),
+        ("log.showSignature", "true"),
+        ("gpg.program", &touch),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", "ssh://example.org/x"),
+    ] {
+        git(root, &["config", name, value]);
+    }
+    let before = files(root);
+    assert_sound(&workspace, &commit).await;
+    // An object that is missing is not fetched.
+    let blob = git(root, &["rev-parse", "HEAD:a.txt"]);
+    fs::remove_file(root.join(format!(".git/objects/{}/{}", &blob[..2], blob[2..].trim()))).unwrap();
+    assert!(check(&workspace, &commit, "listener").await.is_err());
+    assert!(!mark.exists(), "a command of the repository ran");
+    assert_eq!(before.len(), files(root).len() + 1, "nothing but that object changed");
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[tokio::test]
+async fn i10_no_other_folder_is_read_through_a_repository() {
+    let place = TempDir::new().unwrap();
+    let (other, secret) = repository(&place.path().join("other"));
+    fs::write(other.root().join("a.txt"), "TOP SECRET\n").unwrap();
+    // A working tree that lies elsewhere is not looked at.
+    let (workspace, commit) = repository(&place.path().join("tree"));
+    git(workspace.root(), &["config", "core.worktree", other.root().to_str().unwrap()]);
+    assert_sound(&workspace, &commit).await;
+
+    let others = other.root().join(".git");
+    let refused = [
+        (
+            "file",
+            Box::new(|git: &Path| fs::write(git, format!("gitdir: {}\n", others.display())).unwrap())
+                as Trap<'_>,
+        ),
+        ("link", Box::new(|git: &Path| symlink(&others, git).unwrap())),
+        (
+            "objects",
+            Box::new(|git: &Path| {
+                fs::create_dir(git).unwrap();
+                fs::write(git.join("HEAD"), &secret).unwrap();
+                symlink(others.join("objects"), git.join("objects")).unwrap();
+            }),
+        ),
+        (
+            "inner",
+            Box::new(|git: &Path| {
+                fs::create_dir_all(git.join("objects")).unwrap();
+                fs::write(git.join("HEAD"), &secret).unwrap();
+                for entry in fs::read_dir(others.join("objects")).unwrap() {
+                    let entry = entry.unwrap();
+                    symlink(entry.path(), git.join("objects").join(entry.file_name())).unwrap();
+                }
+            }),
+        ),
+        (
+            "alternates",
+            Box::new(|git: &Path| {
+                fs::create_dir_all(git.join("objects/info")).unwrap();
+                fs::write(git.join("HEAD"), &secret).unwrap();
+                let objects = format!("{}\n", others.join("objects").display());
+                fs::write(git.join("objects/info/alternates"), objects).unwrap();
+            }),
+        ),
+        (
+            "head",
+            Box::new(|git: &Path| {
+                fs::create_dir_all(git.join("objects")).unwrap();
+                fs::write(git.join("HEAD"), "ref: refs/../../../other/.git/refs/heads/main\n").unwrap();
+            }),
+        ),
+    ];
+    for (name, trap) in refused {
+        let folder = place.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("a.txt"), "own\n").unwrap();
+        trap(&folder.join(".git"));
+        let found = look(&Workspace::open(&folder).unwrap(), secret.trim()).await;
+        assert!(found.iter().all(Result::is_err), "{name}: {found:?}");
+    }
+}
+
+type Trap<'a> = Box<dyn Fn(&Path) + 'a>;
