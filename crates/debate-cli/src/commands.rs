@@ -16,6 +16,7 @@ mod list;
 mod log;
 mod redact;
 mod replay;
+mod report;
 mod resolve;
 mod run;
 mod scores;
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Log(log::Log),
     Replay(replay::Replay),
     Verify(verify::Verify),
+    Report(report::Report),
     Checkpoint(checkpoint::Checkpoint),
     Export(export::Export),
     Import(import::Import),
@@ -74,6 +76,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Log(log) => log.run(options).await,
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
+        Command::Report(report) => report.run(options).await,
         Command::Checkpoint(checkpoint) => checkpoint.run(options).await,
         Command::Export(export) => export.run(options).await,
         Command::Import(import) => import.run(options).await,

@@ -6,6 +6,7 @@
 pub mod control;
 mod driver;
 pub mod engine;
+pub mod exported;
 mod finding;
 mod flights;
 mod fork;

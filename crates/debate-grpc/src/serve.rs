@@ -45,6 +45,10 @@ pub struct ServeOptions {
     pub grace: Duration,
     /// The last word on valid requests.
     pub admission: Admission,
+    /// Further routes that hold no data: everybody may have them.
+    pub pages: Router,
+    /// Further routes behind the same door as the interfaces.
+    pub data: Router,
 }
 
 impl Default for ServeOptions {
@@ -54,6 +58,8 @@ impl Default for ServeOptions {
             patience: PATIENCE_DEFAULT,
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
+            pages: Router::new(),
+            data: Router::new(),
         }
     }
 }
@@ -106,7 +112,8 @@ pub async fn serve(
     check_token(options.token.as_deref(), address)?;
     let closing = CancellationToken::new();
     let facade = Facade::new(engine, options.admission, closing.clone());
-    let (health, app) = app(facade, &Access::new(options.token.as_deref()), options.patience).await?;
+    let access = Access::new(options.token.as_deref());
+    let (health, app) = app(facade, &access, options.patience, (options.pages, options.data)).await?;
     let signal = {
         let closing = closing.clone();
         async move {
@@ -149,6 +156,7 @@ async fn app(
     facade: Facade,
     access: &Access,
     patience: Duration,
+    (pages, data): (Router, Router),
 ) -> Result<(HealthReporter, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;
@@ -166,8 +174,10 @@ async fn app(
         .routes()
         .into_axum_router()
         .merge(rest::router(facade, patience))
+        .merge(data)
         .fallback(access::nothing_here)
-        .layer(from_fn_with_state(access.clone(), access::check));
+        .layer(from_fn_with_state(access.clone(), access::check))
+        .merge(pages);
     Ok((health, app))
 }
 

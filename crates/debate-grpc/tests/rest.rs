@@ -7,6 +7,8 @@ mod house;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::get;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::request::{Violation, Violations};
 use debate_grpc::ServeOptions;
@@ -197,4 +199,19 @@ async fn a_deliberation_is_held_through_the_same_door() {
     assert_eq!((held.status, &held.json()["round_count"]), (200, &json!(2)));
     let debate = format!("{DEBATES}/{}", held.debate_id());
     assert_eq!(house.get(&format!("{debate}/consensus")).await.status, 404);
+}
+
+#[tokio::test]
+async fn further_data_is_behind_the_token_and_further_pages_are_not() {
+    let options = ServeOptions {
+        token: Some("secret".to_owned()),
+        pages: Router::new().route("/page", get(async || "shown")),
+        data: Router::new().route("/page/data", get(async || "known")),
+        ..ServeOptions::default()
+    };
+    let house = House::with(options, "simulated:7").await;
+    assert_eq!(house.get("/page").await.body, "shown");
+    assert_eq!(house.get("/page/data").await.status, 401);
+    let known = house.ask("GET", "/page/data", &[("Authorization", "Bearer secret")], b"").await;
+    assert_eq!((known.status, known.body.as_str()), (200, "known"));
 }

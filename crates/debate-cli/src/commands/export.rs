@@ -1,15 +1,11 @@
 //! `debate export`: debates as a bundle.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
-use debate_core::codec;
-use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::Redacted;
-use debate_core::fork::DEPTH_MAX;
-use debate_core::id::{DebateId, Digest, Seq};
-use debate_core::record::Body as _;
+use debate_core::envelope::StreamId;
+use debate_core::id::{DebateId, Digest};
+use debate_engine::exported;
 use debate_proof::bundle::{Consistency, End as BundleEnd, Inclusion, Line, Signed};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::leaves::Leaves;
@@ -22,9 +18,6 @@ use crate::exit::{End, Failure};
 use crate::proof::bundle_file::BundleWriter;
 use crate::proof::{folder, streams};
 use crate::store;
-
-/// Events read at once.
-const PAGE: u32 = 1_000;
 
 /// Write debates into a bundle: exact to the byte, with what proves them
 ///
@@ -114,7 +107,7 @@ impl Export {
 
     async fn export(&self, store: &dyn EventStore, proof: Option<&Proof>) -> anyhow::Result<BundleEnd> {
         let all: Vec<StreamId> = match self.id {
-            Some(id) => lineage(store, id.into()).await?,
+            Some(id) => exported::lineage(store, id).await?,
             None => streams::heads(store).await?.into_keys().collect(),
         };
         let mut bundle = BundleWriter::create(&self.output)?;
@@ -146,7 +139,7 @@ impl Export {
         }
         let mut end = BundleEnd { streams: 0, events: 0 };
         for &stream in all {
-            let events = events(store, stream).await?;
+            let events = exported::events(store, stream).await?;
             if events.is_empty() {
                 return Err(debate_engine::LoadError::NotFound(DebateId(stream.id)).into());
             }
@@ -176,36 +169,4 @@ impl Proof {
             proof: tree::inclusion_proof(&self.hashes, place)?,
         })
     }
-}
-
-/// Returns a stream and, before it, those that it was forked from, the eldest first (rule K14).
-async fn lineage(store: &dyn EventStore, stream: StreamId) -> anyhow::Result<Vec<StreamId>> {
-    let mut lineage = vec![stream];
-    for _ in 0..DEPTH_MAX {
-        let first = store.read(lineage[lineage.len() - 1], Seq::START, 1).await?;
-        let Some(forked) = first.first().and_then(codec::forked) else { break };
-        lineage.push(forked?.parent.into());
-    }
-    lineage.reverse();
-    Ok(lineage)
-}
-
-/// Reads a stream, without the words whose redaction is recorded, though it be unfinished.
-async fn events(store: &dyn EventStore, stream: StreamId) -> anyhow::Result<Vec<Envelope>> {
-    let mut events: Vec<Envelope> = Vec::new();
-    loop {
-        let after = events.last().map_or(Seq::START, |last| last.seq);
-        let page = store.read(stream, after, PAGE).await?;
-        if page.is_empty() {
-            break;
-        }
-        events.extend(page);
-    }
-    let records = events.iter().filter(|event| event.kind == Redacted::KIND);
-    let read = records.filter_map(|event| serde_json::from_str::<Redacted>(&event.body).ok());
-    let redacted: BTreeSet<Seq> = read.map(|redacted| redacted.seq).collect();
-    for event in events.iter_mut().filter(|event| redacted.contains(&event.seq)) {
-        event.prose = None;
-    }
-    Ok(events)
 }

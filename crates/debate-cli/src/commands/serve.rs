@@ -13,15 +13,17 @@ use debate_core::formats::accept::AcceptedRequest;
 use debate_engine::Settings;
 use debate_grpc::{Admission, ServeError, ServeOptions};
 use debate_prompts::tokens;
+use debate_viewer::{Viewer, viewer};
 use futures::channel::oneshot;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::admission::admit;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::house::House;
 
-/// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
+/// Serve debates: gRPC with reflection and health, the contract's REST endpoints, and a page for people, on one port
 ///
 /// Debates that an earlier process left behind are taken up where their logs end. SIGINT and SIGTERM end the server:
 /// streams are closed, what runs stays in the log and goes on at the next start.
@@ -84,12 +86,15 @@ impl Serve {
         let address = listener.local_addr()?;
         let house = House::open(options, self.settings(options)).await?;
         let (up, is_up) = oneshot::channel();
+        let closing = CancellationToken::new();
+        let viewer = viewer(house.engine.clone(), closing.clone());
         // The server waits for its end from the moment it serves, and never when it refuses to.
         let shutdown = async move {
             let _nobody_waits_any_more = up.send(());
             ending().await;
+            closing.cancel();
         };
-        let served = self.serve(listener, &house, shutdown);
+        let served = self.serve(listener, &house, viewer, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
@@ -107,11 +112,14 @@ impl Serve {
         &self,
         listener: TcpListener,
         house: &House,
+        viewer: Viewer,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
         let options = ServeOptions {
             token: self.token.clone(),
             admission: self.admission(),
+            pages: viewer.pages,
+            data: viewer.data,
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), options, shutdown).await;
@@ -150,6 +158,7 @@ fn announce(house: &House, address: SocketAddr, taken: usize) -> io::Result<()> 
     if house.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
     }
+    writeln!(stdout, "page for people: http://{address}/viewer/")?;
     stdout.flush()
 }
 

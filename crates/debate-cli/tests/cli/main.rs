@@ -16,6 +16,7 @@ mod program;
 mod provider;
 mod proving;
 mod reading;
+mod reporting;
 mod running;
 mod server;
 mod serving;
