@@ -104,7 +104,7 @@ fn controls(house: &Arc<House>, wire: &Wire) -> Router {
     let (speaking, free) = (Arc::clone(house), Arc::clone(house));
     let (cut, mend) = (Arc::clone(&wire.cut), Arc::clone(&wire.cut));
     Router::new()
-        .route("/speak/{answers}", post(async move |Part(answers): Part<usize>| speaking.let_speak(answers)))
+        .route("/speak/{pauses}", post(async move |Part(pauses): Part<usize>| speaking.let_speak(pauses)))
         .route("/free", post(async move || free.let_all_speak()))
         .route("/cut", post(async move || cut.send_replace(true).to_string()))
         .route("/mend", post(async move || mend.send_replace(false).to_string()))

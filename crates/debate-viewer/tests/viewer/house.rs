@@ -33,7 +33,7 @@ pub(crate) const HOSTILE: &str = "poisoned <script>document.title='harmed'</scri
      </script>{{7*7}} \u{202e}turned\u{2066} \u{5e9}\u{5dc}\u{5d5}\u{5dd} wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww\
      wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww";
 
-/// A simulated model that stops in the middle of every answer until it is let go on.
+/// A simulated model that stops twice in every answer until it is let go on.
 struct Gated {
     model: SimulatedModel<Debater>,
     gate: Arc<Semaphore>,
@@ -62,9 +62,12 @@ impl ChatModel for Gated {
             };
         }
         let half = reply.text.floor_char_boundary(reply.text.len() / 2);
+        let most = reply.text.floor_char_boundary(reply.text.len() * 3 / 4);
         chunks.push(&reply.text[..half]);
         self.gate.acquire().await.expect("the gate is never closed").forget();
-        chunks.push(&reply.text[half..]);
+        chunks.push(&reply.text[half..most]);
+        self.gate.acquire().await.expect("the gate is never closed").forget();
+        chunks.push(&reply.text[most..]);
         Ok(reply)
     }
 }
@@ -125,9 +128,9 @@ impl House {
         house
     }
 
-    /// Lets so many more answers come to their end.
-    pub(crate) fn let_speak(&self, answers: usize) {
-        self.gate.add_permits(answers);
+    /// Lets so many pauses in answers come to their end.
+    pub(crate) fn let_speak(&self, pauses: usize) {
+        self.gate.add_permits(pauses);
     }
 
     /// Lets every answer come to its end from now on.
@@ -196,7 +199,8 @@ pub(crate) fn prediction() -> Value {
             ] },
         },
         "config": { "rounds": 2, "roles": ["optimist", "pessimist", "judge"] },
-        "options": { "seed": 7 },
+        // A busy machine does not decide how a debate ends.
+        "options": { "seed": 7, "limits": { "deadline_ms": 600_000 } },
     })
 }
 

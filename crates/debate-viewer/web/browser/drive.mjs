@@ -85,9 +85,10 @@ async function live() {
   await page.waitForSelector("h1");
   await holds(() => document.querySelector("section[aria-label='Under way']")?.textContent.includes("argue/1/"));
   assert.ok((await text(".whole")).includes("running"), "what is not whole comes first");
-  await control("/speak/1");
-  await page.waitForSelector("article.said:not(.live)");
+  await control("/speak/2");
   await page.waitForSelector("article.said.live");
+  await control("/speak/3");
+  await page.waitForSelector("article.said:not(.live)");
   const twice = () => page.evaluate(() => {
     const said = [...document.querySelectorAll("article.said:not(.live) > .prose")].map((text) => text.textContent);
     return [...document.querySelectorAll("article.live > .prose")].filter((text) => said.includes(text.textContent)).length;
@@ -97,7 +98,7 @@ async function live() {
   await page.reload({ waitUntil: "domcontentloaded" });
   await page.waitForSelector("article.said:not(.live)");
   const before = (await data(`/debates/${id}`)).seq;
-  await control("/speak/2");
+  await control("/speak/4");
   await holds((before) => Number(document.querySelector("label[for=moment]").textContent.match(/\d+/)[0]) > before, before);
   await control("/cut");
   await holds(() => document.body.textContent.includes("The connection was cut"));
