@@ -7,6 +7,8 @@ mod house;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::get;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::request::{Violation, Violations};
 use debate_grpc::ServeOptions;
@@ -338,4 +340,24 @@ async fn i7_an_investigation_is_held_through_the_same_door() {
         (&json!(1), &json!("ben"))
     );
     assert!(result["verdict"]["hypothesis"].as_u64().is_some_and(|named| named <= 2), "{result}");
+}
+
+#[tokio::test]
+async fn further_data_is_behind_the_door_and_its_table_and_further_pages_are_not() {
+    let known =
+        get(async |tenant: axum::Extension<debate_engine::Tenant>| format!("known to {:?}", tenant.0.0));
+    let options = ServeOptions {
+        token: Some("secret".to_owned()),
+        pages: Router::new().route("/page", get(async || "shown")),
+        data: Router::new().route("/viewer/data/formats", known).route("/unlisted", get(async || "never")),
+        ..ServeOptions::default()
+    };
+    let house = House::with(options, "simulated:7").await;
+    assert_eq!(house.get("/page").await.body, "shown");
+    let with_token = async |path| house.ask("GET", path, &[("Authorization", "Bearer secret")], b"").await;
+    assert_eq!(house.get("/viewer/data/formats").await.status, 401);
+    let known = with_token("/viewer/data/formats").await;
+    assert_eq!((known.status, known.body.as_str()), (200, "known to \"\""));
+    assert_eq!((house.get("/unlisted").await.status, with_token("/unlisted").await.status), (401, 404));
+    assert_eq!((house.get("/nowhere").await.status, with_token("/nowhere").await.status), (401, 404));
 }
