@@ -131,7 +131,8 @@ impl Serve {
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
-                announce(&house, address, scraped, taken)?;
+                let scheme = if self.tls_certificate.is_some() { "https" } else { "http" };
+                announce(&house, scheme, address, scraped, taken)?;
             }
             Ok(())
         };
@@ -203,7 +204,13 @@ impl Serve {
 }
 
 /// Says where the server is; a program that starts one reads the address from the first line.
-fn announce(house: &House, address: SocketAddr, scraped: Option<SocketAddr>, taken: usize) -> io::Result<()> {
+fn announce(
+    house: &House,
+    scheme: &str,
+    address: SocketAddr,
+    scraped: Option<SocketAddr>,
+    taken: usize,
+) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
     let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
@@ -214,7 +221,7 @@ fn announce(house: &House, address: SocketAddr, scraped: Option<SocketAddr>, tak
     if let Some(scraped) = scraped {
         writeln!(stdout, "measurements at http://{scraped}/metrics")?;
     }
-    writeln!(stdout, "page for people: http://{address}/viewer/")?;
+    writeln!(stdout, "page for people: {scheme}://{address}/viewer/")?;
     stdout.flush()
 }
 

@@ -9,7 +9,9 @@ use crate::program::Program;
 #[test]
 fn a_report_is_one_file_that_says_what_the_result_says() {
     let program = Program::new();
-    for example in ["ice.json", "deliberation.json"] {
+    for example in
+        ["ice.json", "deliberation.json", "roundtable-delphi.json", "review.json", "leap_second.json"]
+    {
         let id = program.debate(example);
         let result = program.run(["show", &id, "--json"]).json();
         let json = program.run(["report", &id, "--format", "json"]).json();
@@ -29,6 +31,15 @@ fn a_report_is_one_file_that_says_what_the_result_says() {
         let markdown = program.run(["report", &id, "--format", "md"]).stdout;
         for said in ["**Simulated:", "- Completeness: full", "- Log: intact"] {
             assert!(markdown.contains(said), "{said}: {markdown}");
+        }
+        for decided in json["page"]["decision"]["decided"].as_array().into_iter().flatten() {
+            let first = decided
+                .as_str()
+                .unwrap()
+                .split(|c: char| c.is_control() || ".*_[]<>&`#|~!".contains(c))
+                .next()
+                .unwrap();
+            assert!(markdown.contains(&format!("- What was decided: {first}")), "{first}: {markdown}");
         }
         if let Some(answers) = result["probability_distribution"].as_array() {
             let answer = answers[0]["probability"].as_f64().unwrap() * 100.0;
