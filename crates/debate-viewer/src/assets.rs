@@ -35,7 +35,7 @@ pub(crate) const fn guards() -> [(HeaderName, &'static str); 4] {
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
-        (header::CACHE_CONTROL, "no-cache"),
+        (header::CACHE_CONTROL, "no-store"),
     ]
 }
 

@@ -136,12 +136,16 @@ async fn a_real_browser_shows_what_the_server_says() {
         house.concluded(debate).await;
     }
     let long = long(&house).await;
-    let mut others = Vec::new();
-    for request in [prediction(), deliberation(), roundtable(), review(), investigation()] {
-        others.push(house.held(&hostile(request)).await);
+    let (mut harmful, mut calm) = (Vec::new(), Vec::new());
+    let formats = [prediction(), deliberation(), roundtable(), review(), investigation()];
+    for request in &formats {
+        harmful.push(house.held(&hostile(request.clone())).await);
+    }
+    for request in &formats {
+        calm.push(house.held(request).await);
     }
     let reports = tempfile::tempdir().unwrap();
-    for debate in &others {
+    for debate in harmful.iter().chain(&calm) {
         let path = reports.path().join(format!("{debate}.html"));
         std::fs::write(path, report(&house, *debate).await.html()).unwrap();
     }
@@ -155,14 +159,15 @@ async fn a_real_browser_shows_what_the_server_says() {
         "chromium": chromium,
         "site": format!("http://{}", wire.address),
         "controls": format!("http://{controls}"),
-        "debates": LISTED + 2 + others.len(),
+        "debates": LISTED + 2 + harmful.len() + calm.len(),
         "token": door.token("", &[Scope::Read, Scope::Audit]),
         "reader": door.token("", &[Scope::Read]),
         "stranger": door.token("elsewhere", &[Scope::Admin]),
         "reports": reports.path(),
         "long": long.to_string(),
         "live": live.to_string(),
-        "hostile": others.iter().map(DebateId::to_string).collect::<Vec<_>>(),
+        "hostile": harmful.iter().map(DebateId::to_string).collect::<Vec<_>>(),
+        "calm": calm.iter().map(DebateId::to_string).collect::<Vec<_>>(),
     });
     let mut driver = Command::new("node");
     driver.arg(web.join("browser/drive.mjs")).arg(told.to_string()).kill_on_drop(true);

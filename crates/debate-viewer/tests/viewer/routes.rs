@@ -334,6 +334,7 @@ async fn the_first_paint_is_small_and_nothing_is_fetched_from_elsewhere() {
         let policy = answer.headers["content-security-policy"].to_str().unwrap();
         assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");
         assert_eq!(answer.headers["x-content-type-options"], "nosniff");
+        assert_eq!(answer.headers["cache-control"], "no-store");
         bytes += answer.body.len();
     }
     assert!(bytes < 200_000, "{bytes}");

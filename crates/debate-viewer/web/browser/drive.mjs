@@ -57,8 +57,8 @@ async function step(name, look) {
 async function tokens() {
   const give = async (token) => {
     await page.waitForSelector("input[name=token]");
-    await page.$eval("input[name=token]", (input) => (input.value = ""));
-    await page.type("input[name=token]", token);
+    await page.$eval("input[name=token]", (input, token) => (input.value = token), token);
+    await page.focus("input[name=token]");
     await Promise.all([page.waitForNavigation({ waitUntil: "domcontentloaded" }), page.keyboard.press("Enter")]);
   };
   const path = `/debates/${told.hostile[0]}`;
@@ -94,10 +94,10 @@ async function list() {
   await page.waitForSelector(".list > li");
   const bytes = await page.evaluate(() =>
     [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
-      .filter((entry) => !entry.name.includes("/data/"))
       .reduce((sum, entry) => sum + entry.transferSize, 0),
   );
   assert.ok(bytes < 200_000, `first paint took ${bytes} bytes`);
+  console.log(`  first paint: ${bytes} bytes`);
   await picture("list");
   for (;;) {
     const shown = await page.$$eval(".list > li", (rows) => rows.length);
@@ -109,9 +109,9 @@ async function list() {
   const links = await page.$$eval(".list > li a", (links) => links.map((link) => link.pathname.split("/").pop()));
   assert.equal(new Set(links).size, told.debates, "every debate stands on the list once");
   await page.type("input[type=search]", "closed winter");
-  await holds(() => document.querySelectorAll(".list > li").length === 1);
+  await holds(() => document.querySelectorAll(".list > li").length === 2);
   const found = await data("/debates?search=closed%20winter");
-  assert.ok((await text(".list > li")).includes(found.debates[0].opened_at.slice(0, 10)));
+  assert.deepEqual(await texts(".list > li a"), found.debates.map((debate) => debate.title));
   assert.ok(page.url().includes("search=closed"), "the address holds what is looked for");
 }
 
@@ -241,23 +241,23 @@ async function hostile() {
 /** Every format is shown with what it came to and what was said. */
 async function formats() {
   await page.setViewport(WIDE);
-  for (const id of told.hostile.slice(1)) {
+  for (const id of [...told.hostile.slice(1), ...told.calm.slice(1)]) {
     const said = await data(`/debates/${id}`);
     await open(`/debates/${id}`);
     await holds(() => document.querySelector(".glance")?.textContent.includes("Intact"));
     const shown = await texts(".glance .prose");
     assert.deepEqual(shown, said.decision.decided, said.format);
     assert.ok(shown.length > 0, said.format);
-    const rounds = [...new Set(said.said.map((entry) => entry.round))];
+    const rounds = [...new Set(said.said.map((entry) => entry.round))].sort((a, b) => (a ?? Infinity) - (b ?? Infinity));
     const names = rounds.flatMap((round) => said.said.filter((entry) => entry.round === round).map((entry) => entry.role ?? entry.kind.replaceAll("_", " ")));
     assert.deepEqual(await texts("article.said h4"), names, said.format);
-    await picture(said.format);
+    if (told.calm.includes(id)) await picture(said.format);
   }
 }
 
 /** A report says what the page says, without a server. */
 async function report() {
-  for (const id of told.hostile) {
+  for (const id of [...told.hostile, ...told.calm]) {
     const said = await data(`/debates/${id}`);
     await page.goto(`${reports}/${id}.html`, { waitUntil: "domcontentloaded" });
     await page.waitForSelector(".glance");

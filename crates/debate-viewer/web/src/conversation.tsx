@@ -7,11 +7,12 @@ import { plain } from "./wording";
 export function ConversationView({ page, live }: { page: DebatePage; live: preact.ComponentChildren }) {
   const rounds = new Map<number | null, Said[]>();
   for (const said of page.said) rounds.set(said.round, [...(rounds.get(said.round) ?? []), said]);
+  const inOrder = [...rounds].sort(([a], [b]) => (a ?? Infinity) - (b ?? Infinity));
   return (
     <>
       <section aria-labelledby="conversation">
         <h2 id="conversation">Conversation</h2>
-        {[...rounds].map(([round, said]) => (
+        {inOrder.map(([round, said]) => (
           <section class="round" key={String(round)}>
             <h3>{round === null ? "What follows" : `${page.format === "review" ? "Pair" : "Round"} ${round}`}</h3>
             {said.map((entry) => (

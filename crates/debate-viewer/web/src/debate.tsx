@@ -13,6 +13,9 @@ import { cost, count, flat, moment, percent, plain, score, stopReason } from "./
 /** The page is asked for at most so often while a debate goes on. */
 const REFRESH_MS = 250;
 
+/** A longer text has a row of its own. */
+const TILE_CHARS = 120;
+
 interface Piece {
   call: string;
   text: string;
@@ -350,7 +353,7 @@ function Decided({ page, decision }: { page: DebatePage; decision: Decision }) {
   const { decided, sure, dissenters, open } = decision;
   return (
     <>
-      <div>
+      <div class={decided.join().length > TILE_CHARS ? "wide" : ""}>
         <dt>{page.state === "concluded" ? "What was decided" : "Where it stands"}</dt>
         <dd>
           {decided.length === 0 && "Nothing yet"}
@@ -370,7 +373,7 @@ function Decided({ page, decision }: { page: DebatePage; decision: Decision }) {
         </div>
       )}
       {open.length > 0 && (
-        <div>
+        <div class={open.join().length > TILE_CHARS ? "wide" : ""}>
           <dt>Left open</dt>
           <dd>
             <ul>
