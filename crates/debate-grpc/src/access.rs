@@ -47,7 +47,8 @@ pub(crate) fn is_private(address: SocketAddr) -> bool {
 
 /// Lets a request pass, or refuses it in the way of its protocol.
 ///
-/// What passes has its [`Grant`] and its [`Tenant`] among its extensions, and counts against it until its answer has gone out to the end.
+/// What passes has its [`Grant`] and its [`Tenant`] among its extensions, and counts against the grant until its answer has
+/// gone out to the end.
 pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next) -> Response {
     let protocol = Protocol::of(request.headers());
     let passed = door.pass(request);
