@@ -14,6 +14,7 @@ mod readme;
 mod report;
 mod test;
 mod tidy;
+mod viewer;
 
 use std::process::ExitCode;
 
@@ -66,6 +67,8 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Build the page of debate-viewer into its assets, which are committed; needs node and npm
+    Viewer,
     /// Run all of lint, then the two commands of the README
     Ci,
 }
@@ -111,6 +114,10 @@ fn run(task: Task) -> Result<ExitCode> {
                 .status()
                 .context("cannot start cargo")?;
             Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Task::Viewer => {
+            viewer::build(&workspace)?;
+            Ok(ExitCode::SUCCESS)
         }
         Task::Ci => {
             let mut report = Report::new("ci");

@@ -4,11 +4,13 @@ use anyhow::Result;
 
 use crate::cargo::{Workspace, answers, succeed};
 use crate::report::{Ended, Report};
-use crate::{buf, clients, postgres};
+use crate::{buf, clients, postgres, viewer};
 
 /// Runs every kind of test.
 pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
     report.step("PostgreSQL", postgres::provide);
+    report.step("the page as its sources give it", || viewer::check(workspace));
+    report.step("a browser", || viewer::provide_browser(workspace));
     report.step("Rust tests", || {
         run_tests(workspace, &["--workspace", "--exclude", "debate-sim"], "dev")?;
         Ok(Ended::Passed)

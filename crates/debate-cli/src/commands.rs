@@ -20,6 +20,7 @@ mod log;
 mod policy;
 mod redact;
 mod replay;
+mod report;
 mod resolve;
 mod restore;
 mod review;
@@ -53,6 +54,7 @@ pub(crate) enum Command {
     Log(log::Log),
     Replay(replay::Replay),
     Verify(verify::Verify),
+    Report(report::Report),
     Checkpoint(checkpoint::Checkpoint),
     Export(export::Export),
     Import(import::Import),
@@ -88,6 +90,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Log(log) => log.run(options).await,
         Command::Replay(replay) => replay.run(options).await,
         Command::Verify(verify) => verify.run(options).await,
+        Command::Report(report) => report.run(options).await,
         Command::Checkpoint(checkpoint) => checkpoint.run(options).await,
         Command::Export(export) => export.run(options).await,
         Command::Import(import) => import.run(options).await,

@@ -66,7 +66,7 @@ impl Holding {
     fn teller(&self, options: &Options) -> Box<dyn Teller> {
         if self.quiet {
             Box::new(Silence)
-        } else if console::Term::stderr().is_term() && std::env::var("TERM").as_deref() != Ok("dumb") {
+        } else if Live::fits() {
             Box::new(Live::new(Paper::stderr(options.ascii)))
         } else {
             Box::new(Steps(Box::new(io::stderr())))

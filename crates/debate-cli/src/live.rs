@@ -1,18 +1,20 @@
-//! The live view on a terminal: one row for each speaker, the calls and the spend below, what is settled above.
+//! The live view on a terminal: one row for each speaker, below them the calls, the time and the spend, what is settled
+//! above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Duration;
 
+use console::Term;
 use debate_core::envelope::Envelope;
 use debate_core::event::CallAnswered;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::investigation::config::RESERVED;
 use debate_core::formats::prediction::fact::ArgumentScored;
-use debate_core::id::Role;
+use debate_core::id::{Role, Timestamp};
 use debate_core::record::Body as _;
-use debate_engine::Chunk;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use debate_engine::{Chunk, Surroundings};
+use indicatif::{FormattedDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::follow::Teller;
 use crate::logging;
@@ -63,15 +65,20 @@ impl Row {
 }
 
 impl Live {
+    /// Returns whether there is a terminal on stderr that can be drawn on.
+    pub(crate) fn fits() -> bool {
+        Term::stderr().is_term() && std::env::var("TERM").as_deref() != Ok("dumb")
+    }
+
     /// Begins to draw on stderr.
     pub(crate) fn new(paper: Paper) -> Self {
         let view = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
         logging::beside(&view);
         let total = view.add(ProgressBar::new(0));
         let bar = if paper.unicode {
-            "{spinner} {bar:24} {pos}/{len} calls  {elapsed}  {wide_msg}"
+            "{spinner} {bar:24} {pos}/{len} calls  {elapsed_precise} of {prefix}  {wide_msg}"
         } else {
-            "- {bar:24} {pos}/{len} calls  {elapsed}  {wide_msg}"
+            "- {bar:24} {pos}/{len} calls  {elapsed_precise} of {prefix}  {wide_msg}"
         };
         total.set_style(style(bar).progress_chars(paper.or("█▉▊▋▌▍▎▏ ", "#- ")));
         total.enable_steady_tick(TICK);
@@ -106,6 +113,8 @@ impl Live {
         };
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);
         self.total.set_length(calls);
+        let since = between(debate.opened_at(), Surroundings::real().now());
+        self.total.set_elapsed(since.min(allowed(debate)));
         for role in speakers {
             self.add_row(&role, width);
         }
@@ -126,6 +135,7 @@ impl Live {
 
     fn total(&self, debate: &AnyDebate) {
         let spend = debate.spend();
+        self.total.set_prefix(FormattedDuration(allowed(debate)).to_string());
         // Calls beyond those of a debate without faults: more is asked than was planned.
         self.total.set_length(self.total.length().unwrap_or(0).max(spend.calls));
         self.total.set_position(spend.calls);
@@ -184,6 +194,16 @@ impl Drop for Live {
         // A terminal that is given back must be clean, also after an error.
         let _ = self.finish();
     }
+}
+
+/// Returns the time that a debate may take in all.
+fn allowed(debate: &AnyDebate) -> Duration {
+    between(debate.opened_at(), debate.deadline_at())
+}
+
+/// Returns the time from one moment to another; none where that is the earlier one.
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0))
 }
 
 fn style(template: &'static str) -> ProgressStyle {

@@ -19,7 +19,7 @@ use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 
 use crate::exit::{End, Failure};
-use crate::follow::{Follower, Teller};
+use crate::follow::{Followed, Follower, Teller};
 
 /// How often a watch that was cut is begun again without having seen anything new.
 const TRIES_MAX: u32 = 10;
@@ -59,7 +59,7 @@ impl Server {
         after: Seq,
         tokens: bool,
         teller: &mut dyn Teller,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Followed> {
         let seen = if after > Seq::START { self.history(id, after).await? } else { Vec::new() };
         let mut follower = Follower::behind(&seen, after, teller)?;
         let mut tries = 0;
@@ -80,8 +80,7 @@ impl Server {
                 Err(WatchError::Told(error)) => return Err(error),
             }
         }
-        follower.finish()?;
-        Ok(())
+        follower.finish()?.ok_or_else(|| anyhow::anyhow!("debate {id} has no events"))
     }
 
     async fn watch(

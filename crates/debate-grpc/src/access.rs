@@ -16,6 +16,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
+use debate_engine::Tenant;
 use futures::FutureExt as _;
 
 pub(crate) use grant::{Grant, now};
@@ -46,7 +47,8 @@ pub(crate) fn is_private(address: SocketAddr) -> bool {
 
 /// Lets a request pass, or refuses it in the way of its protocol.
 ///
-/// What passes has its [`Grant`] among its extensions, and counts against it until its answer has gone out to the end.
+/// What passes has its [`Grant`] and its [`Tenant`] among its extensions, and counts against the grant until its answer has
+/// gone out to the end.
 pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next) -> Response {
     let protocol = Protocol::of(request.headers());
     let passed = door.pass(request);
@@ -101,6 +103,7 @@ impl Door {
         if timeout.is_some_and(|timeout| timeout.is_zero()) {
             return Err(Refusal::DeadlineExceeded);
         }
+        parts.extensions.insert(Tenant(grant.tenant.clone()));
         parts.extensions.insert(Arc::clone(&grant));
         Ok(Passed { request: Request::from_parts(parts, body), grant, permit: Some(permit), timeout })
     }

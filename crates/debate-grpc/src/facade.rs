@@ -20,7 +20,7 @@ use debate_engine::{
 };
 use debate_engine::{WatchError, Watched, exported_events, exported_streams};
 use debate_proto::v1;
-use debate_store::{Archived, ListFilter, Listed};
+use debate_store::{ListFilter, Listed};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio::sync::MutexGuard;
@@ -315,19 +315,9 @@ impl Desk {
 
     /// Returns which debate an id names: one of this caller's tenant.
     async fn reach(&self, id: &str) -> Result<DebateId, Refusal> {
-        let missing = || Refusal::NotFound(id.to_owned());
-        let debate: DebateId = id.parse().map_err(|_| missing())?;
-        let first = self.engine().store().read(debate.into(), Seq::START, 1).await?;
-        match first.first() {
-            Some(first) if first.tenant == self.grant.tenant => Ok(debate),
-            Some(_) => Err(missing()),
-            None => match self.engine().store().find_archived(debate.into()).await? {
-                Some(Archived { tenant, bundle, .. }) if tenant == self.grant.tenant => {
-                    Err(Refusal::Archived { debate: id.to_owned(), bundle })
-                }
-                Some(_) | None => Err(missing()),
-            },
-        }
+        let debate: DebateId = id.parse().map_err(|_| Refusal::NotFound(id.to_owned()))?;
+        self.engine().reach(debate, &self.grant.tenant).await?;
+        Ok(debate)
     }
 
     /// Waits for a turn to spend what the day allows; nobody waits whose money of a day is not limited.

@@ -55,6 +55,11 @@ pub struct ServeOptions {
     pub admission: Admission,
     /// Where proposals for prompts of reviewers are written; without it they cannot be asked for (rule V7).
     pub reviewers: Option<Arc<ReviewersFolder>>,
+    /// Further routes that hold no data: everybody may have them.
+    pub pages: Router,
+    /// Further routes behind the same door as the interfaces. Those of them alone are served that are in the door's table,
+    /// and each request has its [`debate_engine::Tenant`] among its extensions.
+    pub data: Router,
 }
 
 impl Default for ServeOptions {
@@ -68,6 +73,8 @@ impl Default for ServeOptions {
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
             reviewers: None,
+            pages: Router::new(),
+            data: Router::new(),
         }
     }
 }
@@ -125,7 +132,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().map_err(ServeError::Listener)?;
-    let ServeOptions { token, tokens, tls, connections, patience, grace, admission, reviewers } = options;
+    let ServeOptions { token, tokens, tls, connections, patience, grace, admission, reviewers, pages, data } =
+        options;
     check_token(token.as_deref(), tokens.is_some(), address)?;
     let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
     if tls.is_none() && !access::is_private(address) {
@@ -136,7 +144,8 @@ pub async fn serve(
     let mut facade = Facade::new(engine, admission, closing.clone());
     facade.reviewers = reviewers;
     let door = Door { keyring: Arc::clone(&keyring), body_patience: connections.body };
-    let (health, app) = app(facade, door, patience).await?;
+    let (health, app) = app(facade, door, patience, data).await?;
+    let app = app.merge(pages);
     let ending = async {
         shutdown.await;
         health.set_not_serving::<DebateServiceServer<Debates>>().await;
@@ -170,7 +179,12 @@ fn check_token(token: Option<&str>, has_file: bool, address: SocketAddr) -> Resu
     }
 }
 
-async fn app(facade: Facade, door: Door, patience: Duration) -> Result<(HealthReporter, Router), ServeError> {
+async fn app(
+    facade: Facade,
+    door: Door,
+    patience: Duration,
+    data: Router,
+) -> Result<(HealthReporter, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;
     health.set_serving::<AuditServiceServer<Audits>>().await;
@@ -191,6 +205,7 @@ async fn app(facade: Facade, door: Door, patience: Duration) -> Result<(HealthRe
         .into_axum_router()
         .merge(policy_rest::router(facade.clone()))
         .merge(rest::router(facade, patience))
+        .merge(data)
         .layer(from_fn_with_state(door, access::guard));
     Ok((health, app))
 }

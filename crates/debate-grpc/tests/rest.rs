@@ -7,6 +7,8 @@ mod house;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::get;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::request::{Violation, Violations};
 use debate_grpc::ServeOptions;
@@ -388,4 +390,24 @@ async fn i7_an_investigation_is_held_over_both_interfaces() {
     let said = debates.list_arguments(ask("devils_advocate")).await.unwrap().into_inner();
     assert_eq!(said.challenges, found.challenges);
     assert_eq!(debates.list_arguments(ask("cy")).await.unwrap_err().code(), tonic::Code::NotFound);
+}
+
+#[tokio::test]
+async fn further_data_is_behind_the_door_and_its_table_and_further_pages_are_not() {
+    let known =
+        get(async |tenant: axum::Extension<debate_engine::Tenant>| format!("known to {:?}", tenant.0.0));
+    let options = ServeOptions {
+        token: Some("secret".to_owned()),
+        pages: Router::new().route("/page", get(async || "shown")),
+        data: Router::new().route("/viewer/data/formats", known).route("/unlisted", get(async || "never")),
+        ..ServeOptions::default()
+    };
+    let house = House::with(options, "simulated:7").await;
+    assert_eq!(house.get("/page").await.body, "shown");
+    let with_token = async |path| house.ask("GET", path, &[("Authorization", "Bearer secret")], b"").await;
+    assert_eq!(house.get("/viewer/data/formats").await.status, 401);
+    let known = with_token("/viewer/data/formats").await;
+    assert_eq!((known.status, known.body.as_str()), (200, "known to \"\""));
+    assert_eq!((house.get("/unlisted").await.status, with_token("/unlisted").await.status), (401, 404));
+    assert_eq!((house.get("/nowhere").await.status, with_token("/nowhere").await.status), (401, 404));
 }

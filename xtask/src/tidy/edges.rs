@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 14] = [
+const ROOMS: [(&str, &[&str]); 15] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
@@ -30,8 +30,10 @@ const ROOMS: [(&str, &[&str]); 14] = [
             "debate-proto",
             "debate-grpc",
             "debate-rehearsal",
+            "debate-viewer",
         ],
     ),
+    ("debate-viewer", &["debate-engine", "debate-core", "debate-proof", "debate-store"]),
     ("debate-rehearsal", &["debate-core", "debate-prompts", "debate-store", "debate-llm", "debate-engine"]),
     ("debate-sim", &["debate-core", "debate-prompts", "debate-store", "debate-llm", "debate-engine"]),
     (
@@ -53,7 +55,7 @@ const ROOMS: [(&str, &[&str]); 14] = [
 const HOMES: [(&str, &[&str]); 4] = [
     ("sqlx", &["debate-store", "debate-benches"]),
     ("reqwest", &["debate-llm"]),
-    ("axum", &["debate-grpc"]),
+    ("axum", &["debate-grpc", "debate-viewer"]),
     ("tonic", &["debate-proto", "debate-grpc", "debate-cli"]),
 ];
 

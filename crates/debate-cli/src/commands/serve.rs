@@ -14,8 +14,10 @@ use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Admission, ServeError, ServeOptions};
 use debate_prompts::tokens;
+use debate_viewer::{Viewer, viewer};
 use futures::channel::oneshot;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::admission::admit;
 use crate::args::Options;
@@ -25,7 +27,7 @@ use crate::house::House;
 use crate::telemetry::Scrape;
 use crate::workspace;
 
-/// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
+/// Serve debates: gRPC with reflection and health, the contract's REST endpoints, and a page for people, on one port
 ///
 /// Debates that an earlier process left behind are taken up where their logs end. SIGINT and SIGTERM end the server:
 /// streams are closed, what runs stays in the log and goes on at the next start.
@@ -117,16 +119,20 @@ impl Serve {
         let scraped = scrape.address();
         let house = House::open(options, self.settings(options)).await?;
         let (up, is_up) = oneshot::channel();
+        let closing = CancellationToken::new();
+        let viewer = viewer(house.engine.clone(), closing.clone());
         // The server waits for its end from the moment it serves, and never when it refuses to.
         let shutdown = async move {
             let _nobody_waits_any_more = up.send(());
             ending().await;
+            closing.cancel();
         };
-        let served = self.serve(options, listener, &house, shutdown);
+        let served = self.serve(options, listener, &house, viewer, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
-                announce(&house, address, scraped, taken)?;
+                let scheme = if self.tls_certificate.is_some() { "https" } else { "http" };
+                announce(&house, scheme, address, scraped, taken)?;
             }
             Ok(())
         };
@@ -144,6 +150,7 @@ impl Serve {
         options: &Options,
         listener: TcpListener,
         house: &House,
+        viewer: Viewer,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
         let reviewers = self.reviewers_dir.as_deref().map(ReviewersFolder::open).transpose();
@@ -153,6 +160,8 @@ impl Serve {
             tokens: self.tokens.clone(),
             tls: self.tls(),
             admission: self.admission(options)?,
+            pages: viewer.pages,
+            data: viewer.data,
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), serving, shutdown).await;
@@ -195,7 +204,13 @@ impl Serve {
 }
 
 /// Says where the server is; a program that starts one reads the address from the first line.
-fn announce(house: &House, address: SocketAddr, scraped: Option<SocketAddr>, taken: usize) -> io::Result<()> {
+fn announce(
+    house: &House,
+    scheme: &str,
+    address: SocketAddr,
+    scraped: Option<SocketAddr>,
+    taken: usize,
+) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
     let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
@@ -206,6 +221,7 @@ fn announce(house: &House, address: SocketAddr, scraped: Option<SocketAddr>, tak
     if let Some(scraped) = scraped {
         writeln!(stdout, "measurements at http://{scraped}/metrics")?;
     }
+    writeln!(stdout, "page for people: {scheme}://{address}/viewer/")?;
     stdout.flush()
 }
 

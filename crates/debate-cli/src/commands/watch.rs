@@ -1,21 +1,26 @@
 //! `debate watch`: follows a debate.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use debate_core::id::{DebateId, Seq};
 
+use super::print;
 use crate::args::Options;
 use crate::exit::End;
-use crate::follow::{Teller, follow};
+use crate::follow::{Followed, Teller, follow};
 use crate::house::House;
 use crate::lines::{Json, Numbered};
+use crate::live::Live;
+use crate::paper::Paper;
 use crate::remote::Server;
+use crate::shown;
 
 /// Follow a debate until it has concluded: every event once, in order
 ///
 /// The events come from the store, whoever drives the debate, or from a server; live text comes from a server alone.
-/// After a cut, go on behind the last number seen.
+/// After a cut, go on behind the last number seen. On a terminal a live view is shown, and the result behind it;
+/// elsewhere, with --lines or --after, a line for each event.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,6 +55,10 @@ pub(crate) struct Watch {
     #[arg(long, env = "DEBATE_TOKENS", value_parser = FalseyValueParser::new(), requires = "server")]
     tokens: bool,
 
+    /// Print a line for each event on a terminal too
+    #[arg(long, env = "DEBATE_LINES", value_parser = FalseyValueParser::new())]
+    lines: bool,
+
     /// Print one JSON object in each line
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
@@ -58,18 +67,38 @@ pub(crate) struct Watch {
 impl Watch {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let stdout = Box::new(io::stdout());
-        let mut teller: Box<dyn Teller> =
-            if self.json { Box::new(Json(stdout)) } else { Box::new(Numbered(stdout)) };
+        let is_drawn =
+            !self.json && !self.lines && self.after == 0 && io::stdout().is_terminal() && Live::fits();
+        let mut teller: Box<dyn Teller> = if is_drawn {
+            Box::new(Live::new(Paper::stderr(options.ascii)))
+        } else if self.json {
+            Box::new(Json(Box::new(io::stdout())))
+        } else {
+            Box::new(Numbered(Box::new(io::stdout())))
+        };
+        let followed = self.follow(options, self.tokens || is_drawn, &mut *teller).await?;
+        drop(teller);
+        if is_drawn {
+            let Followed { debate, failures } = &followed;
+            print(&shown::page(debate, failures, Paper::stdout(options.ascii), false))?;
+        }
+        Ok(End::Done)
+    }
+
+    async fn follow(
+        &self,
+        options: &Options,
+        tokens: bool,
+        teller: &mut dyn Teller,
+    ) -> anyhow::Result<Followed> {
+        let after = Seq(self.after);
         if let Some(address) = &self.server {
             let server = Server::new(address, self.token.as_deref())?;
-            server.follow(self.id, Seq(self.after), self.tokens, &mut *teller).await?;
-            return Ok(End::Done);
+            return server.follow(self.id, after, tokens, teller).await;
         }
         let house = House::open_existing(options).await?;
-        let followed = follow(&house.engine, self.id, Seq(self.after), false, &mut *teller).await;
+        let followed = follow(&house.engine, self.id, after, false, teller).await;
         house.close().await?;
-        followed?;
-        Ok(End::Done)
+        followed
     }
 }

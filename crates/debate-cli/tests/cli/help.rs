@@ -21,6 +21,7 @@ fn help_lists_commands_examples_and_exit_codes() {
         "log",
         "replay",
         "verify",
+        "report",
         "cancel",
         "golden",
         "doctor",

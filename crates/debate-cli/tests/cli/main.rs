@@ -18,6 +18,7 @@ mod program;
 mod provider;
 mod proving;
 mod reading;
+mod reporting;
 mod reviewing;
 mod running;
 mod server;

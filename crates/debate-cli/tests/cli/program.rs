@@ -63,6 +63,22 @@ impl Program {
         Ran::of(self.command(args).output().unwrap())
     }
 
+    /// Runs the program on a terminal to its end, both of its outputs in `stdout`; none where there is no `script` to make one.
+    pub(crate) fn run_on_terminal(&self, args: &[&str]) -> Option<Ran> {
+        let line: Vec<&str> =
+            [env!("CARGO_BIN_EXE_debate")].into_iter().chain(args.iter().copied()).collect();
+        let mut script = Command::new("script");
+        script.args(["-qec", &line.join(" "), "/dev/null"]).stdin(Stdio::null());
+        let command = self.command([""; 0]);
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => script.env(name, value),
+                None => script.env_remove(name),
+            };
+        }
+        script.current_dir(self.folder.path()).output().ok().map(Ran::of)
+    }
+
     /// Runs the program to its end, with bytes on its stdin.
     pub(crate) fn run_with_stdin(&self, args: &[&str], stdin: &[u8]) -> Ran {
         let mut command = self.command(args);

@@ -82,6 +82,25 @@ fn a_run_tells_its_rounds_roles_and_scores_in_plain_lines_where_there_is_no_term
 }
 
 #[test]
+fn on_a_terminal_a_debate_is_a_live_view_and_then_its_result() {
+    let program = Program::new();
+    std::fs::copy(example("ice.json"), program.path("ice.json")).unwrap();
+    let Some(ran) = program.run_on_terminal(&["run", "ice.json", "--model", "simulated:latency=20ms"]) else {
+        return eprintln!("skipped: there is no program `script` to make a terminal");
+    };
+    let clock = |ran: &str| ran.contains("calls  00:00:0") && ran.contains(" of 00:0");
+    assert!(ran.code == Some(0) && clock(&ran.stdout) && ran.stdout.contains("optimist"), "{}", ran.stdout);
+    let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
+    let drawn = program.run_on_terminal(&["watch", &id]).unwrap();
+    assert!(clock(&drawn.stdout) && !drawn.stdout.contains("argument_made"), "{}", drawn.stdout);
+    let result = program.run(["show", &id]).stdout;
+    let last = result.lines().rfind(|line| !line.is_empty()).unwrap();
+    assert!(drawn.stdout.contains(last), "{last}: {}", drawn.stdout);
+    let lines = program.run_on_terminal(&["watch", &id, "--lines"]).unwrap();
+    assert_eq!(lines.stdout.replace('\r', ""), program.run(["watch", &id]).stdout);
+}
+
+#[test]
 fn a_request_is_read_from_stdin() {
     let program = Program::new();
     let request = std::fs::read(example("moon.json")).unwrap();

@@ -15,7 +15,7 @@ use crate::codec::{self, DecodeError};
 use crate::command::{Command, DecideError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
 use crate::envelope::Envelope;
-use crate::event::{Concluded, Forked, Resolved, StopRuleFired};
+use crate::event::{AttemptRef, Concluded, Forked, Resolved, StopRuleFired};
 use crate::format::Format;
 use crate::id::{DebateId, Digest, Seq, Timestamp};
 use crate::limits::Limits;
@@ -289,6 +289,34 @@ impl AnyDebate {
     pub fn outcome_digest(&self) -> Digest {
         each!(self, debate => debate.outcome_digest())
     }
+
+    /// Returns the rules in force, as JSON.
+    #[must_use]
+    pub fn rules_json(&self) -> Value {
+        each!(self, debate => value(debate.config()))
+    }
+
+    /// Returns the subject in people's words, as JSON; none where it was redacted.
+    #[must_use]
+    pub fn brief_json(&self) -> Option<Value> {
+        each!(self, debate => debate.brief().shown().map(value))
+    }
+
+    /// Returns the number of calls of a debate in which nothing goes wrong.
+    #[must_use]
+    pub fn calls_expected(&self) -> u64 {
+        each!(self, debate => calls_expected(debate))
+    }
+
+    /// Returns the attempts that are under way, as far as the log knows, in the order of their calls.
+    #[must_use]
+    pub fn open_attempts(&self) -> Vec<AttemptRef> {
+        each!(self, debate => debate.calls().flat_map(|(key, call)| call.open_attempts(key)).collect())
+    }
+}
+
+fn calls_expected<F: Format>(debate: &Debate<F>) -> u64 {
+    F::calls_expected(debate.config())
 }
 
 /// Returns the format that the first event of a debate names.

@@ -18,7 +18,7 @@ const WRITE: Needs = Needs::Scope(Scope::Write);
 const AUDIT: Needs = Needs::Scope(Scope::Audit);
 const ADMIN: Needs = Needs::Scope(Scope::Admin);
 
-/// Every gRPC method, and every REST route by its method and template.
+/// Every gRPC method, and by method and template every REST route and every route of what the page for people shows.
 pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/debate.v1.DebateService/StartDebate", WRITE),
     ("POST", "/debate.v1.DebateService/GetDebate", READ),
@@ -62,6 +62,15 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/api/v1/reasoning/policy/insights", ADMIN),
     ("POST", "/api/v1/reasoning/policy/proposals", ADMIN),
     ("POST", "/api/v1/reasoning/policy/acceptances", ADMIN),
+    ("GET", "/viewer/data/formats", READ),
+    ("GET", "/viewer/data/debates", READ),
+    ("GET", "/viewer/data/debates/{id}", READ),
+    ("GET", "/viewer/data/debates/{id}/follow", READ),
+    ("GET", "/viewer/data/debates/{id}/events", AUDIT),
+    ("GET", "/viewer/data/debates/{id}/calls", AUDIT),
+    ("GET", "/viewer/data/debates/{id}/verification", AUDIT),
+    ("GET", "/viewer/data/debates/{id}/bundle", AUDIT),
+    ("GET", "/viewer/data/difference", AUDIT),
 ];
 
 /// Returns what a request needs: by the template of its route or, of gRPC, by its path. `None` where nobody serves it.
@@ -98,8 +107,10 @@ mod tests {
                 methods.map(|method| format!("/{}/{}", method.parent_service().full_name(), method.name())),
             );
         }
-        let listed = TABLE.iter().filter(|(_, place, _)| !place.starts_with("/api/") && *place != "/healthz");
-        let mut listed: Vec<&str> = listed.map(|(_, place, _)| *place).collect();
+        let is_http =
+            |place: &str| ["/api/", "/viewer/", "/healthz"].iter().any(|start| place.starts_with(start));
+        let mut listed: Vec<&str> =
+            TABLE.iter().map(|(_, place, _)| *place).filter(|place| !is_http(place)).collect();
         served.sort_unstable();
         listed.sort_unstable();
         assert_eq!(listed, served);

@@ -1,0 +1,85 @@
+//! `debate report`: a debate as one file for mail and archives.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use debate_core::id::{DebateId, Seq};
+use debate_engine::{Engine, Surroundings};
+use debate_viewer::{DebatePage, Log, Report as Written};
+
+use super::print;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::house::House;
+
+/// Write a debate into one file for mail and archives, with charts and the check of its log
+///
+/// The page needs no server and no network: it is what `debate serve` shows under /viewer/.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate report 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a -o report.html
+  debate report 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --format md | less
+  debate report 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --format json | jq .page.completeness")]
+pub(crate) struct Report {
+    /// Which debate
+    #[arg(value_name = "ID")]
+    id: DebateId,
+
+    /// Where to write it; by default to stdout
+    #[arg(short, long, env = "DEBATE_OUTPUT", value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// How it is written
+    #[arg(long, env = "DEBATE_REPORT_FORMAT", value_name = "FORMAT", value_enum, default_value_t = Format::Html)]
+    format: Format,
+
+    /// The debate as it was after this event; by default as it is
+    #[arg(long, env = "DEBATE_AT", value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
+    at: Option<u64>,
+}
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One page with charts
+    Html,
+    /// Markdown
+    Md,
+    /// What the page shows, as JSON
+    Json,
+}
+
+impl Report {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let house = House::open_existing(options).await?;
+        let report = self.report(&house.engine).await;
+        house.close().await?;
+        let report = report?;
+        let text = match self.format {
+            Format::Html => report.html(),
+            Format::Md => report.markdown(),
+            Format::Json => report.json() + "\n",
+        };
+        match &self.output {
+            Some(path) => fs::write(path, text)
+                .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))?,
+            None => print(&text)?,
+        }
+        Ok(End::Done)
+    }
+
+    async fn report(&self, engine: &Engine) -> anyhow::Result<Written> {
+        let log = Log::fold(self.id, engine.history(self.id, None).await?)?;
+        let head = log.head().0;
+        let seq = self.at.map_or(head, Seq);
+        if seq > head {
+            let why = format!("debate {} is at event {head}; there is no event {seq} yet", self.id);
+            return Err(Failure::bad_input(why));
+        }
+        let page = DebatePage::of(&log, seq)?;
+        Ok(Written::new(page, engine.verify(self.id).await?, Surroundings::real().now()))
+    }
+}

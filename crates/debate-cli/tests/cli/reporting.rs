@@ -1,0 +1,67 @@
+//! `debate report`: a debate as one file.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::program::Program;
+
+#[test]
+fn a_report_is_one_file_that_says_what_the_result_says() {
+    let program = Program::new();
+    for example in
+        ["ice.json", "deliberation.json", "roundtable-delphi.json", "review.json", "leap_second.json"]
+    {
+        let id = program.debate(example);
+        let result = program.run(["show", &id, "--json"]).json();
+        let json = program.run(["report", &id, "--format", "json"]).json();
+        assert_eq!((&json["page"]["result"], &json["verification"]["ok"]), (&result, &true.into()));
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("report.html");
+        let ran = program.run(["report", &id, "-o", path.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
+        let html = fs::read_to_string(&path).unwrap();
+        let (_, data) = html.split_once("<script type=\"application/json\" id=\"report\">").unwrap();
+        let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+        assert_eq!(data["page"], json["page"]);
+        assert!(html.contains("default-src 'none'"), "nothing is loaded");
+        assert!(!html.contains("<link") && !html.contains("<script src"), "everything is in it");
+
+        let markdown = program.run(["report", &id, "--format", "md"]).stdout;
+        for said in ["**Simulated:", "- Completeness: full", "- Log: intact"] {
+            assert!(markdown.contains(said), "{said}: {markdown}");
+        }
+        for decided in json["page"]["decision"]["decided"].as_array().into_iter().flatten() {
+            let first = decided
+                .as_str()
+                .unwrap()
+                .split(|c: char| c.is_control() || ".*_[]<>&`#|~!".contains(c))
+                .next()
+                .unwrap();
+            assert!(markdown.contains(&format!("- What was decided: {first}")), "{first}: {markdown}");
+        }
+        if let Some(answers) = result["probability_distribution"].as_array() {
+            let answer = answers[0]["probability"].as_f64().unwrap() * 100.0;
+            assert!(markdown.contains(&format!("| Yes | {answer:.1} % |")), "{markdown}");
+        }
+        let then = program.run(["report", &id, "--format", "json", "--at", "3"]).json();
+        assert_eq!((&then["page"]["seq"], &then["page"]["state"]), (&3.into(), &"running".into()));
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_made_is_one_clear_error() {
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    for (args, code, why) in [
+        (vec!["report", nobody], 3, "there is no debate"),
+        (vec!["report", &id, "--at", "999"], 2, "there is no event 999 yet"),
+        (vec!["report", &id, "-o", "/nowhere/at/all.html"], 2, "cannot write /nowhere/at/all.html"),
+    ] {
+        let ran = program.run(&args);
+        assert_eq!((ran.code, ran.stderr.lines().count()), (Some(code), 1), "{ran:?}");
+        assert!(ran.stderr.contains(why), "{ran:?}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Whose debates a caller sees.
+
+use debate_core::id::{DebateId, Seq};
+
+use crate::engine::Engine;
+use crate::journal::LoadError;
+
+/// The tenant for whom a request came in; empty for the only one.
+///
+/// The door of a server leaves it with every request that passes; what serves debates behind the door asks by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tenant(pub String);
+
+impl Engine {
+    /// Makes sure that a debate is a tenant's own and in the store.
+    ///
+    /// # Errors
+    /// There is no such debate, which is also said of those of other tenants; it is archived; or the store failed.
+    pub async fn reach(&self, debate: DebateId, tenant: &str) -> Result<(), LoadError> {
+        let first = self.store().read(debate.into(), Seq::START, 1).await?;
+        match first.first() {
+            Some(first) if first.tenant == tenant => Ok(()),
+            Some(_) => Err(LoadError::NotFound(debate)),
+            None => match self.store().find_archived(debate.into()).await? {
+                Some(archived) if archived.tenant == tenant => {
+                    Err(LoadError::Archived { debate, bundle: archived.bundle })
+                }
+                Some(_) | None => Err(LoadError::NotFound(debate)),
+            },
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Every request of a debate to a model, with its prompt as far as the log names it and the reply as it came.
+
+use std::collections::BTreeMap;
+
+use debate_core::call::{CallKey, Cause, Sight};
+use debate_core::envelope::Envelope;
+use debate_core::event::{AttemptRef, CallStarted, KernelEvent, PromptRef, ReplyFacts};
+use debate_core::id::Seq;
+use debate_core::record::Record as _;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::log::Log;
+
+/// The most requests of one page.
+pub(crate) const CALLS_MAX: usize = 200;
+
+/// One request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CallShown {
+    /// The event that began it.
+    seq: u64,
+    at: String,
+    call: CallKey,
+    revision: u32,
+    attempt: u32,
+    turn: u32,
+    cause: Cause,
+    model: String,
+    /// The answers that it was shown.
+    sees: Vec<Sight>,
+    /// The template, what was sent by its digest, how long it was, and what did not fit.
+    prompt: PromptRef,
+    /// How it ended; null while it is under way.
+    end: Option<CallEnd>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct CallEnd {
+    seq: u64,
+    at: String,
+    /// The kind of the event: answered, failed, or given up.
+    kind: String,
+    /// Why, where it failed or was given up.
+    why: Option<Value>,
+    /// What came with the reply.
+    reply: Option<ReplyFacts>,
+    /// The reply, raw, and what came beside it; null where there is none or it was redacted.
+    words: Option<Value>,
+    redacted: bool,
+}
+
+/// Returns at most `limit` requests of the debate's own stream, those begun behind `after`.
+pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> Vec<CallShown> {
+    let mut shown: Vec<CallShown> = Vec::new();
+    let mut open: BTreeMap<(CallKey, u32, u32, u32), usize> = BTreeMap::new();
+    for event in log.own().iter().filter(|event| event.seq > after) {
+        let Some(Ok(kernel)) = KernelEvent::decode(&event.kind, event.version, &event.body, None) else {
+            continue;
+        };
+        if let KernelEvent::CallStarted(started) = kernel {
+            if shown.len() < limit.min(CALLS_MAX) {
+                let key = (started.call.clone(), started.revision, started.attempt, started.turn);
+                open.insert(key, shown.len());
+                shown.push(begun(event, started));
+            }
+        } else if let Some((attempt, why, reply)) = ended(kernel) {
+            let AttemptRef { call, revision, attempt, turn } = attempt;
+            if let Some(place) = open.remove(&(call, revision, attempt, turn)) {
+                shown[place].end = Some(end(event, why, reply));
+            }
+        }
+    }
+    shown
+}
+
+fn begun(event: &Envelope, started: CallStarted) -> CallShown {
+    let CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved: _ } = started;
+    let (seq, at) = (event.seq.0, event.at.to_string());
+    CallShown { seq, at, call, revision, attempt, turn, cause, model, sees, prompt, end: None }
+}
+
+fn end(event: &Envelope, why: Option<Value>, reply: Option<ReplyFacts>) -> CallEnd {
+    CallEnd {
+        seq: event.seq.0,
+        at: event.at.to_string(),
+        kind: event.kind.clone(),
+        why,
+        reply,
+        words: event.prose.as_ref().and_then(|prose| serde_json::from_str(&prose.text).ok()),
+        redacted: event.is_redacted(),
+    }
+}
+
+/// Returns which request an event ends, why where it brought nothing, and what came with the reply.
+fn ended(event: KernelEvent) -> Option<(AttemptRef, Option<Value>, Option<ReplyFacts>)> {
+    match event {
+        KernelEvent::CallAnswered(answered) => Some((answered.attempt, None, Some(answered.reply))),
+        KernelEvent::TurnAnswered(turn) => Some((turn.attempt, None, Some(turn.reply))),
+        KernelEvent::AttemptFailed(failed) => {
+            Some((failed.attempt, serde_json::to_value(failed.failure).ok(), Some(failed.reply)))
+        }
+        KernelEvent::AttemptAbandoned(abandoned) => {
+            Some((abandoned.attempt, serde_json::to_value(abandoned.reason).ok(), None))
+        }
+        KernelEvent::PhaseOpened(_)
+        | KernelEvent::PhaseClosed(_)
+        | KernelEvent::CallStarted(_)
+        | KernelEvent::ToolStarted(_)
+        | KernelEvent::ToolAnswered(_)
+        | KernelEvent::AnswerRejected(_)
+        | KernelEvent::CallVoided(_)
+        | KernelEvent::StopRuleFired(_)
+        | KernelEvent::Paused(_)
+        | KernelEvent::Resumed(_)
+        | KernelEvent::Cancelled(_)
+        | KernelEvent::Concluded(_)
+        | KernelEvent::Continued(_)
+        | KernelEvent::Forked(_)
+        | KernelEvent::Resolved(_)
+        | KernelEvent::Redacted(_) => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! What the page is told when something cannot be shown. Causes inside the house are logged here and never sent.
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use debate_core::formats::any::AnyReplayError;
+use debate_core::id::{DebateId, Seq};
+use debate_engine::{LoadError, WatchError};
+use debate_store::ReadError;
+use serde_json::json;
+
+use crate::assets::guards;
+
+/// Something that is not shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refused {
+    /// A part of the address or of what was asked for is wrong.
+    #[error("{field}: {reason}")]
+    Field {
+        /// Which part.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// There is no such debate.
+    #[error("there is no debate {0}")]
+    NotFound(DebateId),
+    /// The debate was moved into an archive.
+    #[error("debate {debate} is archived in {bundle}; it can be looked at once it is restored")]
+    Archived {
+        /// Which debate.
+        debate: DebateId,
+        /// The bundle's name.
+        bundle: String,
+    },
+    /// The debate has no such event yet.
+    #[error("debate {debate} is at event {head}; there is no event {asked}")]
+    NoEvent {
+        /// Which debate.
+        debate: DebateId,
+        /// The event asked for.
+        asked: Seq,
+        /// Where the debate is.
+        head: Seq,
+    },
+    /// The stored log does not hold together.
+    #[error("the log of debate {0} does not hold together; its events and their check can still be seen")]
+    Corrupt(DebateId),
+    /// The debate is of a format that this program does not know.
+    #[error("format {0:?} is not known here")]
+    Format(String),
+    /// The store is not to be had just now.
+    #[error("the store cannot be read just now; try again")]
+    Unavailable,
+    /// A defect of this program.
+    #[error("something went wrong here; it is logged")]
+    Defect,
+}
+
+impl Refused {
+    /// Refuses a log that was read and does not fold.
+    pub(crate) fn of_replay(debate: DebateId, error: &AnyReplayError) -> Self {
+        tracing::error!(%debate, error = error as &dyn std::error::Error, "a log does not fold");
+        Self::Corrupt(debate)
+    }
+
+    /// Refuses because of something that cannot happen.
+    pub(crate) fn defect(error: &(dyn std::error::Error + 'static)) -> Self {
+        tracing::error!(error, "a defect of this program");
+        Self::Defect
+    }
+
+    const fn status(&self) -> StatusCode {
+        match self {
+            Self::Field { .. } => StatusCode::BAD_REQUEST,
+            Self::NotFound(_) | Self::NoEvent { .. } => StatusCode::NOT_FOUND,
+            Self::Archived { .. } => StatusCode::GONE,
+            Self::Corrupt(_) | Self::Format(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+impl From<ReadError> for Refused {
+    fn from(error: ReadError) -> Self {
+        tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
+        Self::Unavailable
+    }
+}
+
+impl From<LoadError> for Refused {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::NotFound(debate) => Self::NotFound(debate),
+            LoadError::Archived { debate, bundle } => Self::Archived { debate, bundle },
+            LoadError::Format { format, .. } => Self::Format(format),
+            LoadError::Read(error) => error.into(),
+            LoadError::Decode { debate, .. }
+            | LoadError::Replay { debate, .. }
+            | LoadError::Parent { debate, .. }
+            | LoadError::TooDeep(debate) => {
+                tracing::error!(%debate, error = &error as &dyn std::error::Error, "a log does not fold");
+                Self::Corrupt(debate)
+            }
+        }
+    }
+}
+
+impl From<WatchError> for Refused {
+    fn from(error: WatchError) -> Self {
+        match error {
+            WatchError::NotFound(debate) => Self::NotFound(debate),
+            WatchError::Archived { debate, bundle } => Self::Archived { debate, bundle },
+            WatchError::BeyondHead { debate, after, head } => Self::NoEvent { debate, asked: after, head },
+            WatchError::Read(error) => error.into(),
+        }
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let problem = json!({ "status": status.as_u16(), "detail": self.to_string() });
+        let content_type = [(header::CONTENT_TYPE, "application/problem+json")];
+        (status, guards(), content_type, problem.to_string()).into_response()
+    }
+}

@@ -1,0 +1,209 @@
+//! Where the pages and what they show are served.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Router};
+use debate_core::diff;
+use debate_core::envelope::Envelope;
+use debate_core::formats::any::FORMATS;
+use debate_core::id::Seq;
+use debate_engine::{Engine, Tenant};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::task;
+use tokio_util::sync::CancellationToken;
+
+use crate::assets::{self, guards};
+use crate::calls::{CALLS_MAX, calls};
+use crate::debate_page::DebatePage;
+use crate::events::{EVENTS_MAX, events};
+use crate::follow::follow;
+use crate::listing::{Wanted, list};
+use crate::log::Log;
+use crate::proof::{bundle, verification};
+use crate::refused::Refused;
+use crate::shelf::{Shelf, moment};
+
+/// The routes of the viewer.
+#[derive(Debug, Clone)]
+pub struct Viewer {
+    /// The front end: the same for everybody, without data, so it is served without a token.
+    pub pages: Router,
+    /// The data of debates: to be served behind the door that guards the interfaces for programs. Each request needs its
+    /// [`Tenant`] among its extensions, and sees the debates of that tenant alone.
+    pub data: Router,
+}
+
+#[derive(Debug, Clone)]
+struct Looking {
+    shelf: Shelf,
+    closing: CancellationToken,
+}
+
+/// Returns the routes, all below `/viewer`. Streams end when `closing` is cancelled.
+pub fn viewer(engine: Engine, closing: CancellationToken) -> Viewer {
+    let debate = |rest: &str| format!("/viewer/data/debates/{{id}}{rest}");
+    let data = Router::new()
+        .route("/viewer/data/formats", get(async || json(&FORMATS)))
+        .route("/viewer/data/debates", get(listed))
+        .route(&debate(""), get(page))
+        .route(&debate("/events"), get(event_page))
+        .route(&debate("/calls"), get(call_page))
+        .route(&debate("/verification"), get(verified))
+        .route(&debate("/bundle"), get(bundled))
+        .route(&debate("/follow"), get(followed))
+        .route("/viewer/data/difference", get(difference))
+        .with_state(Looking { shelf: Shelf::new(engine), closing });
+    Viewer { pages: assets::router(), data }
+}
+
+/// A moment, or a place to read on from.
+#[derive(Debug, Default, Deserialize)]
+struct Place {
+    /// The event to stand at; the last one where it is absent.
+    at: Option<u64>,
+    /// The event to read on from; the first one where it is absent.
+    #[serde(default)]
+    after: u64,
+    /// The most to return.
+    limit: Option<usize>,
+}
+
+/// Two debates.
+#[derive(Debug, Deserialize)]
+struct Pair {
+    a: String,
+    b: String,
+}
+
+type Asked<T> = Result<Query<T>, QueryRejection>;
+
+async fn listed(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    wanted: Asked<Wanted>,
+) -> Result<Response, Refused> {
+    Ok(json(&list(&looking.shelf, &tenant, &asked(wanted)?).await?))
+}
+
+async fn page(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path(id): Path<String>,
+    place: Asked<Place>,
+) -> Result<Response, Refused> {
+    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
+    let log = looking.shelf.log(debate).await?;
+    let seq = moment(&log, place.at)?;
+    let page = beside(move || DebatePage::of(&log, seq)).await?;
+    Ok(json(&page.map_err(|error| Refused::of_replay(debate, &error))?))
+}
+
+async fn event_page(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path(id): Path<String>,
+    place: Asked<Place>,
+) -> Result<Response, Refused> {
+    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
+    let log = looking.shelf.log(debate).await?;
+    let limit = place.limit.unwrap_or(EVENTS_MAX);
+    let head = log.head().0;
+    let events = beside(move || events(&log, Seq(place.after), limit)).await?;
+    Ok(json(&json!({ "head_seq": head, "events": events })))
+}
+
+async fn call_page(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path(id): Path<String>,
+    place: Asked<Place>,
+) -> Result<Response, Refused> {
+    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
+    let log = looking.shelf.log(debate).await?;
+    let limit = place.limit.unwrap_or(CALLS_MAX);
+    let calls = beside(move || calls(&log, Seq(place.after), limit)).await?;
+    Ok(json(&json!({ "calls": calls })))
+}
+
+async fn verified(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path(id): Path<String>,
+) -> Result<Response, Refused> {
+    let debate = looking.shelf.reach(&tenant, &id).await?;
+    Ok(json(&verification(&looking.shelf, debate).await?))
+}
+
+async fn bundled(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path(id): Path<String>,
+) -> Result<Response, Refused> {
+    let debate = looking.shelf.reach(&tenant, &id).await?;
+    let bundle = bundle(&looking.shelf, debate).await?;
+    let name = format!("attachment; filename=\"{debate}.bundle\"");
+    let headers =
+        [(header::CONTENT_TYPE, "application/gzip".to_owned()), (header::CONTENT_DISPOSITION, name)];
+    Ok((guards(), headers, bundle).into_response())
+}
+
+async fn followed(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    place: Asked<Place>,
+) -> Result<Response, Refused> {
+    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
+    let after = match headers
+        .get("last-event-id")
+        .map(|seen| seen.to_str().ok().and_then(|seen| seen.parse().ok()))
+    {
+        None => place.after,
+        Some(Some(seen)) => seen,
+        Some(None) => {
+            let reason = "must be the number of an event".to_owned();
+            return Err(Refused::Field { field: "Last-Event-ID", reason });
+        }
+    };
+    let told = follow(&looking.shelf, debate, Seq(after), looking.closing).await?;
+    Ok((guards(), told).into_response())
+}
+
+async fn difference(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    pair: Asked<Pair>,
+) -> Result<Response, Refused> {
+    let (Pair { a, b }, shelf) = (asked(pair)?, &looking.shelf);
+    let a = shelf.log(shelf.reach(&tenant, &a).await?).await?;
+    let b = shelf.log(shelf.reach(&tenant, &b).await?).await?;
+    let found = beside(move || diff::first_difference(&whole(&a), &whole(&b))).await?;
+    Ok(json(&json!({ "difference": found })))
+}
+
+/// Returns all that a debate is folded from.
+fn whole(log: &Log) -> Vec<Envelope> {
+    log.until(log.head().0).iter().map(|event| event.as_ref().clone()).collect()
+}
+
+/// Computes beside the work that debates are waiting for.
+async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
+    task::spawn_blocking(work).await.map_err(|error| Refused::defect(&error))
+}
+
+fn asked<T>(asked: Asked<T>) -> Result<T, Refused> {
+    let refused = |error: QueryRejection| Refused::Field { field: "query", reason: error.body_text() };
+    asked.map(|Query(asked)| asked).map_err(refused)
+}
+
+fn json(shown: &impl Serialize) -> Response {
+    match serde_json::to_string(shown) {
+        Ok(body) => (guards(), [(header::CONTENT_TYPE, "application/json")], body).into_response(),
+        Err(error) => Refused::defect(&error).into_response(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Logs that were looked at lately, so that who moves through a debate does not have it read and folded anew each time.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use debate_core::envelope::Envelope;
+use debate_core::event::Redacted;
+use debate_core::id::{DebateId, Seq};
+use debate_core::record::Body as _;
+use debate_engine::{Engine, LoadError, Tenant};
+use tokio::task;
+
+use crate::log::Log;
+use crate::refused::Refused;
+
+/// The most logs kept.
+const LOGS_MAX: usize = 32;
+/// The most events kept, over all logs but the latest.
+const EVENTS_MAX: usize = 50_000;
+/// Events read at once.
+const PAGE: u32 = 1_000;
+
+/// The logs, the one looked at last in the end.
+#[derive(Debug, Clone)]
+pub(crate) struct Shelf {
+    engine: Engine,
+    logs: Arc<Mutex<Vec<Arc<Log>>>>,
+}
+
+impl Shelf {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine, logs: Arc::default() }
+    }
+
+    pub(crate) const fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Returns which debate an id names: one of the tenant's own, others are not there.
+    pub(crate) async fn reach(&self, tenant: &Tenant, id: &str) -> Result<DebateId, Refused> {
+        let debate = id.parse().map_err(|_| Refused::Field {
+            field: "id",
+            reason: format!("{id:?} is not the id of a debate"),
+        })?;
+        self.engine.reach(debate, &tenant.0).await?;
+        Ok(debate)
+    }
+
+    /// Returns the log of a debate that was reached, as far as it goes now.
+    pub(crate) async fn log(&self, debate: DebateId) -> Result<Arc<Log>, Refused> {
+        let head = self.engine.store().head(debate.into()).await?.ok_or(Refused::NotFound(debate))?;
+        let log = match self.known(debate) {
+            Some(log) if log.head() == (head.seq, head.hash) => log,
+            Some(log) if log.head().0 < head.seq => match self.newer(&log).await? {
+                Some(events) => fold(debate, move || grown(&log, events)).await?,
+                None => self.read(debate).await?,
+            },
+            Some(_) | None => self.read(debate).await?,
+        };
+        self.keep(&log);
+        Ok(log)
+    }
+
+    async fn read(&self, debate: DebateId) -> Result<Arc<Log>, Refused> {
+        let history =
+            self.engine.history(debate, None).await.map_err(|error: LoadError| Refused::from(error))?;
+        fold(debate, move || Log::fold(debate, history)).await
+    }
+
+    /// Returns what has been appended to a log; none where it takes words away, so that all has to be read again.
+    async fn newer(&self, log: &Log) -> Result<Option<Vec<Envelope>>, Refused> {
+        let mut events: Vec<Envelope> = Vec::new();
+        loop {
+            let after = events.last().map_or(log.head().0, |last| last.seq);
+            let page = self.engine.store().read(log.id().into(), after, PAGE).await?;
+            if page.iter().any(|event| event.kind == Redacted::KIND) {
+                return Ok(None);
+            }
+            let is_last = page.len() < PAGE as usize;
+            events.extend(page);
+            if is_last {
+                return Ok(Some(events));
+            }
+        }
+    }
+
+    fn known(&self, debate: DebateId) -> Option<Arc<Log>> {
+        let logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        logs.iter().find(|log| log.id() == debate).cloned()
+    }
+
+    /// Keeps a log. One that shares events with others is not kept: words may be taken away there unseen.
+    fn keep(&self, log: &Arc<Log>) {
+        if log.inherited() > 0 {
+            return;
+        }
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        logs.retain(|kept| kept.id() != log.id());
+        logs.push(Arc::clone(log));
+        let mut room = EVENTS_MAX;
+        let kept = logs.iter().rev().take(LOGS_MAX).take_while(|log| {
+            let fits = room > 0;
+            room = room.saturating_sub(log.own().len());
+            fits
+        });
+        let surplus = logs.len() - kept.count();
+        logs.drain(..surplus);
+    }
+}
+
+fn grown(log: &Log, events: Vec<Envelope>) -> Result<Log, debate_core::formats::any::AnyReplayError> {
+    let mut log = log.clone();
+    events.into_iter().try_for_each(|event| log.push(Arc::new(event)))?;
+    Ok(log)
+}
+
+/// Folds beside the work that debates are waiting for.
+async fn fold(
+    debate: DebateId,
+    work: impl FnOnce() -> Result<Log, debate_core::formats::any::AnyReplayError> + Send + 'static,
+) -> Result<Arc<Log>, Refused> {
+    let folded = task::spawn_blocking(work).await.map_err(|error| Refused::defect(&error))?;
+    folded.map(Arc::new).map_err(|error| Refused::of_replay(debate, &error))
+}
+
+/// Returns the event that is meant where none, or one behind the last, may be named.
+pub(crate) fn moment(log: &Log, asked: Option<u64>) -> Result<Seq, Refused> {
+    let (head, _) = log.head();
+    match asked.map(Seq) {
+        None => Ok(head),
+        Some(seq) if seq >= Seq(1) && seq <= head => Ok(seq),
+        Some(asked) => Err(Refused::NoEvent { debate: log.id(), asked, head }),
+    }
+}

@@ -1,0 +1,176 @@
+//! The page in a real browser, driven by `web/browser/drive.mjs`.
+
+use std::env;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Path as Part;
+use axum::routing::post;
+use debate_core::id::DebateId;
+use debate_engine::{Control, Surroundings};
+use debate_grpc::tokens::Scope;
+use debate_viewer::{DebatePage, Log, Report};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
+use tokio::sync::watch;
+
+use crate::door::Door;
+use crate::house::{HOSTILE, House, deliberation, investigation, poisoned, prediction, review, roundtable};
+
+/// Debates on the list besides those that are looked at.
+const LISTED: usize = 300;
+/// Events of the long debate, at least.
+const LONG: usize = 5_000;
+
+/// Returns the browser, and the folder with what drives it; says why there is none.
+fn tools() -> Result<(PathBuf, PathBuf), String> {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("web");
+    if !web.join("node_modules/puppeteer-core").is_dir() {
+        return Err("puppeteer-core is not installed; `cargo xtask test` installs it".to_owned());
+    }
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let mut found = env::split_paths(&folders).map(|folder| folder.join("chromium"));
+    let chromium = found.find(|path| path.is_file()).ok_or("chromium is not installed")?;
+    Ok((chromium, web))
+}
+
+/// A connection to a server that can be cut.
+struct Wire {
+    address: SocketAddr,
+    cut: Arc<watch::Sender<bool>>,
+}
+
+impl Wire {
+    async fn to(server: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (cut, is_cut) = watch::channel(false);
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut is_cut = is_cut.clone();
+                tokio::spawn(async move {
+                    if *is_cut.borrow() {
+                        return;
+                    }
+                    let Ok(mut far) = TcpStream::connect(server).await else { return };
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut near, &mut far) => {}
+                        _ = is_cut.wait_for(|is_cut| *is_cut) => {}
+                    }
+                });
+            }
+        });
+        Self { address, cut: Arc::new(cut) }
+    }
+}
+
+async fn served(router: Router) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+/// Opens a debate with a log of [`LONG`] events and brings it to its end.
+async fn long(house: &House) -> DebateId {
+    house.hush();
+    let debate = house.start(&prediction()).await;
+    for _ in 0..LONG / 2 {
+        house.engine.control(debate, Control::Pause, "test").await.unwrap();
+        house.engine.control(debate, Control::Resume, "test").await.unwrap();
+    }
+    house.let_all_speak();
+    house.concluded(debate).await;
+    debate
+}
+
+/// Returns a request with harm in every text that a client may choose.
+fn hostile(mut request: Value) -> Value {
+    request = poisoned(request);
+    if let Some(context) = request.get_mut("prediction_context") {
+        context["outcomes"] = json!([
+            { "id": "yes", "label": format!("Yes {HOSTILE}"), "description": HOSTILE },
+            { "id": "no", "label": HOSTILE, "description": HOSTILE },
+        ]);
+        context["data_summary"] = json!({ "region": HOSTILE, "data_gaps": [HOSTILE] });
+    }
+    request
+}
+
+/// Returns what `debate report` writes.
+async fn report(house: &House, debate: DebateId) -> Report {
+    let log = Log::fold(debate, house.engine.history(debate, None).await.unwrap()).unwrap();
+    let page = DebatePage::of(&log, log.head().0).unwrap();
+    Report::new(page, house.engine.verify(debate).await.unwrap(), Surroundings::real().now())
+}
+
+/// Returns what the driver may do to the house while it looks.
+fn controls(house: &Arc<House>, wire: &Wire) -> Router {
+    let (speaking, free) = (Arc::clone(house), Arc::clone(house));
+    let (cut, mend) = (Arc::clone(&wire.cut), Arc::clone(&wire.cut));
+    Router::new()
+        .route("/speak/{pauses}", post(async move |Part(pauses): Part<usize>| speaking.let_speak(pauses)))
+        .route("/free", post(async move || free.let_all_speak()))
+        .route("/cut", post(async move || cut.send_replace(true).to_string()))
+        .route("/mend", post(async move || mend.send_replace(false).to_string()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_browser_shows_what_the_server_says() {
+    let (chromium, web) = match tools() {
+        Ok(tools) => tools,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let house = Arc::new(House::open());
+    let short = json!({
+        "format": "deliberation", "mode": "weak", "topic": "Which of three hundred?",
+        "participants": [{ "name": "pilot" }, { "name": "mayor" }],
+    });
+    let started: Vec<DebateId> = join_all((0..LISTED).map(|_| house.start(&short))).await;
+    for debate in started {
+        house.concluded(debate).await;
+    }
+    let long = long(&house).await;
+    let (mut harmful, mut calm) = (Vec::new(), Vec::new());
+    let formats = [prediction(), deliberation(), roundtable(), review(), investigation()];
+    for request in &formats {
+        harmful.push(house.held(&hostile(request.clone())).await);
+    }
+    for request in &formats {
+        calm.push(house.held(request).await);
+    }
+    let reports = tempfile::tempdir().unwrap();
+    for debate in harmful.iter().chain(&calm) {
+        let path = reports.path().join(format!("{debate}.html"));
+        std::fs::write(path, report(&house, *debate).await.html()).unwrap();
+    }
+    house.hush();
+    let live = house.start(&prediction()).await;
+
+    let door = Door::of(&house).await;
+    let wire = Wire::to(door.address).await;
+    let controls = served(controls(&house, &wire)).await;
+    let told = json!({
+        "chromium": chromium,
+        "site": format!("http://{}", wire.address),
+        "controls": format!("http://{controls}"),
+        "debates": LISTED + 2 + harmful.len() + calm.len(),
+        "token": door.token("", &[Scope::Read, Scope::Audit]),
+        "reader": door.token("", &[Scope::Read]),
+        "stranger": door.token("elsewhere", &[Scope::Admin]),
+        "reports": reports.path(),
+        "long": long.to_string(),
+        "live": live.to_string(),
+        "hostile": harmful.iter().map(DebateId::to_string).collect::<Vec<_>>(),
+        "calm": calm.iter().map(DebateId::to_string).collect::<Vec<_>>(),
+    });
+    let mut driver = Command::new("node");
+    driver.arg(web.join("browser/drive.mjs")).arg(told.to_string()).kill_on_drop(true);
+    let status = driver.status().await.expect("node is there where its packages are");
+    assert!(status.success(), "the browser saw something else; see above");
+}

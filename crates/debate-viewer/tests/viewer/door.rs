@@ -1,0 +1,148 @@
+//! Who sees what behind the door that guards a real server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use debate_core::id::Timestamp;
+use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
+use debate_grpc::{ServeOptions, serve};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::house::{House, PATIENCE, deliberation, prediction};
+
+/// A server with a file of tokens before a house's viewer.
+pub(crate) struct Door {
+    pub(crate) address: SocketAddr,
+    folder: TempDir,
+    _open: DropGuard,
+}
+
+impl Door {
+    pub(crate) async fn of(house: &House) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        TokenFile::change(&folder.path().join("tokens.json"), |_| Ok(())).unwrap();
+        let options = ServeOptions {
+            tokens: Some(folder.path().join("tokens.json")),
+            pages: house.viewer.pages.clone(),
+            data: house.viewer.data.clone(),
+            ..ServeOptions::default()
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let closing = CancellationToken::new();
+        tokio::spawn(serve(listener, house.engine.clone(), options, closing.clone().cancelled_owned()));
+        Self { address, folder, _open: closing.drop_guard() }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("tokens.json")
+    }
+
+    /// Makes a token.
+    pub(crate) fn token(&self, tenant: &str, scopes: &[Scope]) -> String {
+        let wishes = TokenWishes {
+            name: "visitor".to_owned(),
+            tenant: tenant.to_owned(),
+            scopes: scopes.iter().copied().collect(),
+            ..TokenWishes::default()
+        };
+        TokenFile::change(&self.file(), |file| file.create(wishes, Timestamp(0))).unwrap()
+    }
+
+    /// Asks for something below `/viewer` and returns the status and the body.
+    async fn ask(&self, path: &str, token: Option<&str>) -> (u16, String) {
+        let mut head =
+            format!("GET /viewer{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
+        if let Some(token) = token {
+            head.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
+        head.push_str("\r\n");
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut bytes = Vec::new();
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.expect("an answer").unwrap();
+        let answer = String::from_utf8_lossy(&bytes);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+}
+
+/// Returns every place that shows a debate, with whether it needs the scope of auditors.
+fn places(id: &str, own: &str) -> Vec<(String, bool)> {
+    let debate = |rest: &str| format!("/data/debates/{id}{rest}");
+    vec![
+        (debate(""), false),
+        (debate("?at=3"), false),
+        (debate("/follow"), false),
+        (debate("/events"), true),
+        (debate("/calls"), true),
+        (debate("/verification"), true),
+        (debate("/bundle"), true),
+        (format!("/data/difference?a={id}&b={own}"), true),
+        (format!("/data/difference?a={own}&b={id}"), true),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
+    let house = House::open();
+    let door = Door::of(&house).await;
+    let mut ids = Vec::new();
+    for (tenant, request) in [("ours", prediction()), ("theirs", deliberation())] {
+        let debate = house.start_for(tenant, &request).await;
+        house.concluded(debate).await;
+        ids.push(debate.to_string());
+    }
+    let (own, foreign) = (ids[0].as_str(), ids[1].as_str());
+    let ours = door.token("ours", &[Scope::Admin]);
+    let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
+    // What was looked at by its owner, and is kept folded, is no nearer to others.
+    assert_eq!(
+        door.ask(&format!("/data/debates/{foreign}"), Some(&door.token("theirs", &[Scope::Read]))).await.0,
+        200
+    );
+    for ((foreign_path, _), (unknown_path, _)) in places(foreign, own).into_iter().zip(places(nobody, own)) {
+        let (status, body) = door.ask(&foreign_path, Some(&ours)).await;
+        let unknown = door.ask(&unknown_path, Some(&ours)).await;
+        assert_eq!((status, body.replace(foreign, nobody)), (404, unknown.1), "{foreign_path}");
+    }
+    for (tenant, id) in [("ours", own), ("theirs", foreign)] {
+        for list in ["/data/debates", "/data/debates?state=concluded&search=harbour"] {
+            let (_, body) = door.ask(list, Some(&door.token(tenant, &[Scope::Read]))).await;
+            let list: Value = serde_json::from_str(&body).unwrap();
+            let listed = list["debates"].as_array().unwrap();
+            assert_eq!((listed.len(), &listed[0]["debate_id"]), (1, &Value::from(id)), "{body}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn data_needs_a_token_with_the_scope_for_it_and_pages_need_none() {
+    let house = House::open();
+    let door = Door::of(&house).await;
+    let id = house.held(&prediction()).await.to_string();
+    let reader = door.token("", &[Scope::Read]);
+    let auditor = door.token("", &[Scope::Read, Scope::Audit]);
+    let writer = door.token("", &[Scope::Write]);
+    let lists = [("/data/formats".to_owned(), false), ("/data/debates".to_owned(), false)];
+    for (path, is_audit) in places(&id, &id).into_iter().chain(lists) {
+        for (token, status) in [
+            (None, 401),
+            (Some("dbt_wrong"), 401),
+            (Some(writer.as_str()), 403),
+            (Some(reader.as_str()), if is_audit { 403 } else { 200 }),
+            (Some(auditor.as_str()), 200),
+        ] {
+            let (got, body) = door.ask(&path, token).await;
+            assert_eq!(got, status, "{path} with {token:?}: {body}");
+        }
+    }
+    for page in ["/", "/compare", &format!("/debates/{id}"), "/assets/viewer.js"] {
+        let (status, body) = door.ask(page, None).await;
+        assert!(status == 200 && !body.contains("harbour"), "{page}");
+    }
+}

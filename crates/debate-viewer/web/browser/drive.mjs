@@ -1,0 +1,334 @@
+// Looks at the page with a real browser and compares it with what the server says. Told by tests/viewer/browser.rs
+// where everything is. With DEBATE_SCREENSHOTS set to a folder it leaves pictures there.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import puppeteer from "puppeteer-core";
+
+const told = JSON.parse(process.argv[2]);
+const pictures = process.env.DEBATE_SCREENSHOTS;
+/** Longer than anything here takes; reached only where something hangs. */
+const PATIENCE_MS = 60_000;
+const WIDE = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+
+const browser = await puppeteer.launch({
+  executablePath: told.chromium,
+  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+});
+const wrong = [];
+const page = await browser.newPage();
+page.setDefaultTimeout(PATIENCE_MS);
+page.on("pageerror", (error) => wrong.push(`error in the page: ${error.message}`));
+page.on("console", (message) => {
+  const isExpected = message.text().includes("net::ERR_") || /status of 40[134]/.test(message.text());
+  if (message.type() === "error" && !isExpected) wrong.push(`console: ${message.text()}`);
+});
+const reports = pathToFileURL(told.reports).href;
+page.on("request", (request) => {
+  const isOurs = [told.site, "data:", "blob:", reports].some((start) => request.url().startsWith(start));
+  if (!isOurs) wrong.push(`asked elsewhere: ${request.url()}`);
+});
+await page.evaluateOnNewDocument(() => {
+  window.violations = [];
+  document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+});
+
+const data = async (path) => (await fetch(`${told.site}/viewer/data${path}`, { headers: { Authorization: `Bearer ${told.token}` } })).json();
+const control = (path) => fetch(`${told.controls}${path}`, { method: "POST" });
+const open = (path) => page.goto(`${told.site}/viewer${path}`, { waitUntil: "domcontentloaded" });
+const text = (selector) => page.$eval(selector, (element) => element.textContent);
+const texts = (selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
+const holds = (what, ...given) => page.waitForFunction(what, { polling: "mutation", timeout: PATIENCE_MS }, ...given);
+const picture = async (name, of = "nav") => {
+  if (pictures === undefined) return;
+  await page.$eval(of, (element) => element.scrollIntoView());
+  await page.screenshot({ path: join(pictures, `${name}.png`) });
+};
+
+async function step(name, look) {
+  const began = performance.now();
+  await look();
+  assert.deepEqual(await page.evaluate(() => window.violations), [], "the policy held");
+  console.log(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s`);
+}
+
+/** Nothing is shown without a token, what it reaches with one, and it is gone with its tab. */
+async function tokens() {
+  const give = async (token) => {
+    await page.waitForSelector("input[name=token]");
+    await page.$eval("input[name=token]", (input, token) => (input.value = token), token);
+    await page.focus("input[name=token]");
+    await Promise.all([page.waitForNavigation({ waitUntil: "domcontentloaded" }), page.keyboard.press("Enter")]);
+  };
+  const path = `/debates/${told.hostile[0]}`;
+  await open(path);
+  await page.waitForSelector("input[name=token]");
+  assert.equal((await page.$$("h1, .list > li")).length, 0, "nothing is shown without a token");
+  await give("dbt_wrong");
+  await page.waitForSelector(".notice.bad");
+  assert.ok((await text(".notice.bad")).includes("token"), "a wrong token is told");
+  await give(told.stranger);
+  await holds(() => document.querySelector(".notice.bad")?.textContent.startsWith("there is no debate"));
+  await page.evaluate(() => sessionStorage.clear());
+  await open(path);
+  await give(told.reader);
+  await page.waitForSelector("h1");
+  await page.$$eval(".tabs button", (buttons) => buttons.find((button) => button.textContent === "Audit").click());
+  await holds(() => document.querySelector(".notice.bad")?.textContent.includes("scope audit"));
+  await give(told.token);
+  await page.waitForSelector(".entry");
+  assert.ok(!page.url().includes(told.token) && !(await page.cookies()).length, "the token is in no address and no cookie");
+  const kept = await page.evaluate(() => [JSON.stringify(localStorage), JSON.stringify(sessionStorage)]);
+  assert.deepEqual([kept[0], kept[1].includes(told.token)], ["{}", true]);
+  const other = await browser.newPage();
+  await other.goto(page.url(), { waitUntil: "domcontentloaded" });
+  await other.waitForSelector("input[name=token]");
+  await other.close();
+}
+
+/** The list has every debate, and the search finds what the server finds. */
+async function list() {
+  await page.setViewport(WIDE);
+  await open("/");
+  await page.waitForSelector(".list > li");
+  const bytes = await page.evaluate(() =>
+    [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+      .reduce((sum, entry) => sum + entry.transferSize, 0),
+  );
+  assert.ok(bytes < 200_000, `first paint took ${bytes} bytes`);
+  console.log(`  first paint: ${bytes} bytes`);
+  await picture("list");
+  for (;;) {
+    const shown = await page.$$eval(".list > li", (rows) => rows.length);
+    const more = await page.evaluateHandle(() => [...document.querySelectorAll("main > button")].find((button) => button.textContent === "Older debates") ?? null);
+    if (more.asElement() === null) break;
+    await more.click();
+    await holds((shown) => document.querySelectorAll(".list > li").length > shown, shown);
+  }
+  const links = await page.$$eval(".list > li a", (links) => links.map((link) => link.pathname.split("/").pop()));
+  assert.equal(new Set(links).size, told.debates, "every debate stands on the list once");
+  await page.type("input[type=search]", "closed winter");
+  await holds(() => document.querySelectorAll(".list > li").length === 2);
+  const found = await data("/debates?search=closed%20winter");
+  assert.deepEqual(await texts(".list > li a"), found.debates.map((debate) => debate.title));
+  assert.ok(page.url().includes("search=closed"), "the address holds what is looked for");
+}
+
+/** A live debate is watched to its end, through a reload and a cut. */
+async function live() {
+  const id = told.live;
+  await open(`/debates/${id}`);
+  await page.waitForSelector("h1");
+  await holds(() => document.querySelector("section[aria-label='Under way']")?.textContent.includes("argue/1/"));
+  assert.ok((await text(".whole")).includes("running"), "what is not whole comes first");
+  await control("/speak/2");
+  await page.waitForSelector("article.said.live");
+  await control("/speak/3");
+  await page.waitForSelector("article.said:not(.live)");
+  const twice = () => page.evaluate(() => {
+    const said = [...document.querySelectorAll("article.said:not(.live) > .prose")].map((text) => text.textContent);
+    return [...document.querySelectorAll("article.live > .prose")].filter((text) => said.includes(text.textContent)).length;
+  });
+  assert.equal(await twice(), 0, "what was said is no longer being said");
+  await picture("live", "section[aria-labelledby=conversation]");
+  await page.reload({ waitUntil: "domcontentloaded" });
+  await page.waitForSelector("article.said:not(.live)");
+  const before = (await data(`/debates/${id}`)).seq;
+  await control("/speak/4");
+  await holds((before) => Number(document.querySelector("label[for=moment]").textContent.match(/\d+/)[0]) > before, before);
+  await control("/cut");
+  await holds(() => document.body.textContent.includes("The connection was cut"));
+  await control("/free");
+  await control("/mend");
+  await holds(() => document.querySelector(".whole .badge")?.textContent === "Full: nothing is missing");
+  await holds(() => document.querySelector(".glance").textContent.includes("Intact"));
+  await agrees(id);
+  await picture("debate");
+}
+
+/** The page says what the server says. */
+async function agrees(id) {
+  const said = await data(`/debates/${id}`);
+  const { result } = said;
+  assert.equal(await text("h1"), said.title);
+  assert.ok((await text(".notice.bad")).startsWith("Simulated"), "what is made up says so");
+  assert.ok((await text("label[for=moment]")).endsWith(`of ${said.head_seq}`));
+  const labels = new Map(said.rules.outcomes.map((outcome, place) => [outcome, said.brief.outcomes[place].label]));
+  const ranked = [...result.probability_distribution].sort((a, b) => b.probability - a.probability);
+  const bars = ranked.map((entry) => `${labels.get(entry.outcome_id)}${(entry.probability * 100).toFixed(1)}\u00a0%`);
+  assert.deepEqual(await texts("section[aria-labelledby=answer] .bars > li"), bars);
+  const all = result.debate_log.rounds.flatMap((round) => round.arguments);
+  assert.deepEqual(await texts("article.said > .prose"), all.map((argument) => argument.argument));
+  assert.deepEqual(await texts("article.said .score"), all.map((argument) => `score ${argument.scores.composite?.toFixed(2) ?? "–"}`));
+  assert.deepEqual(await texts("article.said h4"), all.map((argument) => argument.role));
+  const rebuttals = all.flatMap((argument) => (argument.rebuts.length > 0 ? [`rebuts ${argument.rebuts.join(", ")}`] : []));
+  assert.deepEqual((await texts("article.said header > span")).filter((span) => span.startsWith("rebuts")), rebuttals);
+  assert.equal(await text("section[aria-labelledby=reasoning] .prose"), result.extra.judge_reasoning);
+  const cells = await page.$$eval("table tbody:first-of-type tr:first-child td.number", (cells) => cells.map((cell) => cell.textContent));
+  const first = result.extra.ledger.filter((entry) => entry.role === said.rules.roles[0]);
+  assert.deepEqual(cells, first.map((entry) => `${(entry.probabilities[0] * 100).toFixed(1)}\u00a0%`));
+  assert.equal((await page.$$(".chart svg[role=img][aria-label]")).length, said.rules.outcomes.length);
+  const points = await page.$$eval(".chart:first-child .mark", (marks) => marks.length);
+  assert.equal(points, result.extra.ledger.length, "a mark for each role and round");
+}
+
+/** Every moment of a long debate is near. */
+async function slider() {
+  const { head_seq: head } = await data(`/debates/${told.long}`);
+  assert.ok(head >= 5_000, `${head} events`);
+  await open(`/debates/${told.long}?at=17`);
+  await holds(() => document.querySelector("label[for=moment]")?.textContent.startsWith("Event 17 of"));
+  assert.ok((await text(".whole")).includes((await data(`/debates/${told.long}?at=17`)).state));
+  await page.focus("#moment");
+  await page.keyboard.press("ArrowLeft");
+  await holds(() => document.querySelector("label[for=moment]").textContent.startsWith("Event 16 of"));
+  assert.ok(page.url().includes("at=16"), "the address names the moment");
+  const waits = await page.evaluate(async (head) => {
+    const slider = document.querySelector("#moment");
+    const shown = document.querySelector("#moment-at");
+    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
+    const waits = [];
+    for (let place = 0; place < 40; place += 1) {
+      const at = 1 + ((place * 1_237) % head);
+      const began = performance.now();
+      set.call(slider, String(at));
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      while (shown.textContent === "…" || !location.search.includes(`at=${at}`)) await new Promise(requestAnimationFrame);
+      await new Promise(requestAnimationFrame);
+      waits.push(performance.now() - began);
+    }
+    return waits.sort((a, b) => a - b);
+  }, head);
+  const at = Number(new URL(page.url()).searchParams.get("at"));
+  const then = await data(`/debates/${told.long}?at=${at}`);
+  assert.ok((await text(".whole")).includes(then.state), `state at ${at}`);
+  assert.equal((await texts("article.said:not(.live)")).length, then.result.debate_log.rounds.flatMap((round) => round.arguments).length);
+  console.log(`  ${head} events: a moment is shown after ${waits[20].toFixed(0)} ms (median), ${waits[39].toFixed(0)} ms (longest)`);
+  await picture("slider");
+  await page.$$eval("button", (buttons) => buttons.find((button) => button.textContent === "Back to the latest").click());
+  await holds((head) => document.querySelector("label[for=moment]").textContent.replaceAll(",", "").startsWith(`Event ${head} of`), head);
+}
+
+/** Text of people and models is text, whatever it holds. */
+async function hostile() {
+  const [prediction, deliberation, roundtable, review, investigation] = told.hostile;
+  for (const viewport of [WIDE, PHONE]) {
+    await page.setViewport(viewport);
+    for (const path of ["/", `/debates/${prediction}`, `/debates/${prediction}?tab=audit`, `/debates/${deliberation}`, `/debates/${deliberation}?tab=audit`, `/debates/${roundtable}`, `/debates/${review}`, `/debates/${investigation}`, `/compare?a=${prediction}&b=${deliberation}`]) {
+      await open(path);
+      await holds(() => !document.querySelector("p[role=status]")?.textContent.includes("…") && document.querySelector("#page").textContent.includes("poisoned"));
+      if (path.includes("audit")) await page.waitForSelector(".entry");
+      const seen = await page.evaluate(() => {
+        for (const folded of document.querySelectorAll("details")) folded.open = true;
+        return {
+          title: document.title,
+          elements: document.querySelectorAll("#page script, #page img, #page iframe").length,
+          isText: document.querySelector("#page").textContent.includes("<script>document.title"),
+          wide: document.documentElement.scrollWidth <= window.innerWidth ? [] : [...document.querySelectorAll("#page *")].filter((element) => element.getBoundingClientRect().right > window.innerWidth).map((element) => element.outerHTML.slice(0, 80)),
+          loose: [...document.querySelectorAll(".words, .prose")].filter((element) => !/isolate|plaintext/.test(getComputedStyle(element).unicodeBidi)).length,
+        };
+      });
+      assert.notEqual(seen.title, "harmed", path);
+      assert.deepEqual({ ...seen, title: "" }, { title: "", elements: 0, isText: true, wide: [], loose: 0 }, `${path} at ${viewport.width}`);
+    }
+  }
+  await open(`/debates/${deliberation}`);
+  await page.waitForSelector(".said");
+  await picture("hostile");
+}
+
+/** Every format is shown with what it came to and what was said. */
+async function formats() {
+  await page.setViewport(WIDE);
+  for (const id of [...told.hostile.slice(1), ...told.calm.slice(1)]) {
+    const said = await data(`/debates/${id}`);
+    await open(`/debates/${id}`);
+    await holds(() => document.querySelector(".glance")?.textContent.includes("Intact"));
+    const shown = await texts(".glance .prose");
+    assert.deepEqual(shown, said.decision.decided, said.format);
+    assert.ok(shown.length > 0, said.format);
+    const rounds = [...new Set(said.said.map((entry) => entry.round))].sort((a, b) => (a ?? Infinity) - (b ?? Infinity));
+    const names = rounds.flatMap((round) => said.said.filter((entry) => entry.round === round).map((entry) => entry.role ?? entry.kind.replaceAll("_", " ")));
+    assert.deepEqual(await texts("article.said h4"), names, said.format);
+    if (told.calm.includes(id)) await picture(said.format);
+  }
+}
+
+/** A report says what the page says, without a server. */
+async function report() {
+  for (const id of [...told.hostile, ...told.calm]) {
+    const said = await data(`/debates/${id}`);
+    await page.goto(`${reports}/${id}.html`, { waitUntil: "domcontentloaded" });
+    await page.waitForSelector(".glance");
+    assert.equal(await text("h1"), said.title);
+    assert.ok((await text(".whole .badge")).toLowerCase().startsWith(`${said.completeness.state}:`));
+    assert.ok((await text(".glance")).includes("Intact"));
+    if (said.decision !== null) assert.deepEqual(await texts(".glance .prose"), said.decision.decided);
+    else assert.equal((await page.$$(".chart svg[role=img][aria-label]")).length, said.rules.outcomes.length);
+    assert.equal(await page.$$eval("#page script, #page img, #page iframe", (found) => found.length), 0);
+    assert.notEqual(await page.title(), "harmed");
+  }
+}
+
+/** Everything can be read: contrast of WCAG AA, light and dark. */
+async function contrast() {
+  await page.setViewport(WIDE);
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    for (const path of [`/debates/${told.live}`, `/debates/${told.live}?tab=audit`, "/"]) {
+      await open(path);
+      await page.waitForSelector(".badge");
+      if (path.includes("audit")) {
+        await page.waitForSelector(".entry .badge");
+        await picture(`audit-${scheme}`);
+      }
+      assert.deepEqual(await page.evaluate(faint), [], `${path}, ${scheme}`);
+    }
+  }
+  await page.emulateMediaFeatures([]);
+}
+
+/** Returns the texts whose contrast is below 4.5, in the page. */
+function faint() {
+  const rgb = (colour) => (colour.match(/[\d.]+/g) ?? []).map(Number);
+  const light = (colour) => {
+    const [r, g, b] = rgb(colour).map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = (element) => {
+    for (let behind = element; behind !== null; behind = behind.parentElement) {
+      const colour = getComputedStyle(behind).backgroundColor;
+      if ((rgb(colour)[3] ?? 1) === 1) return colour;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const found = new Set();
+  for (const element of document.querySelectorAll("#page *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.textContent.trim() !== "");
+    if (!own || element.disabled === true || element.checkVisibility() === false) continue;
+    const style = getComputedStyle(element);
+    const ink = element instanceof SVGElement ? style.fill : style.color;
+    const [a, b] = [light(ink), light(ground(element))].sort((a, b) => b - a);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) found.add(`${element.tagName}.${element.getAttribute("class") ?? ""} ${ratio.toFixed(2)}`);
+  }
+  return [...found];
+}
+
+try {
+  await step("tokens", tokens);
+  await step("list", list);
+  await step("live", live);
+  await step("slider", slider);
+  await step("hostile", hostile);
+  await step("formats", formats);
+  await step("contrast", contrast);
+  await step("report", report);
+  assert.deepEqual(wrong, [], "nothing went wrong in the page");
+} catch (error) {
+  console.error(error.message, wrong, error.stack);
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,228 @@
+// What an auditor asks for: the check of the log, every request with its reply, every event with its hash, the bundle.
+
+import { useEffect, useState } from "preact/hooks";
+import { VerificationText } from "./debate";
+import type { CallShown, DebatePage, EventShown, Json, Verification } from "./model";
+import { ask, debatePath, download, query } from "./server";
+import { Badge, Notice, REDACTED, Tree, Words } from "./text";
+import { count, dollars, moment, plain } from "./wording";
+
+const PAGE = 100;
+
+interface AuditProps {
+  page: DebatePage;
+  head: number;
+  fail: (error: unknown) => void;
+  move: (at: number | null) => void;
+}
+
+export function AuditView({ page, head, fail, move }: AuditProps) {
+  return (
+    <>
+      <Check id={page.debate_id} fail={fail} />
+      <Calls id={page.debate_id} fail={fail} />
+      <Events id={page.debate_id} head={head} fail={fail} move={move} />
+    </>
+  );
+}
+
+function Check({ id, fail }: { id: string; fail: (error: unknown) => void }) {
+  const [found, setFound] = useState<Verification | null>(null);
+  const verify = () => void ask<Verification>(`${debatePath(id)}/verification`).then(setFound, fail);
+  useEffect(verify, [id]);
+  return (
+    <section aria-labelledby="check">
+      <h2 id="check">Check of the log</h2>
+      {found === null ? (
+        <p role="status">Checking…</p>
+      ) : (
+        <div class="card">
+          <VerificationText found={found} />
+          <p>
+            {`Head ${count(found.head_seq)}: `}
+            <code class="hash">{found.head_hash}</code>
+          </p>
+        </div>
+      )}
+      <p class="row">
+        <button type="button" onClick={verify}>
+          Check again
+        </button>
+        <button type="button" onClick={() => void download(id).catch(fail)}>
+          Download the bundle
+        </button>
+      </p>
+      <p class="quiet">
+        {"This server checked its own log. To check it elsewhere: "}
+        <code>{`debate verify --bundle ${id}.bundle`}</code>
+      </p>
+    </section>
+  );
+}
+
+function Calls({ id, fail }: { id: string; fail: (error: unknown) => void }) {
+  const [calls, setCalls] = useState<CallShown[] | null>(null);
+  const [isMore, setMore] = useState(false);
+  const more = (known: CallShown[]) =>
+    void ask<{ calls: CallShown[] }>(`${debatePath(id)}/calls${query({ after: known.at(-1)?.seq, limit: PAGE })}`).then((page) => {
+      setCalls([...known, ...page.calls]);
+      setMore(page.calls.length === PAGE);
+    }, fail);
+  useEffect(() => more([]), [id]);
+  return (
+    <section aria-labelledby="calls">
+      <h2 id="calls">Requests to models</h2>
+      <p class="quiet">The log names each prompt by its template, digest and length, and keeps each reply as it came.</p>
+      {calls?.map((call) => <Call key={call.seq} call={call} />)}
+      {isMore && (
+        <button type="button" onClick={() => more(calls ?? [])}>
+          More requests
+        </button>
+      )}
+    </section>
+  );
+}
+
+function Call({ call }: { call: CallShown }) {
+  const { end } = call;
+  const kind = end === null ? "note" : end.kind === "call_answered" || end.kind === "turn_answered" ? "good" : "warn";
+  const reply = end?.reply;
+  const words = end?.words as { text?: string } | null | undefined;
+  return (
+    <details class="entry">
+      <summary>
+        <span class="number">{call.seq}</span> <Words text={call.call} />{" "}
+        <Badge kind={kind}>{end === null ? "no reply" : plain(typeof end.why === "string" ? end.why : end.kind)}</Badge>
+        <span class="quiet">{` ${plain(call.cause)}${call.revision > 0 ? `, revision ${call.revision}` : ""}, attempt ${call.attempt}${call.turn > 1 ? `, turn ${call.turn}` : ""}`}</span>
+      </summary>
+      <dl class="tree">
+        <div>
+          <dt>model</dt>
+          <dd>
+            <Words text={call.model} />
+          </dd>
+        </div>
+        <div>
+          <dt>prompt</dt>
+          <dd>
+            <code>{call.prompt.version}</code>, {count(call.prompt.tokens)} tokens, digest <code class="hash">{call.prompt.digest}</code>
+            {call.prompt.omitted !== undefined && (
+              <p>
+                Did not fit: <Words text={call.prompt.omitted.join(", ")} />
+              </p>
+            )}
+          </dd>
+        </div>
+        <div>
+          <dt>was shown</dt>
+          <dd>{call.sees.length === 0 ? <span class="quiet">nobody’s answer</span> : <Words text={call.sees.map((sight) => sight.call + (sight.revision > 0 ? ` (revision ${sight.revision})` : "")).join(", ")} />}</dd>
+        </div>
+        {reply !== null && reply !== undefined && (
+          <div>
+            <dt>reply</dt>
+            <dd>
+              {`${reply.usage.input ?? "?"} tokens in, ${reply.usage.output ?? "?"} out, ${count(reply.latency_ms)} ms`}
+              {reply.cost_micros !== undefined && `, ${dollars(reply.cost_micros)}`}
+              {reply.wire_retries > 0 && `, repeated ${reply.wire_retries} times on the wire`}
+              {reply.repairs !== undefined && (
+                <p>
+                  Mended: <Words text={reply.repairs.join(", ")} />
+                </p>
+              )}
+            </dd>
+          </div>
+        )}
+      </dl>
+      {end?.redacted === true && <Notice kind="warn">{REDACTED}</Notice>}
+      {words !== null && words !== undefined && <Raw words={words as Json} />}
+    </details>
+  );
+}
+
+/** A reply, raw, and what came beside it. */
+function Raw({ words }: { words: Json }) {
+  if (typeof words !== "object" || words === null || Array.isArray(words)) return <Tree value={words} />;
+  const { text, ...beside } = words;
+  return (
+    <>
+      {typeof text === "string" && (
+        <pre class="raw" dir="auto" tabIndex={0} aria-label="Raw reply">
+          {text}
+        </pre>
+      )}
+      {Object.keys(beside).length > 0 && <Tree value={beside} />}
+    </>
+  );
+}
+
+function Events({ id, head, fail, move }: { id: string; head: number; fail: (error: unknown) => void; move: (at: number | null) => void }) {
+  const [after, setAfter] = useState(0);
+  const [events, setEvents] = useState<EventShown[] | null>(null);
+  const isFull = events?.length === PAGE;
+  useEffect(() => {
+    const stop = new AbortController();
+    ask<{ events: EventShown[] }>(`${debatePath(id)}/events${query({ after, limit: PAGE })}`, stop.signal).then(
+      (page) => setEvents(page.events),
+      (error: unknown) => {
+        if (!stop.signal.aborted) fail(error);
+      },
+    );
+    return () => stop.abort();
+  }, [id, after, isFull ? 0 : head]);
+  return (
+    <section aria-labelledby="events">
+      <h2 id="events">Events</h2>
+      <p class="row">
+        <button type="button" disabled={after === 0} onClick={() => setAfter(Math.max(0, after - PAGE))}>
+          Earlier
+        </button>
+        <span>{`${count(Math.min(after + 1, head))} to ${count(Math.min(after + PAGE, head))} of ${count(head)}`}</span>
+        <button type="button" disabled={after + PAGE >= head} onClick={() => setAfter(after + PAGE)}>
+          Later
+        </button>
+      </p>
+      {events?.map((event) => <EventView key={event.seq} event={event} move={move} />)}
+    </section>
+  );
+}
+
+function EventView({ event, move }: { event: EventShown; move: (at: number | null) => void }) {
+  return (
+    <details class="entry">
+      <summary>
+        <span class="number">{event.seq}</span> {plain(event.kind)} <span class="quiet">{moment(event.at)}</span> <code class="hash short">{event.hash.slice(0, 12)}</code>
+        {event.redacted && <Badge kind="warn">words deleted</Badge>}
+      </summary>
+      <dl class="tree">
+        <div>
+          <dt>hash</dt>
+          <dd>
+            <code class="hash">{event.hash}</code>
+          </dd>
+        </div>
+        {event.words_digest !== null && (
+          <div>
+            <dt>digest of the words</dt>
+            <dd>
+              <code class="hash">{event.words_digest}</code>
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>by</dt>
+          <dd>
+            <Words text={event.actor} />
+            {`, ${event.at}, version ${event.version}`}
+          </dd>
+        </div>
+      </dl>
+      <pre class="raw" tabIndex={0} aria-label="Facts">
+        {event.facts}
+      </pre>
+      {event.words !== null && <Tree value={event.words} />}
+      <button type="button" onClick={() => move(event.seq)}>
+        Show the debate at this event
+      </button>
+    </details>
+  );
+}

@@ -1,0 +1,238 @@
+// What the server computes; see debate_page.rs, listing.rs, events.rs, calls.rs, proof.rs and the core's outcome.rs.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+export interface Completeness {
+  state: "full" | "partial" | "void";
+  missing?: string[];
+  why?: string[];
+}
+
+export interface Attempt {
+  call: string;
+  revision: number;
+  attempt: number;
+  turn: number;
+}
+
+export interface Origin {
+  debate_id: string;
+  at: number;
+  change: string;
+}
+
+export interface Spend {
+  calls: number;
+  known: { input: number; output: number };
+  complete: boolean;
+  cost?: { cost_micros: number; cost_micros_bound: number; complete: boolean };
+  unpriced_calls: number;
+}
+
+export interface Said {
+  seq: number;
+  at: string;
+  kind: string;
+  call: string | null;
+  role: string | null;
+  round: number | null;
+  set_aside: string | null;
+  facts: Json;
+  words: Json;
+  redacted: boolean;
+}
+
+/** What a debate came to, of formats whose result is not laid out in a page of its own. */
+export interface Decision {
+  decided: string[];
+  sure: string | null;
+  dissenters: string[] | null;
+  open: string[];
+}
+
+export interface DebatePage {
+  debate_id: string;
+  format: string;
+  title: string | null;
+  seq: number;
+  at: string;
+  head_seq: number;
+  inherited: number;
+  state: "running" | "paused" | "concluded";
+  phase: { name: string; round: number } | null;
+  completeness: Completeness;
+  stop: { name: string; rule: string; statistic: number; threshold: number; closing: boolean } | null;
+  cancelled_because: string | null;
+  opened_at: string;
+  deadline_at: string;
+  concluded_at: string | null;
+  resolved: { outcome: string; happened_at: string | null; recorded_at: string } | null;
+  forked_from: Origin | null;
+  calls_expected: number;
+  spend: Spend;
+  models: string[];
+  unpriced_models: string[];
+  simulated: boolean;
+  redacted: boolean;
+  confidence: number | null;
+  speaking: Attempt[];
+  rules: Json;
+  brief: Json;
+  decision: Decision | null;
+  result: Json;
+  said: Said[];
+}
+
+export interface Argument {
+  role: string;
+  argument: string;
+  outcome_supported: string;
+  evidence_cited: string[];
+  scores: { [criterion: string]: number | null };
+  rebuts: string[];
+  point: string;
+  cites: string[];
+  flags: string[];
+}
+
+export interface Round {
+  round_number: number;
+  phase: string;
+  arguments: Argument[];
+  round_summary: {
+    dominant_argument: string;
+    key_disagreements: string[];
+    emerging_consensus: { outcome_id: string; direction: string }[];
+  };
+}
+
+export interface Prediction {
+  debate_log: { rounds: Round[] };
+  consensus_score: number;
+  disagreement_map: {
+    topic: string;
+    positions: { role: string; stance: string; strength: number }[];
+    resolved: boolean;
+  }[];
+  probability_distribution: {
+    outcome_id: string;
+    probability: number;
+    role_assessments: { role: string; probability: number; confidence: number }[];
+    judge_probability: number | null;
+    consensus_probability: number;
+  }[];
+  key_insights: {
+    insight: string;
+    source_role: string;
+    round: number;
+    impact: string;
+    affected_outcomes: string[];
+  }[];
+  historical_precedents: {
+    event: string;
+    date: string;
+    outcome: string;
+    relevance: string;
+    similarity_score: number;
+  }[];
+  extra: {
+    confidence: number;
+    consensus_per_outcome: { outcome_id: string; consensus_score: number }[];
+    blind_baseline: number[] | null;
+    ledger: { role: string; round: number; probabilities: number[]; confidence: number; conformity: boolean }[];
+    judge_reasoning: string;
+    judge_passes?: { held: number; total_variation: number; flipped: boolean };
+    resolution?: { scores: { final: { brier: number; log_bits: number }; uplift: { brier: number } | null } | null };
+  };
+}
+
+export interface PredictionRules {
+  outcomes: string[];
+  roles: string[];
+  rounds: number;
+  judge_weight: number;
+}
+
+export interface Entry {
+  debate_id: string;
+  format: string;
+  state: "running" | "paused" | "concluded";
+  completeness: "full" | "partial" | "void" | null;
+  opened_at: string;
+  head_seq: number;
+  forked_from: Origin | null;
+  title: string | null;
+  simulated: boolean;
+  spend: Spend | null;
+  progress: { phase: string | null; round: number | null; calls_expected: number } | null;
+}
+
+export interface ListPage {
+  debates: Entry[];
+  before: number | null;
+}
+
+export interface EventShown {
+  seq: number;
+  kind: string;
+  version: number;
+  at: string;
+  actor: string;
+  hash: string;
+  words_digest: string | null;
+  redacted: boolean;
+  facts: string;
+  words: Json;
+}
+
+export interface CallShown extends Attempt {
+  seq: number;
+  at: string;
+  cause: string;
+  model: string;
+  sees: { call: string; revision: number }[];
+  prompt: { version: string; digest: string; tokens: number; omitted?: string[] };
+  end: {
+    seq: number;
+    at: string;
+    kind: string;
+    why: Json;
+    reply: {
+      usage: { input?: number | null; output?: number | null };
+      cost_micros?: number;
+      latency_ms: number;
+      wire_retries: number;
+      repairs?: string[];
+    } | null;
+    words: Json;
+    redacted: boolean;
+  } | null;
+}
+
+export interface Verification {
+  ok: boolean;
+  events: number;
+  inherited: number;
+  head_seq: number;
+  head_hash: string;
+  outcomes: number;
+  redacted: number;
+  unfinished_redactions: number;
+  fault_seq: number | null;
+  fault: string | null;
+}
+
+export interface Place {
+  debate_id: string;
+  seq: number;
+  kind: string;
+  about: string;
+}
+
+export interface Difference {
+  a: Place | null;
+  b: Place | null;
+  field: string;
+  a_value: Json;
+  b_value: Json;
+}
