@@ -46,6 +46,7 @@ pub struct Roundtable;
 
 impl Format for Roundtable {
     const NAME: &'static str = "roundtable";
+    const TAKES_FOCUS: bool = true;
 
     type Config = Config;
     type Brief = Brief;
@@ -136,8 +137,8 @@ impl Format for Roundtable {
         Some(Config { rounds, ..config.clone() })
     }
 
-    fn reopen(state: &mut State, config: &Config) {
-        state.reopen(config);
+    fn reopen(state: &mut State, config: &Config, focus: Option<&Prose<String>>) {
+        state.reopen(config, focus);
     }
 
     fn changed(config: &Config, change: &Change) -> Result<Config, String> {
