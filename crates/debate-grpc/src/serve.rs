@@ -20,7 +20,7 @@ use tonic_health::server::HealthReporter;
 use crate::access::{self, Door, Keyring};
 use crate::audit_service::Audits;
 use crate::debate_service::Debates;
-use crate::facade::{Admission, Facade};
+use crate::facade::{Admission, Facade, Mount};
 use crate::listen::{Connections, listen};
 use crate::policy_service::Policies;
 use crate::tls::{Tls, TlsError, TlsFiles};
@@ -55,6 +55,8 @@ pub struct ServeOptions {
     pub admission: Admission,
     /// Where proposals for prompts of reviewers are written; without it they cannot be asked for (rule V7).
     pub reviewers: Option<Arc<ReviewersFolder>>,
+    /// A further interface on the same port.
+    pub mount: Option<Mount>,
 }
 
 impl Default for ServeOptions {
@@ -68,6 +70,7 @@ impl Default for ServeOptions {
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
             reviewers: None,
+            mount: None,
         }
     }
 }
@@ -125,7 +128,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().map_err(ServeError::Listener)?;
-    let ServeOptions { token, tokens, tls, connections, patience, grace, admission, reviewers } = options;
+    let ServeOptions { token, tokens, tls, connections, patience, grace, admission, reviewers, mount } =
+        options;
     check_token(token.as_deref(), tokens.is_some(), address)?;
     let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
     if tls.is_none() && !access::is_private(address) {
@@ -136,7 +140,8 @@ pub async fn serve(
     let mut facade = Facade::new(engine, admission, closing.clone());
     facade.reviewers = reviewers;
     let door = Door { keyring: Arc::clone(&keyring), body_patience: connections.body };
-    let (health, app) = app(facade, door, patience).await?;
+    let mounted = mount.map(|mount| mount(facade.clone())).unwrap_or_default();
+    let (health, app) = app(facade, mounted, door, patience).await?;
     let ending = async {
         shutdown.await;
         health.set_not_serving::<DebateServiceServer<Debates>>().await;
@@ -170,7 +175,12 @@ fn check_token(token: Option<&str>, has_file: bool, address: SocketAddr) -> Resu
     }
 }
 
-async fn app(facade: Facade, door: Door, patience: Duration) -> Result<(HealthReporter, Router), ServeError> {
+async fn app(
+    facade: Facade,
+    mounted: Router,
+    door: Door,
+    patience: Duration,
+) -> Result<(HealthReporter, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;
     health.set_serving::<AuditServiceServer<Audits>>().await;
@@ -191,6 +201,7 @@ async fn app(facade: Facade, door: Door, patience: Duration) -> Result<(HealthRe
         .into_axum_router()
         .merge(policy_rest::router(facade.clone()))
         .merge(rest::router(facade, patience))
+        .merge(mounted)
         .layer(from_fn_with_state(door, access::guard));
     Ok((health, app))
 }

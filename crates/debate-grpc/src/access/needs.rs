@@ -49,6 +49,8 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("POST", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("GET", "/healthz", Needs::Nothing),
+    // Which scope it needs depends on the tool.
+    ("POST", "/mcp", Needs::Token),
     ("GET", "/api/v1/openapi.json", Needs::Token),
     ("POST", "/api/v1/debates", WRITE),
     ("GET", "/api/v1/debates", READ),
@@ -98,7 +100,9 @@ mod tests {
                 methods.map(|method| format!("/{}/{}", method.parent_service().full_name(), method.name())),
             );
         }
-        let listed = TABLE.iter().filter(|(_, place, _)| !place.starts_with("/api/") && *place != "/healthz");
+        let listed = TABLE
+            .iter()
+            .filter(|(_, place, _)| !place.starts_with("/api/") && !["/healthz", "/mcp"].contains(place));
         let mut listed: Vec<&str> = listed.map(|(_, place, _)| *place).collect();
         served.sort_unstable();
         listed.sort_unstable();
