@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod answer;
+pub mod bench;
 pub mod call;
 mod changed;
 mod checks;
