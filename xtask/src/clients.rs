@@ -10,9 +10,16 @@ use anyhow::{Context, Result};
 
 use crate::cargo::{Workspace, answers, succeed};
 use crate::report::Ended;
+use crate::test::MCP;
 
 /// What the scripts import; ranges, so that older Pythons find a version of their own.
-const PACKAGES: [&str; 3] = ["grpcio>=1.60,<2", "grpcio-reflection>=1.60,<2", "opentelemetry-proto>=1.30,<2"];
+const PACKAGES: [&str; 4] = [
+    "grpcio>=1.60,<2",
+    "grpcio-reflection>=1.60,<2",
+    "opentelemetry-proto>=1.30,<2",
+    // The official SDK of the Model Context Protocol.
+    "mcp==2.3.0",
+];
 
 /// The model server that others wrote, from npm; it has no dependencies of its own.
 const MODEL_SERVER: &str = "@copilotkit/aimock@1.43.0";
@@ -38,7 +45,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Ended> {
             "python3 cannot make a virtual environment (its venv is missing)".to_owned(),
         ));
     };
-    succeed(workspace.cargo(["build", "--package", "debate-cli"]))?;
+    succeed(workspace.cargo(["build", "--package", "debate-cli", "--features", MCP]))?;
     let binary = workspace.target.join("debug").join(format!("debate{}", std::env::consts::EXE_SUFFIX));
     for script in scripts {
         println!("running {}", script.strip_prefix(&workspace.root).unwrap_or(&script).display());
@@ -76,7 +83,16 @@ pub(crate) fn model_server(workspace: &Workspace) -> Result<Ended> {
         fs::write(&stamp, MODEL_SERVER).with_context(|| format!("cannot write {}", stamp.display()))?;
     }
     // The same packages as those of the Rust tests, so that nothing is built twice.
-    let cargo = workspace.cargo(["test", "--workspace", "--exclude", "debate-sim", "--test", "aimock"]);
+    let cargo = workspace.cargo([
+        "test",
+        "--workspace",
+        "--exclude",
+        "debate-sim",
+        "--features",
+        MCP,
+        "--test",
+        "aimock",
+    ]);
     let mut server = workspace.program(&node);
     server.arg("tests/clients/aimock.mjs").arg(cargo.get_program()).args(cargo.get_args());
     server.env("AIMOCK", &folder);

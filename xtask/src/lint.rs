@@ -4,6 +4,7 @@ use anyhow::bail;
 
 use crate::cargo::{Workspace, answers, succeed};
 use crate::report::{Ended, Report};
+use crate::test::MCP;
 use crate::tidy;
 
 /// Runs every check, the quick ones first.
@@ -23,7 +24,16 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
         Ok(Ended::Passed)
     });
     report.step("clippy", || {
-        succeed(workspace.cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+        succeed(workspace.cargo([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--features",
+            MCP,
+            "--",
+            "-D",
+            "warnings",
+        ]))?;
         Ok(Ended::Passed)
     });
     report.step("docs", || {

@@ -6,13 +6,16 @@ use crate::cargo::{Workspace, answers, succeed};
 use crate::report::{Ended, Report};
 use crate::{buf, clients, postgres, viewer};
 
+/// What is off in a first build and tested all the same.
+pub(crate) const MCP: &str = "debate-cli/mcp";
+
 /// Runs every kind of test.
 pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
     report.step("PostgreSQL", postgres::provide);
     report.step("the page as its sources give it", || viewer::check(workspace));
     report.step("a browser", || viewer::provide_browser(workspace));
     report.step("Rust tests", || {
-        run_tests(workspace, &["--workspace", "--exclude", "debate-sim"], "dev")?;
+        run_tests(workspace, &["--workspace", "--exclude", "debate-sim", "--features", MCP], "dev")?;
         Ok(Ended::Passed)
     });
     report.step("simulated worlds", || {

@@ -1,14 +1,34 @@
 //! The last word on a valid request before it is opened: what it names is loaded, and it must fit its prompts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation;
 use debate_core::formats::roundtable::flags::Flags;
 use debate_core::request::{Violation, Violations};
+use debate_grpc::Admission;
 use debate_prompts::prediction::check_fits;
 
-use crate::skills;
+use crate::args::Options;
+use crate::exit::Failure;
+use crate::{flags, skills, workspace};
+
+/// Returns what admits the requests of a server, with the flags that the environment has now.
+///
+/// # Errors
+/// A flag of the environment cannot be used (rule T9).
+pub(crate) fn admission(options: &Options, skills_dir: Option<PathBuf>) -> anyhow::Result<Admission> {
+    let (workspace, offered) = (options.workspace.clone(), options.offered());
+    let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
+    Ok(Arc::new(move |request: &mut AcceptedRequest| {
+        for left_out in admit(request, skills_dir.as_deref(), &flags, &offered)? {
+            tracing::warn!("{left_out}");
+        }
+        workspace::admit(request, workspace.as_deref());
+        Ok(())
+    }))
+}
 
 /// Admits a request, whoever brings it; returns what was left out of it, one line each. `offered` are the models that it
 /// may name.

@@ -17,6 +17,7 @@ mod influence;
 mod keys;
 mod list;
 mod log;
+mod mcp;
 mod policy;
 mod redact;
 mod replay;
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Run(run::Run),
     Review(review::Review),
     Serve(Box<serve::Serve>),
+    Mcp(mcp::Mcp),
     Token(token::Token),
     List(list::List),
     Show(show::Show),
@@ -83,6 +85,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Run(run) => run.run(options).await,
         Command::Review(review) => review.run(options).await,
         Command::Serve(serve) => serve.run(options).await,
+        Command::Mcp(mcp) => mcp.run(options).await,
         Command::Token(token) => token.run(),
         Command::List(list) => list.run(options).await,
         Command::Show(show) => show.run(options).await,

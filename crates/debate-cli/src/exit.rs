@@ -20,7 +20,7 @@ Exit codes:
   1    the debate is void, or something failed that no other code names
   2    bad input: a request, file or option that cannot be used
   3    there is no such debate
-  4    a check failed: verify, checkpoint, import or golden found a fault
+  4    a check failed: verify, checkpoint, import or golden found a fault, or bench scenarios a reason to roll back
   5    the store or the model cannot be used
   130  interrupted";
 

@@ -75,6 +75,8 @@ pub enum Command<F: Format> {
     Continue {
         /// How many.
         rounds: u32,
+        /// What they are to deal with, where the topic alone does not say it.
+        focus: Option<String>,
     },
     /// Record what happened in the world, or correct what was recorded.
     Resolve {
@@ -138,6 +140,9 @@ pub enum DecideError {
     /// The format, or its limits, do not allow so many more rounds.
     #[error("{0} more rounds are not allowed")]
     NotContinuable(u32),
+    /// The format's rounds have no question beside the debate's own.
+    #[error("rounds of this format take no focus")]
+    NotFocusable,
     /// The debate cannot be forked so (rule K14).
     #[error("{0}")]
     NotForkable(String),

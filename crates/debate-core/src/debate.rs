@@ -253,7 +253,7 @@ impl<F: Format> Debate<F> {
             KernelEvent::Continued(continued) => {
                 let config = F::continued(&self.config, continued.rounds);
                 self.config = Arc::new(config.ok_or("the format does not allow more rounds")?);
-                F::reopen(&mut self.state, &self.config);
+                F::reopen(&mut self.state, &self.config, continued.focus());
                 self.lifecycle = Lifecycle::Running;
                 self.stop = None;
                 self.deadline_at = continued.deadline_at;

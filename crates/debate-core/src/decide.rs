@@ -171,7 +171,7 @@ impl<F: Format> Draft<F> {
                 self.push(Cancelled { prose: Prose::new(reason) })?;
                 self.stop(StopRule::Cancelled, 1.0, 1.0, false)?;
             }
-            Command::Continue { rounds } => self.continue_debate(rounds)?,
+            Command::Continue { rounds, focus } => self.continue_debate(rounds, focus)?,
             Command::Resolve { outcome, happened_at } => self.resolve(outcome, happened_at)?,
             Command::Redact { seq } => self.redact(seq)?,
         }

@@ -22,6 +22,8 @@ use crate::stop::Completeness;
 pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// The format's name as requests spell it.
     const NAME: &'static str;
+    /// Whether rounds that are added to a debate can have a question of their own.
+    const TAKES_FOCUS: bool = false;
 
     /// The rules of one debate, already valid. Facts: they survive redaction.
     type Config: Debug + Clone + PartialEq + Serialize + DeserializeOwned + Send + Sync;
@@ -98,8 +100,8 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns the rules with more rounds, or `None` where the format or its limits do not allow them.
     fn continued(config: &Self::Config, rounds: u32) -> Option<Self::Config>;
 
-    /// Tells the state that the debate goes on with more rounds.
-    fn reopen(state: &mut Self::State, config: &Self::Config);
+    /// Tells the state that the debate goes on with more rounds, and what they are to deal with.
+    fn reopen(state: &mut Self::State, config: &Self::Config, focus: Option<&Prose<String>>);
 
     /// Returns the rules with one thing changed, for a fork (rule K14).
     ///

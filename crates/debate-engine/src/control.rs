@@ -23,6 +23,8 @@ pub enum Control {
     Continue {
         /// How many.
         rounds: u32,
+        /// What they are to deal with, where the topic alone does not say it.
+        focus: Option<String>,
     },
     /// Record what happened in the world (rule K16).
     Resolve {
@@ -39,7 +41,7 @@ impl Control {
             Self::Pause => Command::Pause,
             Self::Resume => Command::Resume,
             Self::Cancel { reason } => Command::Cancel { reason: reason.clone() },
-            Self::Continue { rounds } => Command::Continue { rounds: *rounds },
+            Self::Continue { rounds, focus } => Command::Continue { rounds: *rounds, focus: focus.clone() },
             Self::Resolve { outcome, happened_at } => {
                 Command::Resolve { outcome: outcome.clone(), happened_at: *happened_at }
             }

@@ -3,7 +3,7 @@
 use debate_core::debate::Lifecycle;
 use debate_core::formats::accept::accept;
 use debate_core::formats::any::FORMATS;
-use debate_core::id::{DebateId, OutcomeId, Seq};
+use debate_core::id::{OutcomeId, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
 use debate_engine::{Control, LIFECYCLE_KINDS};
 use debate_proto::v1;
@@ -73,20 +73,7 @@ impl v1::debate_service_server::DebateService for Debates {
     ) -> Result<Response<v1::ListDebatesResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let filter = list_filter(desk.tenant(), &request)?;
-        let limit = filter.limit as usize;
-        let page = desk.list(filter).await?;
-        let next_page_token = match page.last() {
-            Some((last, _)) if page.len() == limit => page_token(desk.tenant(), &request, last.position),
-            Some(_) | None => String::new(),
-        };
-        let mut debates = Vec::with_capacity(page.len());
-        for (listed, eldest) in &page {
-            let id = DebateId(listed.first.stream.id);
-            let debate = to_proto::listed(listed, eldest);
-            debates.push(debate.map_err(|error| Refusal::of_replay(id, &error))?);
-        }
-        Ok(Response::new(v1::ListDebatesResponse { debates, next_page_token }))
+        Ok(Response::new(desk.page(&request).await?))
     }
 
     async fn watch_debate(

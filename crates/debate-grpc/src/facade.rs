@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use debate_core::codec::Author;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::Change;
@@ -28,10 +29,13 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
 use crate::access::Grant;
+use crate::debate_service::{list_filter, page_token};
 use crate::feed;
 use crate::following::Wanted;
 use crate::refusal::Refusal;
 use crate::spending;
+use crate::to_proto;
+use crate::tokens::Scope;
 
 /// Characters of a client's id of a request.
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -41,22 +45,26 @@ const REQUEST_ID_CHARS_MAX: usize = 128;
 /// It may take its time; it runs beside the other work.
 pub type Admission = Arc<dyn Fn(&mut AcceptedRequest) -> Result<(), Violations> + Send + Sync>;
 
+/// A further interface on the server's port: the routes that it adds, behind the same door. What they need stands in the
+/// door's table.
+pub type Mount = Arc<dyn Fn(Facade) -> Router + Send + Sync>;
+
 /// A request to open a debate, beside the debate itself.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Opening {
+pub struct Opening {
     /// The client's id of the request; empty for none.
-    pub(crate) request_id: String,
+    pub request_id: String,
     /// Where the interface carries it.
-    pub(crate) id_field: &'static str,
+    pub id_field: &'static str,
     /// W3C trace context.
-    pub(crate) trace: Option<String>,
+    pub trace: Option<String>,
     /// When the client wants an end; the debate's deadline unless that is earlier.
-    pub(crate) deadline: Option<Duration>,
+    pub deadline: Option<Duration>,
 }
 
 /// The engine as services use it.
 #[derive(Clone)]
-pub(crate) struct Facade {
+pub struct Facade {
     pub(crate) closing: CancellationToken,
     engine: Engine,
     /// Where proposals for prompts of reviewers are written; none where they cannot be asked for (rule V7).
@@ -64,9 +72,36 @@ pub(crate) struct Facade {
     admission: Admission,
 }
 
+impl std::fmt::Debug for Facade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Facade").finish_non_exhaustive()
+    }
+}
+
 impl Facade {
-    pub(crate) fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
+    /// Returns the face of an engine; once `closing` is cancelled, nobody is kept waiting any more.
+    #[must_use]
+    pub fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
         Self { closing, engine, reviewers: None, admission }
+    }
+
+    /// Returns the desk of whoever runs this process: of the only tenant, with every scope.
+    #[must_use]
+    pub fn own_desk(&self, interface: &'static str) -> Desk {
+        self.desk(Arc::new(Grant::everything()), interface)
+    }
+
+    /// Returns the desk of whoever sent an HTTP request.
+    ///
+    /// # Errors
+    /// The request did not come in by the door.
+    pub fn desk_of_http(
+        &self,
+        request: &axum::http::request::Parts,
+        interface: &'static str,
+    ) -> Result<Desk, Refusal> {
+        let grant = request.extensions.get::<Arc<Grant>>().cloned();
+        Ok(self.desk(grant.ok_or(Refusal::Unauthenticated)?, interface))
     }
 
     /// Returns the desk of a caller who uses the interface `grpc` or `rest`.
@@ -86,13 +121,41 @@ impl Facade {
 }
 
 /// What one caller can do.
-pub(crate) struct Desk {
+pub struct Desk {
     facade: Facade,
     grant: Arc<Grant>,
     interface: &'static str,
 }
 
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").field("interface", &self.interface).finish_non_exhaustive()
+    }
+}
+
 impl Desk {
+    /// Refuses a caller whose token does not reach so far.
+    ///
+    /// # Errors
+    /// The token has neither the scope nor `admin`.
+    pub fn check_scope(&self, scope: Scope) -> Result<(), Refusal> {
+        if self.grant.may(scope) {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden { what: format!("the scope {scope}") })
+    }
+
+    /// Returns the name of the model that is asked where a request names none.
+    #[must_use]
+    pub fn model_name(&self) -> &str {
+        self.engine().model_name()
+    }
+
+    /// Returns once the server ends.
+    pub async fn closed(&self) {
+        self.facade.closing.cancelled().await;
+    }
+
     /// Returns the folder of reviewers, where proposals may be asked for (rule V7).
     pub(crate) fn reviewers(&self) -> Option<&ReviewersFolder> {
         self.facade.reviewers.as_deref()
@@ -117,7 +180,10 @@ impl Desk {
     }
 
     /// Opens a debate of a request that was read, or returns the one that the same request opened (rule K11).
-    pub(crate) async fn start(
+    ///
+    /// # Errors
+    /// Everything that is wrong with the request, or why it cannot be opened for this caller now.
+    pub async fn start(
         &self,
         read: Result<AcceptedRequest, Violations>,
         opening: Opening,
@@ -183,7 +249,10 @@ impl Desk {
     }
 
     /// Returns a debate as it was after event `at`, or as it is.
-    pub(crate) async fn debate(&self, id: &str, at: Option<Seq>) -> Result<AnyDebate, Refusal> {
+    ///
+    /// # Errors
+    /// The caller's tenant has no such debate, it has no such event, or it cannot be read.
+    pub async fn debate(&self, id: &str, at: Option<Seq>) -> Result<AnyDebate, Refusal> {
         let id = self.reach(id).await?;
         let log = self.engine().history(id, at).await?;
         let head = log.last().map_or(Seq::START, |last| last.seq);
@@ -193,8 +262,29 @@ impl Desk {
         AnyDebate::replay(&log).map_err(|error| Refusal::of_replay(id, &error))
     }
 
+    /// Returns a page of a list of debates, the newest first.
+    ///
+    /// # Errors
+    /// The list cannot be asked for so, or not be read.
+    pub async fn page(&self, request: &v1::ListDebatesRequest) -> Result<v1::ListDebatesResponse, Refusal> {
+        let filter = list_filter(self.tenant(), request)?;
+        let limit = filter.limit as usize;
+        let page = self.list(filter).await?;
+        let next_page_token = match page.last() {
+            Some((last, _)) if page.len() == limit => page_token(self.tenant(), request, last.position),
+            Some(_) | None => String::new(),
+        };
+        let mut debates = Vec::with_capacity(page.len());
+        for (listed, eldest) in &page {
+            let id = DebateId(listed.first.stream.id);
+            let debate = to_proto::listed(listed, eldest);
+            debates.push(debate.map_err(|error| Refusal::of_replay(id, &error))?);
+        }
+        Ok(v1::ListDebatesResponse { debates, next_page_token })
+    }
+
     /// Lists debates, each with the event that says what it is about.
-    pub(crate) async fn list(&self, filter: ListFilter) -> Result<Vec<(Listed, Envelope)>, Refusal> {
+    async fn list(&self, filter: ListFilter) -> Result<Vec<(Listed, Envelope)>, Refusal> {
         let filter = ListFilter { tenant: Some(self.grant.tenant.clone()), ..filter };
         let page = self.engine().store().list(filter).await?;
         let mut debates = Vec::with_capacity(page.len());
@@ -206,12 +296,10 @@ impl Desk {
     }
 
     /// Returns at most `limit` events of a debate's own log, those right after `after`, and where it ends.
-    pub(crate) async fn log(
-        &self,
-        id: &str,
-        after: Seq,
-        limit: u32,
-    ) -> Result<(Vec<Envelope>, Seq), Refusal> {
+    ///
+    /// # Errors
+    /// The caller's tenant has no such debate, it has no event `after`, or it cannot be read.
+    pub async fn log(&self, id: &str, after: Seq, limit: u32) -> Result<(Vec<Envelope>, Seq), Refusal> {
         let id = self.reach(id).await?;
         let store = self.engine().store();
         let head = store.head(id.into()).await?.ok_or_else(|| Refusal::NotFound(id.to_string()))?;
@@ -222,7 +310,10 @@ impl Desk {
     }
 
     /// Follows a debate from after a sequence number; ends when it has concluded.
-    pub(crate) async fn watch(
+    ///
+    /// # Errors
+    /// The caller's tenant has no such debate, it has no event `after`, or it cannot be read.
+    pub async fn watch(
         &self,
         id: &str,
         after: Seq,
@@ -245,7 +336,10 @@ impl Desk {
     }
 
     /// Carries out a control, and returns the debate as it is then.
-    pub(crate) async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
+    ///
+    /// # Errors
+    /// The caller's tenant has no such debate, or it is in no state for it.
+    pub async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
         let debate = self.reach(id).await?;
         let done = self.engine().control(debate, control, self.actor()).await;
         done.map_err(|error| Refusal::of_control(debate, error))?;
@@ -274,6 +368,25 @@ impl Desk {
         let tenant = self.grant.tenant.clone();
         let after = feed::begin(&*store, &tenant, request).await?;
         Ok(feed::follow_all(store, tenant, after, wanted, self.facade.closing.clone()))
+    }
+
+    /// Adds rounds to a concluded debate, with a question of their own or without (rule K17), and returns it as it is then.
+    ///
+    /// # Errors
+    /// The caller's tenant has no such debate, it takes no more rounds, or they cost more than the caller may spend.
+    pub async fn continue_debate(
+        &self,
+        id: &str,
+        rounds: u32,
+        focus: Option<String>,
+    ) -> Result<AnyDebate, Refusal> {
+        let debate = self.debate(id, None).await?;
+        self.check_format(debate.format())?;
+        let _turn = self.turn_to_spend().await;
+        if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
+            allowance.check(debate.limits())?;
+        }
+        self.control(id, Control::Continue { rounds, focus }).await
     }
 
     /// Opens a debate that goes on from an event of another with one thing changed (rule K14).

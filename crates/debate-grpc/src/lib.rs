@@ -28,7 +28,8 @@ pub mod to_proto;
 pub mod tokens;
 mod wire_json;
 
-pub use facade::Admission;
+pub use facade::{Admission, Desk, Facade, Mount, Opening};
 pub use listen::Connections;
+pub use rest::{debate_json, event_json, listed_json};
 pub use scraping::serve_metrics;
 pub use serve::{GRACE_DEFAULT, PATIENCE_DEFAULT, ServeError, ServeOptions, serve};

@@ -320,7 +320,7 @@ impl Refusal {
     }
 
     /// Refuses what only a defect of this program can have brought about.
-    pub(crate) fn defect(why: &dyn std::fmt::Display) -> Self {
+    pub fn defect(why: &dyn std::fmt::Display) -> Self {
         tracing::error!(why = %why, "a defect of this program");
         Self::Defect
     }

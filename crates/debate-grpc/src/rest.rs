@@ -3,6 +3,8 @@
 mod debates;
 mod openapi;
 
+pub use debates::{debate_json, event_json, listed_json};
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -20,7 +20,7 @@ use tonic_health::server::HealthReporter;
 use crate::access::{self, Door, Keyring};
 use crate::audit_service::Audits;
 use crate::debate_service::Debates;
-use crate::facade::{Admission, Facade};
+use crate::facade::{Admission, Facade, Mount};
 use crate::listen::{Connections, listen};
 use crate::policy_service::Policies;
 use crate::tls::{Tls, TlsError, TlsFiles};
@@ -60,6 +60,8 @@ pub struct ServeOptions {
     /// Further routes behind the same door as the interfaces. Those of them alone are served that are in the door's table,
     /// and each request has its [`debate_engine::Tenant`] among its extensions.
     pub data: Router,
+    /// A further interface on the same port.
+    pub mount: Option<Mount>,
 }
 
 impl Default for ServeOptions {
@@ -75,6 +77,7 @@ impl Default for ServeOptions {
             reviewers: None,
             pages: Router::new(),
             data: Router::new(),
+            mount: None,
         }
     }
 }
@@ -132,8 +135,19 @@ pub async fn serve(
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), ServeError> {
     let address = listener.local_addr().map_err(ServeError::Listener)?;
-    let ServeOptions { token, tokens, tls, connections, patience, grace, admission, reviewers, pages, data } =
-        options;
+    let ServeOptions {
+        token,
+        tokens,
+        tls,
+        connections,
+        patience,
+        grace,
+        admission,
+        reviewers,
+        pages,
+        data,
+        mount,
+    } = options;
     check_token(token.as_deref(), tokens.is_some(), address)?;
     let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
     if tls.is_none() && !access::is_private(address) {
@@ -144,7 +158,8 @@ pub async fn serve(
     let mut facade = Facade::new(engine, admission, closing.clone());
     facade.reviewers = reviewers;
     let door = Door { keyring: Arc::clone(&keyring), body_patience: connections.body };
-    let (health, app) = app(facade, door, patience, data).await?;
+    let data = data.merge(mount.map(|mount| mount(facade.clone())).unwrap_or_default());
+    let (health, app) = app(facade, data, door, patience).await?;
     let app = app.merge(pages);
     let ending = async {
         shutdown.await;
@@ -181,9 +196,9 @@ fn check_token(token: Option<&str>, has_file: bool, address: SocketAddr) -> Resu
 
 async fn app(
     facade: Facade,
+    data: Router,
     door: Door,
     patience: Duration,
-    data: Router,
 ) -> Result<(HealthReporter, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<DebateServiceServer<Debates>>().await;

@@ -45,12 +45,15 @@ impl Prompts for RoundtablePrompts {
         };
         let gone = || RenderError::Redacted { version };
         let brief = visible.brief.shown().ok_or_else(gone)?;
+        let focus = visible.focus.as_ref().map(|focus| focus.shown().ok_or_else(gone)).transpose()?;
+        let focus = focus.map(|focus| format!("<focus>\n{}\n</focus>", escape::xml(focus)));
         let said = responses::said(&visible.context.responses).ok_or_else(gone)?;
         let system = format!("{}\n\n{}", anchor::layer(visible), contract::layer(visible));
         let task = [task(visible), structure::layer(visible), verification::layer(visible)].join("\n\n");
         let topic = escape::xml(&brief.topic);
         let user = |texts: &[Cow<'_, str>]| {
             let mut parts = vec![format!("<topic>\n{topic}\n</topic>")];
+            parts.extend(focus.clone());
             parts.extend(responses::block(&said, texts));
             parts.extend(visible.context.statistics.as_ref().map(responses::statistics));
             parts.push(task.clone());
@@ -102,6 +105,10 @@ fn task(visible: &Visible) -> String {
         (Kind::Respond, false) => {
             format!("This is round {} of {}. Respond to what has been said.", visible.round, visible.rounds_max)
         }
+    };
+    let task = match visible.focus {
+        Some(_) => format!("{task} This round has a focus: answer it, within the topic."),
+        None => task,
     };
     match visible.rejection.shown() {
         Some(reason) => format!("{task}\n\nYour last reply was rejected. {reason} Reply again."),

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use debate_core::envelope::Envelope;
 use debate_core::format::Format;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation::Deliberation;
@@ -190,6 +191,33 @@ impl Rehearsal {
             slate.wipe();
         }
         Ok(all)
+    }
+
+    /// Holds all debates one after another in the plainest way and returns their logs; `ended` is told of each.
+    ///
+    /// Blocks its thread; must not be called on a thread that drives a runtime.
+    ///
+    /// # Errors
+    /// As [`Rehearsal::hold`].
+    pub fn logs(&self, ended: &dyn Fn()) -> Result<Vec<Vec<Envelope>>, RehearsalError> {
+        let plainest = Way::all(&self.request).first().copied();
+        let way = plainest.unwrap_or(Way { schedule: None, hedge: Hedge::Off });
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().start_paused(true).build().map_err(RehearsalError::Runtime)?;
+        runtime.block_on(async {
+            let hedging = Hedging { after: way.hedge, ..Hedging::default() };
+            let engine = stage::engine(Arc::new(Slate::default()), self.models(), hedging)
+                .surroundings(virtual_clock())
+                .build();
+            let mut logs = Vec::with_capacity(self.debates);
+            for _ in 0..self.debates {
+                let debate = stage::open(&engine, self.request_in(way)).await?;
+                stage::held(&engine, debate).await?;
+                logs.push(engine.log(debate, None).await?);
+                ended();
+            }
+            Ok(logs)
+        })
     }
 
     /// Returns the models that the debates ask, all of them late.

@@ -186,7 +186,7 @@ impl<'a, F: Format> Conductor<'a, F> {
             Step::Pause { .. } => Control::Pause,
             Step::Resume { .. } => Control::Resume,
             Step::Cancel { .. } => Control::Cancel { reason: "enough".to_owned() },
-            Step::Continue { rounds } => Control::Continue { rounds },
+            Step::Continue { rounds } => Control::Continue { rounds, focus: None },
             Step::Resolve => {
                 let outcome = self.debates[number].opening.resolution.clone();
                 Control::Resolve { outcome, happened_at: None }

@@ -153,7 +153,7 @@ impl Format for Probe {
         Some(continued)
     }
 
-    fn reopen(_state: &mut State, _config: &Config) {}
+    fn reopen(_state: &mut State, _config: &Config, _focus: Option<&Prose<String>>) {}
 
     fn changed(config: &Config, change: &Change) -> Result<Config, String> {
         match change {

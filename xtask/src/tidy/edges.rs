@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 15] = [
+const ROOMS: [(&str, &[&str]); 16] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
@@ -18,6 +18,7 @@ const ROOMS: [(&str, &[&str]); 15] = [
     ("debate-proof", &["debate-core"]),
     ("debate-engine", &["debate-core", "debate-prompts", "debate-store", "debate-llm"]),
     ("debate-grpc", &["debate-engine", "debate-core", "debate-proof", "debate-proto", "debate-store"]),
+    ("debate-mcp", &["debate-core", "debate-engine", "debate-proto", "debate-grpc"]),
     (
         "debate-cli",
         &[
@@ -29,6 +30,7 @@ const ROOMS: [(&str, &[&str]); 15] = [
             "debate-proof",
             "debate-proto",
             "debate-grpc",
+            "debate-mcp",
             "debate-rehearsal",
             "debate-viewer",
         ],
@@ -52,10 +54,11 @@ const ROOMS: [(&str, &[&str]); 15] = [
 ];
 
 /// Other people's crates and the members that alone may ship them.
-const HOMES: [(&str, &[&str]); 4] = [
+const HOMES: [(&str, &[&str]); 5] = [
     ("sqlx", &["debate-store", "debate-benches"]),
     ("reqwest", &["debate-llm"]),
-    ("axum", &["debate-grpc", "debate-viewer"]),
+    ("axum", &["debate-grpc", "debate-mcp", "debate-viewer"]),
+    ("rmcp", &["debate-mcp"]),
     ("tonic", &["debate-proto", "debate-grpc", "debate-cli"]),
 ];
 

@@ -1,6 +1,7 @@
 //! `debate bench`: what settings would bring, before anybody pays.
 
 mod latency;
+mod scenarios;
 mod wishes;
 
 use clap::Subcommand;
@@ -13,7 +14,8 @@ use crate::exit::End;
 #[command(after_help = "\
 Examples:
   debate bench latency
-  debate bench latency examples/ice.json --median 3s --sigma 0.7")]
+  debate bench latency examples/ice.json --median 3s --sigma 0.7
+  debate bench scenarios examples/scenarios/*.json")]
 pub(crate) struct Bench {
     /// What of.
     #[command(subcommand)]
@@ -24,6 +26,7 @@ pub(crate) struct Bench {
 #[derive(Debug, Subcommand)]
 enum Of {
     Latency(latency::Latency),
+    Scenarios(scenarios::Scenarios),
 }
 
 impl Bench {
@@ -31,6 +34,7 @@ impl Bench {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         match &self.of {
             Of::Latency(latency) => latency.run(options).await,
+            Of::Scenarios(scenarios) => scenarios.run(options).await,
         }
     }
 }

@@ -9,25 +9,22 @@ use std::thread;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
-use debate_core::formats::accept::AcceptedRequest;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
-use debate_grpc::{Admission, ServeError, ServeOptions};
+use debate_grpc::{Mount, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use debate_viewer::{Viewer, viewer};
 use futures::channel::oneshot;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::admission::admit;
+use crate::admission::admission;
 use crate::args::Options;
 use crate::exit::{self, End, Failure};
-use crate::flags;
 use crate::house::House;
 use crate::telemetry::Scrape;
-use crate::workspace;
 
-/// Serve debates: gRPC with reflection and health, the contract's REST endpoints, and a page for people, on one port
+/// Serve debates: gRPC with reflection and health, REST, tools for agents, and a page for people, on one port
 ///
 /// Debates that an earlier process left behind are taken up where their logs end. SIGINT and SIGTERM end the server:
 /// streams are closed, what runs stays in the log and goes on at the next start.
@@ -159,9 +156,10 @@ impl Serve {
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls: self.tls(),
-            admission: self.admission(options)?,
+            admission: admission(options, self.skills_dir.clone())?,
             pages: viewer.pages,
             data: viewer.data,
+            mount: mount(),
             ..ServeOptions::default()
         };
         let served = debate_grpc::serve(listener, house.engine.clone(), serving, shutdown).await;
@@ -187,20 +185,6 @@ impl Serve {
             ..Settings::default()
         }
     }
-
-    /// Returns what admits requests, with the flags that the environment has now.
-    fn admission(&self, options: &Options) -> anyhow::Result<Admission> {
-        let (skills_dir, workspace) = (self.skills_dir.clone(), options.workspace.clone());
-        let offered = options.offered();
-        let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
-        Ok(Arc::new(move |request: &mut AcceptedRequest| {
-            for left_out in admit(request, skills_dir.as_deref(), &flags, &offered)? {
-                tracing::warn!("{left_out}");
-            }
-            workspace::admit(request, workspace.as_deref());
-            Ok(())
-        }))
-    }
 }
 
 /// Says where the server is; a program that starts one reads the address from the first line.
@@ -225,8 +209,17 @@ fn announce(
     stdout.flush()
 }
 
+/// Returns the tools for agents, where this program has them.
+fn mount() -> Option<Mount> {
+    #[cfg(feature = "mcp")]
+    let mount = Some(debate_mcp::mount());
+    #[cfg(not(feature = "mcp"))]
+    let mount = None;
+    mount
+}
+
 /// Waits for SIGINT or SIGTERM; a second one ends the process at once.
-async fn ending() {
+pub(super) async fn ending() {
     signalled().await;
     tracing::info!("ending");
     tokio::spawn(async {

@@ -1,4 +1,6 @@
-//! `debate bench latency`: walls under drawn and recorded latencies.
+//! `debate bench`: walls under drawn and recorded latencies, scenarios of roundtables.
+
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -116,4 +118,49 @@ fn all_bad_options_are_named_at_once() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.stderr.contains("format: \"quarrel\" is not a format"), "{}", ran.stderr);
     assert!(!program.path("debates.sqlite").exists());
+}
+
+/// Runs scenarios and returns how the command ended and what `--json` shows.
+fn scenarios(program: &Program, file: &Path) -> (Option<i32>, Value) {
+    let steady = ["--median", "1s", "--sigma", "0", "--runs", "2", "--json"];
+    let ran = program.run(["bench", "scenarios", file.to_str().unwrap()].iter().chain(&steady));
+    assert!(ran.stderr.starts_with("holding 4 roundtables of 2 scenarios"), "{ran:?}");
+    (ran.code, ran.json())
+}
+
+#[test]
+fn t11_scenarios_are_compared_and_a_trigger_ends_the_command_with_4() {
+    let program = Program::new();
+    let file = example("scenarios/parallelization.json");
+    let (code, found) = scenarios(&program, &file);
+    let total_s =
+        |place: usize| found["scenarios"][place]["metrics"]["latency"]["total_ms"].as_f64().unwrap() / 1e3;
+    assert!((total_s(0) - 8.0).abs() < 0.05 && (total_s(1) - 4.0).abs() < 0.05, "{found}");
+    let compared = &found["comparisons"][0];
+    assert!((compared["delta"]["latency_reduction"].as_f64().unwrap() - 50.0).abs() < 1.0, "{compared}");
+    let rules: Vec<&Value> =
+        compared["triggers"].as_array().unwrap().iter().map(|fired| &fired["rule"]).collect();
+    assert!(!rules.contains(&&json!("latency")), "{compared}");
+    assert_eq!(code, Some(if rules.is_empty() { 0 } else { 4 }), "{found}");
+    assert_eq!(found["rolls_back"], json!(!rules.is_empty()));
+    assert!(!program.path("debates.sqlite").exists(), "a rehearsal stores nothing");
+
+    // The same, but people complain.
+    let mut complained: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    complained["scenarios"][1]["reported_issues"] = json!(["it repeats itself"]);
+    let (code, found) = scenarios(&program, &program.write("complained.json", complained.to_string()));
+    assert_eq!((code, &found["comparisons"][0]["recommendation"]), (Some(4), &json!("reject")));
+    let page =
+        program.run(["bench", "scenarios", program.path("complained.json").to_str().unwrap(), "--runs", "1"]);
+    assert!(page.stdout.starts_with("SIMULATED: ") && page.stdout.contains("ROLLBACK TRIGGER: "), "{page:?}");
+    assert!(page.stdout.contains("- reported: it repeats itself"), "{page:?}");
+
+    complained["scenarios"][1]["baseline"] = json!("nobody");
+    complained["scenarios"][0]["rounds"] = json!(11);
+    let path = program.write("wrong.json", complained.to_string());
+    let refused = program.run(["bench", "scenarios", path.to_str().unwrap(), "no-such-file.json"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    for named in ["scenarios[0].rounds: ", "no-such-file.json: "] {
+        assert!(refused.stderr.contains(named), "{named} is not in {refused:?}");
+    }
 }

@@ -6,6 +6,7 @@ use crate::debate::Lifecycle;
 use crate::event::{Continued, Paused, Redacted, Resumed};
 use crate::format::Format;
 use crate::id::Seq;
+use crate::prose::Prose;
 
 impl<F: Format> Draft<F> {
     pub(super) fn pause(&mut self) -> Result<(), DecideError> {
@@ -28,14 +29,22 @@ impl<F: Format> Draft<F> {
         }
     }
 
-    pub(super) fn continue_debate(&mut self, rounds: u32) -> Result<(), DecideError> {
+    pub(super) fn continue_debate(&mut self, rounds: u32, focus: Option<String>) -> Result<(), DecideError> {
         if self.debate.lifecycle != Lifecycle::Concluded {
             return Err(DecideError::NotConcluded);
         }
         if rounds == 0 || F::continued(&self.debate.config, rounds).is_none() {
             return Err(DecideError::NotContinuable(rounds));
         }
-        self.push(Continued { rounds, deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms) })
+        if focus.is_some() && !F::TAKES_FOCUS {
+            return Err(DecideError::NotFocusable);
+        }
+        self.push(Continued {
+            rounds,
+            deadline_at: self.at.plus_ms(self.debate.limits.deadline_ms),
+            focused: focus.is_some(),
+            prose: focus.map(Prose::new).unwrap_or_default(),
+        })
     }
 
     /// A debate that still runs has its words in the prompts to come, so it must have ended first.

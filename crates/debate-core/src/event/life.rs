@@ -107,8 +107,22 @@ pub struct Continued {
     pub rounds: u32,
     /// The new deadline.
     pub deadline_at: Timestamp,
+    /// Whether they have a question of their own to deal with.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub focused: bool,
+    /// That question, in people's words.
+    #[serde(skip)]
+    pub prose: Prose<String>,
 }
-body!(Continued, "continued");
+body!(Continued, "continued", prose: String);
+
+impl Continued {
+    /// Returns the question that the added rounds are to deal with, where they have one.
+    #[must_use]
+    pub fn focus(&self) -> Option<&Prose<String>> {
+        self.focused.then_some(&self.prose)
+    }
+}
 
 /// This debate goes on from another's prefix (rule K14). The first event of its stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,3 +165,7 @@ pub struct Redacted {
     pub seq: Seq,
 }
 body!(Redacted, "redacted");
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

@@ -131,7 +131,7 @@ impl Format for Investigation {
         None
     }
 
-    fn reopen(_state: &mut State, _config: &Config) {}
+    fn reopen(_state: &mut State, _config: &Config, _focus: Option<&Prose<String>>) {}
 
     fn changed(config: &Config, change: &Change) -> Result<Config, String> {
         config.changed(change)

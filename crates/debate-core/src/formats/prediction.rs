@@ -151,7 +151,7 @@ impl Format for Prediction {
         Some(continued)
     }
 
-    fn reopen(_state: &mut State, _config: &Config) {}
+    fn reopen(_state: &mut State, _config: &Config, _focus: Option<&Prose<String>>) {}
 
     fn changed(config: &Config, change: &Change) -> Result<Config, String> {
         config.changed(change)

@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod answer;
+pub mod bench;
 pub mod call;
 mod changed;
 mod checks;
@@ -46,6 +47,7 @@ pub struct Roundtable;
 
 impl Format for Roundtable {
     const NAME: &'static str = "roundtable";
+    const TAKES_FOCUS: bool = true;
 
     type Config = Config;
     type Brief = Brief;
@@ -136,8 +138,8 @@ impl Format for Roundtable {
         Some(Config { rounds, ..config.clone() })
     }
 
-    fn reopen(state: &mut State, config: &Config) {
-        state.reopen(config);
+    fn reopen(state: &mut State, config: &Config, focus: Option<&Prose<String>>) {
+        state.reopen(config, focus);
     }
 
     fn changed(config: &Config, change: &Change) -> Result<Config, String> {

@@ -153,7 +153,13 @@ fn course() -> Vec<KernelEvent> {
             }),
         }
         .into(),
-        Continued { rounds: 2, deadline_at: Timestamp(100) }.into(),
+        Continued {
+            rounds: 2,
+            deadline_at: Timestamp(100),
+            focused: true,
+            prose: Prose::new("What would it cost?".to_owned()),
+        }
+        .into(),
         Forked {
             parent: DebateId(Uuid::from_u128(9)),
             at: Seq(4),

@@ -274,6 +274,7 @@ fn k17_continue_adds_rounds_and_concludes_anew() {
          when     clock 5000
          refused  continue 0 because 0 more rounds are not allowed
          refused  continue 10 because 10 more rounds are not allowed
+         refused  continue 1: What of it? because rounds of this format take no focus
          when     continue 1
          logged   continued phase_opened
          left_ms  1000

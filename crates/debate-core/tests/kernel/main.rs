@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
+mod benchmarks;
 mod deliberation;
 mod envelopes;
 mod golden;

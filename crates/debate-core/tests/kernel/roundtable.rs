@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use debate_core::call::Work;
+use debate_core::call::{Want, Work};
 use debate_core::debate::Lifecycle;
 use debate_core::event::{Event, KernelEvent};
 use debate_core::format::Format;
@@ -10,6 +10,7 @@ use debate_core::formats::roundtable::Roundtable;
 use debate_core::formats::roundtable::agent::Stance;
 use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::fact::Fact;
+use debate_core::formats::roundtable::markdown;
 use debate_core::formats::roundtable::outcome::{Consensus, NextStep, RoundtableResult};
 use debate_core::id::Digest;
 use debate_core::prose::{REDACTED, Texts};
@@ -383,6 +384,36 @@ fn k17_continued_rounds_come_after_those_that_were_held_and_old_exits_do_not_end
          when     answer respond/2/bo: Move now.
          concluded max_rounds full",
     );
+}
+
+#[test]
+fn k17_continued_rounds_deal_with_their_focus_and_those_before_know_nothing_of_it() {
+    let stage = check::<Roundtable>(&format!(
+        "{}
+         concluded consensus full
+         when     continue 1: What would it cost?
+         logged   continued phase_opened
+         when     answer respond/2/ada: Wait until next year.
+         when     answer respond/2/bo: Sell everything today.
+         concluded max_rounds full
+         when     continue 1
+         when     answer respond/3/ada: Wait until next year.
+         when     answer respond/3/bo: Sell everything today.
+         concluded max_rounds full",
+        agreeing("exit_criteria.enabled=true")
+    ));
+    let focus = |round: u32| {
+        let call = format!("respond/{round}/ada").parse().unwrap();
+        let want = Want { call, revision: 0 };
+        Roundtable::visible(&stage.debate, &want).focus
+    };
+    assert_eq!((focus(1), focus(3)), (None, None));
+    assert_eq!(focus(2).unwrap().shown().unwrap(), "What would it cost?");
+    let result = |texts| Roundtable::outcome(&stage.debate, texts);
+    let told = |texts| result(texts).evidence.rounds.into_iter().map(|round| round.focus).collect::<Vec<_>>();
+    assert_eq!(told(Texts::Shown), [None, Some("What would it cost?".to_owned()), None]);
+    assert_eq!(told(Texts::Withheld), [None, Some(REDACTED.to_owned()), None]);
+    assert!(markdown::document(&result(Texts::Shown)).contains("Focus:\n\n> What would it cost?\n"));
 }
 
 #[test]

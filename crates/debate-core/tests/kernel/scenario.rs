@@ -210,7 +210,10 @@ impl<F: Cast> Stage<F> {
             "pause" => self.decide(Command::Pause),
             "resume" => self.decide(Command::Resume),
             "cancel" => self.decide(Command::Cancel { reason: "enough".to_owned() }),
-            "continue" => self.decide(Command::Continue { rounds: target.parse().unwrap() }),
+            "continue" => self.decide(Command::Continue {
+                rounds: target.parse().unwrap(),
+                focus: (!said.is_empty()).then(|| said.trim().to_owned()),
+            }),
             "resolve" => self.decide(Command::Resolve {
                 outcome: target.into(),
                 happened_at: (!said.is_empty()).then(|| Timestamp(said.parse().unwrap())),

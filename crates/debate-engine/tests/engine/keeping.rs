@@ -87,7 +87,7 @@ async fn k17_a_continue_whose_recording_went_unheard_goes_on() {
     let debate = engine.start(start(None)).await.unwrap().debate;
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     store.be_silent_once();
-    let unheard = engine.control(debate, Control::Continue { rounds: 1 }, "alice").await;
+    let unheard = engine.control(debate, Control::Continue { rounds: 1, focus: None }, "alice").await;
     assert!(matches!(unheard, Err(ControlError::Record(_))));
     sleep(PATIENCE).await;
     assert_eq!(kinds(&log(&engine, debate).await)["concluded"], 2);

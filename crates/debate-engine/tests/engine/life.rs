@@ -156,7 +156,7 @@ async fn k17_pause_starts_nothing_new_and_resume_goes_on() {
 async fn k17_continue_adds_rounds_and_concludes_anew() {
     let engine = engine(memory(), model("seed=7"));
     let (debate, _) = finished(&engine).await;
-    engine.control(debate, Control::Continue { rounds: 2 }, "alice").await.unwrap();
+    engine.control(debate, Control::Continue { rounds: 2, focus: None }, "alice").await.unwrap();
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     let state: Debate<Prediction> = engine.load(debate, None).await.unwrap();
     assert_eq!(state.conclusion().unwrap().0.revision, 2);

@@ -49,6 +49,8 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("POST", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("GET", "/healthz", Needs::Nothing),
+    // Which scope it needs depends on the tool.
+    ("POST", "/mcp", Needs::Token),
     ("GET", "/api/v1/openapi.json", Needs::Token),
     ("POST", "/api/v1/debates", WRITE),
     ("GET", "/api/v1/debates", READ),
@@ -107,8 +109,9 @@ mod tests {
                 methods.map(|method| format!("/{}/{}", method.parent_service().full_name(), method.name())),
             );
         }
-        let is_http =
-            |place: &str| ["/api/", "/viewer/", "/healthz"].iter().any(|start| place.starts_with(start));
+        let is_http = |place: &str| {
+            ["/api/", "/viewer/", "/healthz", "/mcp"].iter().any(|start| place.starts_with(start))
+        };
         let mut listed: Vec<&str> =
             TABLE.iter().map(|(_, place, _)| *place).filter(|place| !is_http(place)).collect();
         served.sort_unstable();

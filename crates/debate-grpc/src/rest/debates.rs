@@ -12,7 +12,8 @@ use axum::response::{IntoResponse, Response};
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::formats::accept::accept_bytes;
-use debate_core::id::{DebateId, Seq};
+use debate_core::formats::any::AnyDebate;
+use debate_core::id::Seq;
 use debate_core::prose::Texts;
 use debate_engine::Watched;
 use debate_proto::v1;
@@ -24,7 +25,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{JSON, Rest, body_of, tagged};
 use crate::access::Grant;
-use crate::debate_service::{list_filter, page_token};
 use crate::refusal::Refusal;
 use crate::{to_proto, wire_json};
 
@@ -49,7 +49,7 @@ pub(super) async fn start(
     let debate = desk.debate(&started.debate.to_string(), None).await?;
     let status = if started.existing { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("{DEBATES}/{}", started.debate);
-    let shown = json!({ "debate": shown(&to_proto::debate(&debate)) });
+    let shown = json!({ "debate": debate_json(&debate) });
     Ok((status, [(header::CONTENT_TYPE, JSON.to_owned()), (header::LOCATION, location)], shown.to_string())
         .into_response())
 }
@@ -80,17 +80,9 @@ pub(super) async fn list(
         _ => return Err(Refusal::field("state", "must be running, paused or concluded")),
     };
     let request = v1::ListDebatesRequest { page_size, page_token: token, format, states };
-    let filter = list_filter(desk.tenant(), &request)?;
-    let limit = filter.limit as usize;
-    let page = desk.list(filter).await?;
-    let next = page.last().filter(|_| page.len() == limit);
-    let next = next.map(|(last, _)| page_token(desk.tenant(), &request, last.position));
-    let mut debates = Vec::with_capacity(page.len());
-    for (listed, eldest) in &page {
-        let id = DebateId(listed.first.stream.id);
-        let debate = to_proto::listed(listed, eldest).map_err(|error| Refusal::of_replay(id, &error))?;
-        debates.push(shown(&debate));
-    }
+    let page = desk.page(&request).await?;
+    let debates: Vec<Value> = page.debates.iter().map(listed_json).collect();
+    let next = Some(page.next_page_token).filter(|token| !token.is_empty());
     Ok(super::body(&json!({ "debates": debates, "next_page_token": next })))
 }
 
@@ -104,7 +96,7 @@ pub(super) async fn show(
     let debate = rest.desk(grant).debate(&id, None).await?;
     let result = RawValue::from_string(debate.result_json(Texts::Shown));
     let result = result.map_err(|error| Refusal::defect(&error))?;
-    let text = serde_json::to_string(&Shown { debate: shown(&to_proto::debate(&debate)), result });
+    let text = serde_json::to_string(&Shown { debate: debate_json(&debate), result });
     let text = text.map_err(|error| Refusal::defect(&error))?;
     if debate.lifecycle() == Lifecycle::Concluded {
         return Ok(tagged(&headers, text));
@@ -205,7 +197,10 @@ fn problem(refusal: &Refusal) -> Event {
 }
 
 /// Returns an event with its facts and words as JSON within JSON.
-fn event_json(envelope: &Envelope) -> serde_json::Result<Value> {
+///
+/// # Errors
+/// What is stored is no JSON.
+pub fn event_json(envelope: &Envelope) -> serde_json::Result<Value> {
     let prose =
         envelope.prose.as_ref().map(|prose| serde_json::from_str::<Value>(&prose.text)).transpose()?;
     Ok(json!({
@@ -221,8 +216,15 @@ fn event_json(envelope: &Envelope) -> serde_json::Result<Value> {
     }))
 }
 
-/// Returns a debate as JSON, field for field as in gRPC.
-fn shown(debate: &v1::Debate) -> Value {
+/// Returns what a debate is and where it stands as JSON, field for field as in gRPC.
+#[must_use]
+pub fn debate_json(debate: &AnyDebate) -> Value {
+    listed_json(&to_proto::debate(debate))
+}
+
+/// Returns a debate of a list as JSON, field for field as in gRPC.
+#[must_use]
+pub fn listed_json(debate: &v1::Debate) -> Value {
     wire_json::of(debate, "Debate")
 }
 

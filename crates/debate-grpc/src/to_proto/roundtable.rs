@@ -89,6 +89,7 @@ pub(super) fn table_round(entry: RoundEntry) -> v1::RoundtableRound {
         round: entry.round,
         responses: entry.responses.into_iter().map(spoken).collect(),
         judgements: entry.judgements.into_iter().map(judgement).collect(),
+        focus: entry.focus,
     }
 }
 

@@ -118,10 +118,7 @@ impl Latency {
             all: self.all,
             debates: &self.debates,
         };
-        written.read().map_err(|problems| {
-            let lines = problems.iter().map(|problem| format!("\n  {}", one_line(problem)));
-            Failure::bad_input(format!("these options cannot be used:{}", lines.collect::<String>()))
-        })
+        written.accept()
     }
 }
 

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use debate_core::id::DebateId;
 
+use crate::exit::Failure;
+use crate::plain::one_line;
+
 /// The longest median.
 const MEDIAN_MAX: Duration = Duration::from_secs(600);
 /// The widest spread.
@@ -40,6 +43,14 @@ pub(super) struct Wishes {
 }
 
 impl Written<'_> {
+    /// Reads the options, or builds the error that names all of them that cannot be used.
+    pub(super) fn accept(&self) -> anyhow::Result<Wishes> {
+        self.read().map_err(|problems| {
+            let lines = problems.iter().map(|problem| format!("\n  {}", one_line(problem)));
+            Failure::bad_input(format!("these options cannot be used:{}", lines.collect::<String>()))
+        })
+    }
+
     /// Reads the options.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use super::outcome::{
 use super::state::State;
 use super::{Roundtable, conclude, exit};
 use crate::debate::Debate;
-use crate::prose::Texts;
+use crate::prose::{REDACTED, Texts};
 
 /// What to do where agents agreed too easily.
 const RECOMMENDATION: &str = "Consider additional rounds with devil's advocate role or manual review";
@@ -41,6 +41,7 @@ pub fn round(debate: &Debate<Roundtable>, number: u32, texts: Texts) -> Option<R
     let judged = Kind::ALL.into_iter().filter_map(|kind| state.judged(number, kind));
     (!responses.is_empty()).then(|| RoundEntry {
         round: number,
+        focus: state.focus(number).map(|focus| texts.of(focus).map_or(REDACTED, String::as_str).to_owned()),
         responses,
         judgements: judged.map(judgement).collect(),
     })

@@ -80,6 +80,10 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
 
 fn round(page: &mut Page, entry: &RoundEntry) {
     page.title(&format!("Round {}", entry.round));
+    if let Some(focus) = &entry.focus {
+        page.line("Focus:");
+        page.quote(focus);
+    }
     for spoken in &entry.responses {
         let again = if spoken.response.kind == Kind::Repoll { ", asked again" } else { "" };
         page.paragraph(&format!("**{}**{again}", spoken.agent));

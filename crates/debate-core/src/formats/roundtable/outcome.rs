@@ -185,6 +185,9 @@ pub struct Evidence {
 pub struct RoundEntry {
     /// Its number, from 1.
     pub round: u32,
+    /// The question it was added to deal with; absent where there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
     /// What was said, each with who said it: answers when asked again behind the others.
     pub responses: Vec<SpokenEntry>,
     /// What it came to: by the answers, and by those when asked again.

@@ -37,6 +37,7 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
     let rejection = debate.call(&want.call).map(|call| call.rejection.clone());
     Visible {
         brief: debate.brief().clone(),
+        focus: debate.state().focus(round).cloned(),
         mode: config.mode,
         pattern: config.pattern(),
         kind,

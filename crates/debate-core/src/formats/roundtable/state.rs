@@ -7,6 +7,7 @@ use super::config::Config;
 use super::fact::{Fact, ResponseGiven, RoundJudged};
 use crate::call::Want;
 use crate::id::Role;
+use crate::prose::Prose;
 
 /// The fold of a roundtable's facts.
 #[derive(Debug, Clone)]
@@ -16,6 +17,7 @@ pub struct State {
     rounds_asked: u32,
     rounds_max: u32,
     continued_after: u32,
+    focuses: BTreeMap<u32, Option<Prose<String>>>,
 }
 
 impl State {
@@ -27,6 +29,7 @@ impl State {
             rounds_asked: config.rounds,
             rounds_max: config.rounds,
             continued_after: 0,
+            focuses: BTreeMap::new(),
         }
     }
 
@@ -51,12 +54,14 @@ impl State {
         }
     }
 
-    /// Goes on with more rounds: so many as were added to the rules, after the last round that was held.
-    pub(super) fn reopen(&mut self, config: &Config) {
+    /// Goes on with more rounds: so many as were added to the rules, after the last round that was held, with a question
+    /// of their own or with none.
+    pub(super) fn reopen(&mut self, config: &Config, focus: Option<&Prose<String>>) {
         let held = self.rounds_judged();
         let more = config.rounds.saturating_sub(self.rounds_asked);
         (self.rounds_asked, self.rounds_max, self.continued_after) =
             (config.rounds, held.saturating_add(more), held);
+        self.focuses.insert(held, focus.cloned());
         let spoke = self.responses.get(&(held, Kind::Respond)).map_or(0, BTreeMap::len);
         if spoke < config.agents.len() {
             // It was cut short: what it comes to is looked at once it is whole.
@@ -79,6 +84,12 @@ impl State {
     #[must_use]
     pub fn continued_after(&self) -> u32 {
         self.continued_after
+    }
+
+    /// Returns the question that a round is to deal with besides the topic, where it was added with one.
+    #[must_use]
+    pub fn focus(&self, round: u32) -> Option<&Prose<String>> {
+        self.focuses.range(..round).next_back()?.1.as_ref()
     }
 
     /// Returns the last round that was looked at as a whole, 0 for none.

@@ -11,6 +11,8 @@ use crate::prose::Prose;
 pub struct Visible {
     /// The subject in people's words.
     pub brief: Prose<Brief>,
+    /// What the round is to deal with besides the topic, where it was added with a question of its own (rule K17).
+    pub focus: Option<Prose<String>>,
     /// The mode.
     pub mode: Mode,
     /// How a round is run, as far as it matters to who speaks in it.

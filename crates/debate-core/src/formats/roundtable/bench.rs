@@ -1,0 +1,10 @@
+//! Benchmarks of roundtables (rule T11): scenarios, what their logs measure, and how two ways of running one compare. Pure:
+//! whoever holds the debates hands over their logs.
+
+mod comparison;
+mod metrics;
+mod scenario;
+
+pub use comparison::{Comparison, Delta, Recommendation, Trigger, TriggerRule, compare};
+pub use metrics::{ConsensusMetrics, ContentMetrics, InteractionMetrics, LatencyMetrics, Metrics};
+pub use scenario::{Scenario, check, read};

@@ -1,0 +1,102 @@
+//! The tools over HTTP, behind the server's door (rule T12): scopes and tenants hold for each tool. What the tools do is
+//! checked by the SDK of others in tests/clients/mcp_tools.py.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use debate_core::id::Timestamp;
+use debate_engine::Engine;
+use debate_grpc::ServeOptions;
+use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
+use debate_llm::{ChatModel, SimulatedConfig, debater};
+use debate_prompts::roundtable::RoundtablePrompts;
+use debate_store::MemoryStore;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Posts a message on a connection of its own and returns status and body.
+async fn post(address: SocketAddr, token: Option<&str>, message: &Value) -> (u16, String) {
+    let body = message.to_string();
+    let bearer = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{bearer}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
+/// Uses a tool and returns its result.
+async fn use_tool(address: SocketAddr, token: &str, name: &str, arguments: Value) -> Value {
+    let params = json!({ "name": name, "arguments": arguments });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let (status, body) = post(address, Some(token), &call).await;
+    assert_eq!(status, 200, "{body}");
+    let json = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
+    serde_json::from_str::<Value>(json).unwrap()["result"].take()
+}
+
+#[tokio::test]
+async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens.json");
+    TokenFile::change(&file, |_| Ok(())).unwrap();
+    let token = |name: &str, tenant: &str, scopes: &[Scope]| {
+        let (name, tenant) = (name.to_owned(), tenant.to_owned());
+        let scopes = BTreeSet::from_iter(scopes.iter().copied());
+        let wishes = TokenWishes { name, tenant, scopes, ..TokenWishes::default() };
+        TokenFile::change(&file, |file| file.create(wishes, Timestamp(0))).unwrap()
+    };
+    let writer = token("writer", "north", &[Scope::Read, Scope::Write]);
+    let reader = token("reader", "north", &[Scope::Read]);
+    let stranger = token("stranger", "south", &[Scope::Read, Scope::Write]);
+    let model: Arc<dyn ChatModel> =
+        Arc::new(debater(SimulatedConfig { seed: 7, ..SimulatedConfig::default() }));
+    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = ServeOptions {
+        tokens: Some(file.clone()),
+        mount: Some(debate_mcp::mount()),
+        ..ServeOptions::default()
+    };
+    let server = tokio::spawn(debate_grpc::serve(listener, engine, options, std::future::pending()));
+
+    let topic = json!({ "topic": "Should we move?", "agents": ["ada", "bo"], "rounds": 1 });
+    let started = use_tool(address, &writer, "start_roundtable", topic.clone()).await;
+    let id = started["structuredContent"]["debate"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(started["structuredContent"]["debate"]["state"], "concluded");
+
+    let refused = use_tool(address, &reader, "start_roundtable", topic).await;
+    assert_eq!(
+        (&refused["isError"], &refused["structuredContent"]["reason"]),
+        (&json!(true), &json!("FORBIDDEN"))
+    );
+    let read = use_tool(address, &reader, "get_consensus", json!({ "debate_id": id })).await;
+    assert_eq!(read["structuredContent"]["state"], "concluded", "{read}");
+    for (tool, arguments) in [
+        ("get_consensus", json!({ "debate_id": id })),
+        ("export_session", json!({ "debate_id": id })),
+        ("control_session", json!({ "debate_id": id, "action": "stop" })),
+        ("continue_roundtable", json!({ "debate_id": id })),
+    ] {
+        let hidden = use_tool(address, &stranger, tool, arguments).await;
+        assert_eq!(hidden["structuredContent"]["reason"], "DEBATE_NOT_FOUND", "{tool}: {hidden}");
+    }
+    let listed = use_tool(address, &stranger, "list_sessions", json!({})).await;
+    assert_eq!(listed["structuredContent"]["debates"], json!([]));
+
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
+    assert_eq!(post(address, None, &ping).await.0, 401);
+    assert_eq!(post(address, Some("wrong"), &ping).await.0, 401);
+    server.abort();
+}
