@@ -23,7 +23,7 @@ use crate::exit::{self, End, Failure};
 use crate::flags;
 use crate::house::House;
 use crate::telemetry::Scrape;
-use crate::workspace;
+use crate::{search, workspace};
 
 /// Serve debates: gRPC with reflection and health, and the contract's REST endpoints, on one port
 ///
@@ -182,14 +182,14 @@ impl Serve {
     /// Returns what admits requests, with the flags that the environment has now.
     fn admission(&self, options: &Options) -> anyhow::Result<Admission> {
         let (skills_dir, workspace) = (self.skills_dir.clone(), options.workspace.clone());
-        let offered = options.offered();
+        let (offered, options) = (options.offered(), options.clone());
         let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
         Ok(Arc::new(move |request: &mut AcceptedRequest| {
             for left_out in admit(request, skills_dir.as_deref(), &flags, &offered)? {
                 tracing::warn!("{left_out}");
             }
             workspace::admit(request, workspace.as_deref());
-            Ok(())
+            search::admit(request, &options)
         }))
     }
 }

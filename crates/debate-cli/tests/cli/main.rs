@@ -20,6 +20,7 @@ mod proving;
 mod reading;
 mod reviewing;
 mod running;
+mod searching;
 mod server;
 mod serving;
 mod stores;

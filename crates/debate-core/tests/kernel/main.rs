@@ -13,3 +13,4 @@ mod playing;
 mod review;
 mod roundtable;
 mod scenario;
+mod tools;
