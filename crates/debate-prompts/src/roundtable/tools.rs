@@ -83,26 +83,15 @@ pub(super) fn request(visible: &Visible) -> Option<String> {
 
 /// Returns what was said and found in earlier turns; `None` where some of it was redacted.
 pub(super) fn talk(turns: &[TurnState], visible: &Visible) -> Option<Vec<Message>> {
-    let mut left = visible.tool_calls_left + uses(turns);
-    let mut after: BTreeMap<u32, u32> = BTreeMap::new();
-    for turn in turns {
-        left -= uses(std::slice::from_ref(turn));
-        after.insert(turn.turn, left);
-    }
-    tool_talk::messages(turns, |turn| match after.get(&turn.turn) {
-        None | Some(0) => {
-            "No tool calls are left. Answer now; name the sources that you use under \"citations\"."
-                .to_owned()
-        }
-        Some(left) => format!(
-            "You may make {left} more tool calls, or answer now; name the sources that you use under \"citations\"."
-        ),
+    tool_talk::messages(turns, |turn| {
+        let later = turns.iter().filter(|later| later.turn > turn.turn).map(|later| later.tools.len());
+        let left = visible.tool_calls_left as usize + later.sum::<usize>();
+        let next = match left {
+            0 => "No tool calls are left. Answer now".to_owned(),
+            _some => format!("You may make {left} more tool calls, or answer now"),
+        };
+        format!("{next}; name the sources that you use under \"citations\".")
     })
-}
-
-fn uses(turns: &[TurnState]) -> u32 {
-    let uses: usize = turns.iter().map(|turn| turn.tools.len()).sum();
-    u32::try_from(uses).unwrap_or(u32::MAX)
 }
 
 /// Returns the tools that a reply asks for, as far as they are offered and may still be called.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::agent::{Part, Stance};
 use super::call::Kind;
-use super::fact::Sign;
+use super::fact::{Sign, is_zero};
 use super::flags::{Action, FlagEntry};
 use super::mode::{Mode, Parallelization, Pattern};
 use crate::call::Tokens;
@@ -184,10 +184,6 @@ pub struct Evidence {
     /// What tools were asked, by round (rule T4); absent where they were asked nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_runs: Vec<ToolRunEntry>,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// One use of a tool; what it found is in the log.

@@ -102,7 +102,7 @@ pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> String {
 /// Asks each tool that is offered, or one of them: all agents alike about the topic, or each about a course of its own.
 fn asks_for_tools(system: &str, topic: &str, draw: &mut Draw) -> String {
     let course = &COURSES[draw.below(COURSES.len())];
-    let question = |name: &str| system.contains(&format!("\n- {name}: "));
+    let is_offered = |name: &str| system.contains(&format!("\n- {name}: "));
     let about_topic = draw.chance(0.5);
     let query = if about_topic {
         room::clipped(topic, 12, 24).into_owned()
@@ -112,7 +112,7 @@ fn asks_for_tools(system: &str, topic: &str, draw: &mut Draw) -> String {
     let search = ToolCall { tool: "search_web", arguments: BTreeMap::from([("query", query)]) };
     let claim = format!("The right course is to {}.", course.advice);
     let check = ToolCall { tool: "fact_check", arguments: BTreeMap::from([("claim", claim)]) };
-    let mut tool_calls: Vec<_> = [search, check].into_iter().filter(|call| question(call.tool)).collect();
+    let mut tool_calls: Vec<_> = [search, check].into_iter().filter(|call| is_offered(call.tool)).collect();
     if draw.chance(0.5) {
         tool_calls.truncate(1);
     }
