@@ -37,15 +37,13 @@ impl Workspace {
     pub(crate) fn tools(self) -> Vec<Arc<dyn Tool>> {
         let workspace = Arc::new(self);
         let (text, number) = (json!({ "type": "string" }), json!({ "type": "integer", "minimum": 1 }));
+        // A line of a file, or a commit.
+        let quoted = json!({ "path": text, "line": number, "commit": text, "quote": text });
         let lines = json!({ "path": text, "from": number, "to": number });
         let looks = [
             ("read_file", lines.clone(), vec!["path"]),
             ("search", json!({ "text": text, "path": text }), vec!["text"]),
-            (
-                CHECK_TOOL,
-                json!({ "path": text, "line": number, "quote": text }),
-                vec!["path", "line", "quote"],
-            ),
+            (CHECK_TOOL, quoted, vec!["quote"]),
             ("git_log", json!({ "path": text, "count": number }), Vec::new()),
             ("git_blame", lines, vec!["path"]),
         ];
