@@ -53,10 +53,10 @@ struct Log {
 
 /// What a check is asked.
 #[derive(Debug, Deserialize)]
-struct Quote {
-    path: String,
-    line: u32,
-    quote: String,
+#[serde(untagged)]
+enum Quote {
+    File { path: String, line: u32, quote: String },
+    Commit { commit: String, quote: String },
 }
 
 fn one() -> u32 {
@@ -92,10 +92,12 @@ impl Workspace {
                 let Search { text, path } = read(arguments)?;
                 self.blocking(move |workspace| workspace.search(&text, path.as_deref())).await
             }
-            CHECK_TOOL => {
-                let Quote { path, line, quote } = read(arguments)?;
-                self.blocking(move |workspace| workspace.check(&path, line, &quote)).await
-            }
+            CHECK_TOOL => match read(arguments)? {
+                Quote::File { path, line, quote } => {
+                    self.blocking(move |workspace| workspace.check(&path, line, &quote)).await
+                }
+                Quote::Commit { commit, quote } => git::check(self, &commit, &quote).await,
+            },
             "git_log" => {
                 let Log { path, count } = read(arguments)?;
                 git::log(self, path.as_deref(), count).await

@@ -206,7 +206,7 @@ impl v1::debate_service_server::DebateService for Debates {
     ) -> Result<Response<v1::ListRoundsResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let debate = desk.debate(&request.into_inner().debate_id, None).await?;
-        Ok(Response::new(to_proto::parts::rounds(&debate)?))
+        Ok(Response::new(to_proto::parts::rounds(&debate)))
     }
 
     async fn list_arguments(

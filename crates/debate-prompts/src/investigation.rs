@@ -3,7 +3,7 @@
 //!
 //! The kinds of call differ in their task and in what their `Visible` holds, so they are one file; `messages` writes
 //! and reads the blocks. With a workspace, an investigator may ask for tools in lines such as
-//! `[TOOL] read_file {"path": "src/main.rs"}`; and a report that quotes files is held back until the quotations were
+//! `[TOOL] read_file {"path": "src/main.rs"}`; and a report that quotes files or commits is held back until it was
 //! compared with them, which is a tool too (`CHECK_TOOL`): the investigator sees what the check found and reports anew.
 
 mod material;

@@ -1,4 +1,4 @@
-//! Log and blame of git, read-only. Git is given paths behind `--`, no configuration of the machine, and no way up out of
+//! Log, blame and commits of git, read-only. Git is given paths behind `--`, no configuration of the machine, and no way up out of
 //! the workspace.
 
 use std::process::Stdio;
@@ -8,7 +8,10 @@ use anyhow::{Context as _, bail, ensure};
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use debate_core::formats::investigation::evidence::{REFUTED, VERIFIED};
+
 use super::Workspace;
+use super::quote::folded;
 
 /// The longest that git may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -44,6 +47,34 @@ pub(super) async fn blame(
     let to = to.unwrap_or(from.saturating_add(19)).clamp(from, from.saturating_add(LINES_MAX - 1));
     let lines = format!("-L{from},{to}");
     run(workspace, &["blame", &lines, "--date=short", "--", path]).await
+}
+
+/// Says whether there is a commit, and whether words stand in its message or its changes, white space aside.
+///
+/// # Errors
+/// It is not named by hexadecimal digits, or git cannot tell.
+pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> anyhow::Result<String> {
+    ensure!(!commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit()), "that names no commit");
+    // The whole repository is asked for, so that "no such commit" is not "no repository".
+    run(workspace, &["rev-parse", "--git-dir"]).await?;
+    let found = format!("{commit}^{{commit}}");
+    if run(workspace, &["rev-parse", "--verify", "--quiet", &found]).await.is_err() {
+        return Ok(format!("{REFUTED}: there is no commit {commit}"));
+    }
+    let wanted = folded(quote);
+    if wanted.is_empty() {
+        return Ok(format!("{VERIFIED}: there is a commit {commit}"));
+    }
+    let form = ["--no-show-signature", "--no-ext-diff", "--no-textconv", "--format=%B"];
+    let shown = run(workspace, &[&["show"][..], &form, &[commit, "--"]].concat()).await?;
+    // What a line of a change begins with, `+`, `-` or a blank, is none of its words.
+    let plain = shown.lines().map(|line| folded(line.strip_prefix(['+', '-']).unwrap_or(line)));
+    let plain = plain.collect::<Vec<_>>().join(" ");
+    Ok(if plain.contains(&wanted) || folded(&shown).contains(&wanted) {
+        format!("{VERIFIED}: it stands in commit {commit}")
+    } else {
+        format!("{REFUTED}: these words do not stand in commit {commit}")
+    })
 }
 
 async fn run(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<String> {

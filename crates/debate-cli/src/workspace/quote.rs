@@ -54,6 +54,7 @@ fn places(lines: &[String], wanted: &str) -> Vec<usize> {
     (0..lines.len()).filter(|start| begins(*start)).map(|start| start + 1).collect()
 }
 
-fn folded(text: &str) -> String {
+/// Returns words with single blanks between them.
+pub(super) fn folded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -98,7 +98,7 @@ async fn i10_a_quotation_is_compared_with_what_stands_there() {
 }
 
 #[tokio::test]
-async fn i10_log_and_blame_are_those_of_this_repository_itself() {
+async fn i10_log_blame_and_commits_are_those_of_this_repository_itself() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     if !Path::new(root).join(".git").exists() {
         eprintln!("skipped: the sources lie in no repository");
@@ -110,6 +110,28 @@ async fn i10_log_and_blame_are_those_of_this_repository_itself() {
     let lines = json!({"path": "Cargo.toml", "from": 1, "to": 2});
     let blame = run(&workspace, "git_blame", &lines).await.unwrap();
     assert!(blame.contains("[workspace]") && blame.lines().count() == 2, "{blame}");
+    let head = log.split_whitespace().next().unwrap().to_owned();
+    let subject = log.lines().next().unwrap().split_once(": ").unwrap().1.to_owned();
+    let quoted = format!("it stands in commit {head}");
+    // Words that stand nowhere, not even here.
+    let nowhere = head.repeat(8);
+    let table = [
+        (&*head, "", format!("verified: there is a commit {head}")),
+        (&head, &*subject, format!("verified: {quoted}")),
+        (&head, "Cargo.toml", format!("verified: {quoted}")),
+        (&head, &nowhere, format!("refuted: these words do not stand in commit {head}")),
+        ("0000000000", "x", "refuted: there is no commit 0000000000".to_owned()),
+    ];
+    for (commit, quote, expected) in table {
+        let asked = json!({"commit": commit, "quote": quote});
+        assert_eq!(run(&workspace, CHECK_TOOL, &asked).await.unwrap(), expected);
+    }
+    for commit in ["--output=x", "HEAD", "", "a b"] {
+        let asked = json!({"commit": commit, "quote": "x"});
+        assert!(run(&workspace, CHECK_TOOL, &asked).await.is_err(), "{commit:?}");
+    }
     let inner = Arc::new(Workspace::open(&Path::new(root).join("crates")).unwrap());
     assert!(run(&inner, "git_log", &json!({})).await.is_err(), "that repository lies above it");
+    let above = run(&inner, CHECK_TOOL, &json!({"commit": head, "quote": ""})).await;
+    assert!(above.is_err(), "{above:?}");
 }

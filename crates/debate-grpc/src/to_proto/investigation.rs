@@ -55,7 +55,8 @@ fn conclusion(entry: ConclusionEntry) -> v1::InvestigationConclusion {
     v1::InvestigationConclusion { text: entry.text, next_steps: entry.next_steps }
 }
 
-fn hypothesis(entry: HypothesisEntry) -> v1::HypothesisEntry {
+/// Converts a hypothesis with what was brought on it.
+pub(super) fn hypothesis(entry: HypothesisEntry) -> v1::HypothesisEntry {
     v1::HypothesisEntry {
         hypothesis: entry.hypothesis,
         investigator: entry.investigator.to_string(),
@@ -108,7 +109,8 @@ fn evidence(entry: EvidenceEntry) -> v1::EvidenceEntry {
     }
 }
 
-fn challenge(entry: ChallengeEntry) -> v1::ChallengeEntry {
+/// Converts a challenge with what became of it.
+pub(super) fn challenge(entry: ChallengeEntry) -> v1::ChallengeEntry {
     v1::ChallengeEntry {
         id: entry.id.to_string(),
         hypothesis: entry.hypothesis,

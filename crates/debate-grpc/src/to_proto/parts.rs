@@ -5,24 +5,26 @@ use debate_core::format::Format as _;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::investigation::Investigation;
+use debate_core::formats::investigation::config::DEVILS_ADVOCATE;
 use debate_core::formats::prediction::ensemble::EnsembleContribution;
 use debate_core::formats::prediction::{Prediction, conclude};
+use debate_core::formats::review::Review;
+use debate_core::formats::review::outcome::PairDebate;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_proto::v1;
 
 use super::deliberation::{contribution, phase};
-use super::investigation::standings;
+use super::investigation::{challenge, hypothesis, standings};
 use super::prediction::{argument, disagreement, probability, round};
+use super::review::pair;
 use super::roundtable::{spoken, table_round};
 use crate::refusal::Refusal;
 
-/// Returns the rounds or phases that are over.
-///
-/// # Errors
-/// The format has none.
-pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
+/// Returns the rounds, phases or pairs that are over.
+#[must_use]
+pub fn rounds(debate: &AnyDebate) -> v1::ListRoundsResponse {
     let is_concluded = debate.lifecycle() == Lifecycle::Concluded;
     let mut response = v1::ListRoundsResponse::default();
     match debate {
@@ -45,10 +47,12 @@ pub fn rounds(debate: &AnyDebate) -> Result<v1::ListRoundsResponse, Refusal> {
             let rounds = Investigation::outcome(debate, Texts::Shown).rounds;
             response.standings = rounds.iter().map(standings).collect();
         }
-        // Its pairs debate side by side, each at its own pace; they stand in its result.
-        AnyDebate::Review(_) => return Err(no_part(debate, "rounds".to_owned())),
+        AnyDebate::Review(debate) => {
+            let debates = Review::outcome(debate, Texts::Shown).debates.into_iter();
+            response.pairs = debates.filter(|entry| entry.judgement.is_some()).map(pair).collect();
+        }
     }
-    Ok(response)
+    response
 }
 
 /// Returns everything that one role or participant has said so far.
@@ -87,7 +91,27 @@ pub fn arguments(debate: &AnyDebate, role: &str) -> Result<v1::ListArgumentsResp
             let said = rounds.flat_map(|entry| entry.responses);
             response.responses = said.filter(|entry| entry.agent.as_str() == role).map(spoken).collect();
         }
-        AnyDebate::Review(_) | AnyDebate::Investigation(_) => return Err(missing()),
+        AnyDebate::Review(debate) => {
+            let debates = Review::outcome(debate, Texts::Shown).debates.into_iter();
+            let speaks =
+                |entry: &PairDebate| [&entry.role_a, &entry.role_b].iter().any(|of| of.as_str() == role);
+            response.pairs = debates.filter(speaks).map(pair).collect();
+            if response.pairs.is_empty() {
+                return Err(missing());
+            }
+        }
+        AnyDebate::Investigation(debate) => {
+            let result = Investigation::outcome(debate, Texts::Shown);
+            if role == DEVILS_ADVOCATE {
+                response.challenges = result.challenges.into_iter().map(challenge).collect();
+                return Ok(response);
+            }
+            let theirs = result.hypotheses.into_iter().filter(|entry| entry.investigator.as_str() == role);
+            response.hypotheses = theirs.map(hypothesis).collect();
+            if response.hypotheses.is_empty() {
+                return Err(missing());
+            }
+        }
     }
     Ok(response)
 }

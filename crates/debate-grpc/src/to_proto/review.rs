@@ -116,7 +116,8 @@ fn logged(feedback: LoggedFeedback, winner: Option<String>) -> v1::JudgeFeedback
     }
 }
 
-fn pair(debated: PairDebate) -> v1::ReviewPair {
+/// Converts what a pair said and what the judge found.
+pub(super) fn pair(debated: PairDebate) -> v1::ReviewPair {
     v1::ReviewPair {
         pair: debated.pair,
         role_a: debated.role_a.to_string(),

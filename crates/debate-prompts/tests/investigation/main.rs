@@ -3,3 +3,5 @@
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
 mod independence;
+mod played;
+mod snapshots;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// The tool that compares a quotation with the file that it is of (rule I10).
+/// The tool that compares evidence with the file or the commit that it is of (rule I10).
 pub const CHECK_TOOL: &str = "check_quote";
 /// How its result begins where the words stand there.
 pub const VERIFIED: &str = "verified";
@@ -115,22 +115,29 @@ impl Evidence {
         file_line(self.pointer.trim())
     }
 
-    /// Returns the arguments with which [`CHECK_TOOL`] is asked about this evidence; `None` where there is nothing to
-    /// compare.
+    /// Returns the arguments with which [`CHECK_TOOL`] is asked about this evidence: a quoted line of a file, or a commit
+    /// with what is quoted of it, which may be nothing. `None` where there is nothing to compare.
     #[must_use]
     pub fn check_arguments(&self) -> Option<String> {
-        if self.concrete() != Some(EvidenceKind::FileLine) || self.quote.trim().is_empty() {
-            return None;
+        match self.concrete()? {
+            EvidenceKind::FileLine if self.quote.trim().is_empty() => None,
+            EvidenceKind::FileLine => {
+                let (path, line) = self.file_line()?;
+                Some(json!({ "path": path, "line": line, "quote": self.quote }).to_string())
+            }
+            EvidenceKind::Commit => {
+                let commit = commit(&self.pointer)?;
+                Some(json!({ "commit": commit, "quote": self.quote }).to_string())
+            }
+            EvidenceKind::CommandOutput | EvidenceKind::Test | EvidenceKind::Data => None,
         }
-        let (path, line) = self.file_line()?;
-        Some(json!({ "path": path, "line": line, "quote": self.quote }).to_string())
     }
 }
 
 fn points_to(kind: EvidenceKind, pointer: &str, is_quoted: bool) -> bool {
     match kind {
         EvidenceKind::FileLine => file_line(pointer).is_some(),
-        EvidenceKind::Commit => pointer.split(|c: char| !c.is_ascii_alphanumeric()).any(is_commit),
+        EvidenceKind::Commit => commit(pointer).is_some(),
         EvidenceKind::CommandOutput | EvidenceKind::Data => !pointer.is_empty() && is_quoted,
         EvidenceKind::Test => !pointer.is_empty(),
     }
@@ -144,6 +151,10 @@ fn file_line(pointer: &str) -> Option<(&str, u32)> {
     let line: u32 = first.parse().ok().filter(|line| *line > 0)?;
     let is_path = !path.is_empty() && path.chars().any(char::is_alphanumeric) && !path.contains("://");
     is_path.then_some((path, line))
+}
+
+fn commit(pointer: &str) -> Option<&str> {
+    pointer.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| is_commit(word))
 }
 
 fn is_commit(word: &str) -> bool {
@@ -186,16 +197,21 @@ mod tests {
     }
 
     #[test]
-    fn i10_a_quoted_line_of_a_file_is_all_that_can_be_checked() {
-        let evidence = |kind, quote: &str| Evidence {
-            kind: Some(kind),
-            pointer: "a/b.rs:3".to_owned(),
-            quote: quote.to_owned(),
-            claim: String::new(),
-        };
-        let asked = evidence(EvidenceKind::FileLine, "let \"x\"").check_arguments();
-        assert_eq!(asked.as_deref(), Some(r#"{"path":"a/b.rs","line":3,"quote":"let \"x\""}"#));
-        assert_eq!(evidence(EvidenceKind::FileLine, "").check_arguments(), None);
-        assert_eq!(evidence(EvidenceKind::Test, "x").check_arguments(), None);
+    fn i10_what_stands_in_files_and_commits_can_be_checked() {
+        use EvidenceKind::{Commit, Data, FileLine, Test};
+        let table = [
+            (FileLine, "a/b.rs:3", "let \"x\"", Some(r#"{"path":"a/b.rs","line":3,"quote":"let \"x\""}"#)),
+            (FileLine, "a/b.rs:3", "", None),
+            (Commit, "commit 9f8e7d6c5b (auth)", "", Some(r#"{"commit":"9f8e7d6c5b","quote":""}"#)),
+            (Commit, "9f8e7d6c5b", "expire", Some(r#"{"commit":"9f8e7d6c5b","quote":"expire"}"#)),
+            (Commit, "the latest", "expire", None),
+            (Test, "a/b.rs:3", "x", None),
+            (Data, "heap", "812 MiB", None),
+        ];
+        for (kind, pointer, quote, expected) in table {
+            let [pointer, quote] = [pointer, quote].map(str::to_owned);
+            let evidence = Evidence { kind: Some(kind), pointer, quote, claim: String::new() };
+            assert_eq!(evidence.check_arguments().as_deref(), expected, "{evidence:?}");
+        }
     }
 }
