@@ -12,21 +12,21 @@ use debate_prompts::prediction::check_fits;
 
 use crate::args::Options;
 use crate::exit::Failure;
-use crate::{flags, skills, workspace};
+use crate::{flags, search, skills, workspace};
 
 /// Returns what admits the requests of a server, with the flags that the environment has now.
 ///
 /// # Errors
 /// A flag of the environment cannot be used (rule T9).
 pub(crate) fn admission(options: &Options, skills_dir: Option<PathBuf>) -> anyhow::Result<Admission> {
-    let (workspace, offered) = (options.workspace.clone(), options.offered());
+    let (offered, options) = (options.offered(), options.clone());
     let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
     Ok(Arc::new(move |request: &mut AcceptedRequest| {
         for left_out in admit(request, skills_dir.as_deref(), &flags, &offered)? {
             tracing::warn!("{left_out}");
         }
-        workspace::admit(request, workspace.as_deref());
-        Ok(())
+        workspace::admit(request, options.workspace.as_deref());
+        search::admit(request, &options)
     }))
 }
 

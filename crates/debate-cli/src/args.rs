@@ -108,6 +108,18 @@ pub(crate) struct Options {
     #[arg(long, global = true, env = "DEBATE_WORKSPACE", value_name = "FOLDER")]
     pub(crate) workspace: Option<PathBuf>,
 
+    /// Address of a search service for agents of a roundtable that may use search_web and fact_check; its key is read from
+    /// DEBATE_SEARCH_KEY alone. Without it simulated models get simulated results, and real ones none
+    #[arg(
+        long,
+        global = true,
+        env = "DEBATE_SEARCH_ENDPOINT",
+        value_name = "URL",
+        hide_env_values = true,
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) search_endpoint: Option<String>,
+
     /// Address of an OpenAI-compatible server, such as http://localhost:11434/v1
     #[arg(
         long,
@@ -187,6 +199,11 @@ impl Options {
     /// Returns the names of all models that requests may name.
     pub(crate) fn offered(&self) -> Vec<String> {
         std::iter::once(&self.model).chain(&self.offer).map(ModelChoice::name).collect()
+    }
+
+    /// Returns whether a program makes up all replies of all models.
+    pub(crate) fn is_simulated(&self) -> bool {
+        std::iter::once(&self.model).chain(&self.offer).all(ModelChoice::is_simulated)
     }
 
     /// Returns how slow requests are raced.

@@ -4,6 +4,9 @@ use std::path::Path;
 use std::process;
 use std::time::Duration;
 
+use debate_core::format::Format as _;
+use debate_core::formats::investigation::Investigation;
+use debate_core::formats::roundtable::Roundtable;
 use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
 use debate_llm::Models;
 use debate_prompts::deliberation::DeliberationPrompts;
@@ -16,8 +19,23 @@ use debate_store::Durability;
 use crate::args::Options;
 use crate::model;
 use crate::prices;
+use crate::search::Search;
 use crate::store::{self, Store, StoreChoice};
 use crate::workspace::Workspace;
+
+/// What runs the tools of debates.
+#[derive(Debug, Default)]
+struct ToolBench {
+    workspace: Option<Workspace>,
+    search: Option<Search>,
+}
+
+impl ToolBench {
+    fn open(options: &Options) -> anyhow::Result<Self> {
+        let workspace = options.workspace.as_deref().map(Workspace::open).transpose()?;
+        Ok(Self { workspace, search: Search::open(options)? })
+    }
+}
 
 /// An engine with the store that it works on.
 #[derive(Debug)]
@@ -37,8 +55,8 @@ impl House {
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        let workspace = options.workspace.as_deref().map(Workspace::open).transpose()?;
-        Ok(Self::of(options.lease(), store, models, prices, settings, workspace))
+        let tools = ToolBench::open(options)?;
+        Ok(Self::of(options.lease(), store, models, prices, settings, tools))
     }
 
     /// Opens a house in which debates go on that are stored already.
@@ -47,8 +65,8 @@ impl House {
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
-        let workspace = options.workspace.as_deref().map(Workspace::open).transpose()?;
-        Ok(Self::of(options.lease(), store, models, prices, settings, workspace))
+        let tools = ToolBench::open(options)?;
+        Ok(Self::of(options.lease(), store, models, prices, settings, tools))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
@@ -60,14 +78,28 @@ impl House {
     pub(crate) async fn with_archive(options: &Options, archive: Option<&Path>) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         let (store, nobody) = (store.with_archive(archive), model::nobody().into());
-        Ok(Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), None))
+        Ok(Self::of(
+            options.lease(),
+            store,
+            nobody,
+            Prices::default(),
+            Settings::default(),
+            ToolBench::default(),
+        ))
     }
 
     /// Opens a house that holds nothing and forgets what is put into it.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
         let nobody = model::nobody().into();
-        Ok(Self::of(Duration::ZERO, store, nobody, Prices::default(), Settings::default(), None))
+        Ok(Self::of(
+            Duration::ZERO,
+            store,
+            nobody,
+            Prices::default(),
+            Settings::default(),
+            ToolBench::default(),
+        ))
     }
 
     fn of(
@@ -76,7 +108,7 @@ impl House {
         models: Models,
         prices: Prices,
         settings: Settings,
-        workspace: Option<Workspace>,
+        tools: ToolBench,
     ) -> Self {
         let is_simulated = models.default_model().is_simulated();
         let mut engine = Engine::builder(store.events().clone(), models)
@@ -87,8 +119,11 @@ impl House {
             .format(InvestigationPrompts)
             .prices(prices)
             .settings(settings);
-        if let Some(workspace) = workspace {
-            engine = engine.tools(workspace.tools());
+        if let Some(search) = tools.search {
+            engine = engine.tools(Roundtable::NAME, search.tools());
+        }
+        if let Some(workspace) = tools.workspace {
+            engine = engine.tools(Investigation::NAME, workspace.tools());
         }
         if let Some(leases) = store.leases() {
             engine = engine.sharing(Sharing { leases, replica: replica(), ttl });

@@ -22,6 +22,7 @@ mod prices;
 mod proof;
 mod remote;
 mod request_file;
+mod search;
 mod shown;
 mod skills;
 mod store;

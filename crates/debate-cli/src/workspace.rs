@@ -5,6 +5,7 @@ mod git;
 mod path;
 mod quote;
 mod reading;
+mod tool;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,6 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::investigation::evidence::CHECK_TOOL;
-use debate_engine::Tools;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -76,20 +76,6 @@ impl Workspace {
             return Err(Failure::bad_input(format!("the workspace {} is no folder", folder.display())));
         }
         Ok(Self { root })
-    }
-
-    /// Returns what runs the tools.
-    pub(crate) fn tools(self) -> Tools {
-        let workspace = Arc::new(self);
-        Arc::new(move |name, arguments| {
-            let workspace = Arc::clone(&workspace);
-            Box::pin(async move {
-                match workspace.run(&name, &arguments).await {
-                    Ok(found) => (true, clipped(&found)),
-                    Err(error) => (false, clipped(&format!("{error:#}"))),
-                }
-            })
-        })
     }
 
     /// Runs a tool.

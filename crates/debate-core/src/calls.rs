@@ -2,7 +2,8 @@
 
 use crate::call::{CallKey, Cause, Reserved, Sight, Tokens, Usage};
 use crate::event::{
-    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, TurnAnswered, TurnProse,
+    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, ToolAnswered, ToolRef,
+    TurnAnswered, TurnProse,
 };
 use crate::prose::Prose;
 
@@ -28,20 +29,26 @@ pub struct ToolState {
     pub starts: u32,
     /// Whether it did what it was asked, once it answered.
     pub answered: Option<bool>,
+    /// Wall time in milliseconds, once it answered.
+    pub latency_ms: u64,
+    /// The equal use whose answer this is, where the tool did not run again (rule T8).
+    pub reused: Option<ToolRef>,
     /// What it said.
     pub result: Prose<String>,
 }
 
 impl ToolState {
-    pub(crate) fn answer(&mut self, ok: bool, result: Prose<String>) -> Result<(), String> {
-        if self.starts == 0 {
+    pub(crate) fn answer(&mut self, answered: &ToolAnswered) -> Result<(), String> {
+        if self.starts == 0 && answered.reused.is_none() {
             return Err(format!("tool {} was never started", self.tool));
         }
         if self.answered.is_some() {
             return Err(format!("tool {} has answered already", self.tool));
         }
-        self.answered = Some(ok);
-        self.result = result;
+        self.answered = Some(answered.ok);
+        self.latency_ms = answered.latency_ms;
+        self.reused.clone_from(&answered.reused);
+        self.result = answered.prose.clone();
         Ok(())
     }
 }
@@ -49,6 +56,10 @@ impl ToolState {
 /// A model turn that asked for tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnState {
+    /// The revision of the question that it is a turn of.
+    pub revision: u32,
+    /// Which turn of it, from 1.
+    pub turn: u32,
     /// The tools asked for.
     pub tools: Vec<ToolState>,
     /// What the model said.
@@ -59,7 +70,8 @@ impl TurnState {
     pub(crate) fn new(turn: &TurnAnswered) -> Self {
         let tools =
             turn.tools.iter().map(|used| ToolState { tool: used.tool.clone(), ..ToolState::default() });
-        Self { tools: tools.collect(), prose: turn.prose.clone() }
+        let AttemptRef { revision, turn: number, .. } = turn.attempt;
+        Self { revision, turn: number, tools: tools.collect(), prose: turn.prose.clone() }
     }
 
     /// Returns whether every tool has answered.
@@ -94,6 +106,8 @@ pub struct CallState {
     pub open: Vec<OpenAttempt>,
     /// Turns that asked for tools, at this revision.
     pub turns: Vec<TurnState>,
+    /// Turns that asked for tools, at revisions that no longer stand.
+    pub turns_before: Vec<TurnState>,
     /// What the latest start was shown.
     pub sees: Vec<Sight>,
     /// The latest revision that was answered.
@@ -271,7 +285,7 @@ impl CallState {
         self.failures = 0;
         self.moves = 0;
         self.failed = false;
-        self.turns.clear();
+        self.turns_before.append(&mut self.turns);
         self.sees.clear();
         self.rejection = Prose::default();
     }

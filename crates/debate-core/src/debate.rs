@@ -184,9 +184,7 @@ impl<F: Format> Debate<F> {
                 self.call_mut(&started.call)?.tool_mut(started.turn, started.index)?.starts = started.attempt;
             }
             KernelEvent::ToolAnswered(answered) => {
-                self.call_mut(&answered.call)?
-                    .tool_mut(answered.turn, answered.index)?
-                    .answer(answered.ok, answered.prose.clone())?;
+                self.call_mut(&answered.call)?.tool_mut(answered.turn, answered.index)?.answer(answered)?;
             }
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;

@@ -293,6 +293,9 @@ impl<F: Format> Draft<F> {
         if !self.wanted_work().contains(work) {
             return Err(DecideError::NotWanted(work.clone()));
         }
+        if let Some(answered) = self.debate.tool_answer_at_hand(want, *turn, *index) {
+            return self.push(answered);
+        }
         let call = self.debate.call_mut(&want.call).map_err(DecideError::Defect)?;
         let starts = call.tool_mut(*turn, *index).map_err(DecideError::Defect)?.starts;
         let starts_max = self.debate.limits.starts_max;
@@ -329,6 +332,7 @@ impl<F: Format> Draft<F> {
             index: *index,
             ok,
             latency_ms,
+            reused: None,
             prose: Prose::new(result),
         })
     }

@@ -85,6 +85,11 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns the questions of a debate in which nothing goes wrong.
     fn calls(config: &Self::Config) -> Vec<CallKey>;
 
+    /// Returns whether a tool that was asked the very same before answers by what it said then, whoever asked (rule T8).
+    fn shares_tools(_config: &Self::Config) -> bool {
+        false
+    }
+
     /// Returns whether the debate stands still until a wanted call is answered; other calls may take their time.
     fn is_critical(debate: &Debate<Self>, call: &CallKey) -> bool;
 

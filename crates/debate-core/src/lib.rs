@@ -31,3 +31,4 @@ pub mod record;
 pub mod request;
 pub mod spend;
 pub mod stop;
+pub mod tools;

@@ -35,7 +35,7 @@ impl<F: Format> Debate<F> {
         for want in F::wanted(self) {
             self.work_of(want, &mut work);
         }
-        work
+        if F::shares_tools(&self.config) { self.without_twins(work) } else { work }
     }
 
     fn work_of(&self, want: Want, work: &mut Vec<Work>) {

@@ -25,7 +25,7 @@ use tokio_util::task::TaskTracker;
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
-use crate::house::{House, Settings, Tools};
+use crate::house::{House, Settings};
 use crate::journal::{Journal, LoadError, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
@@ -36,6 +36,7 @@ use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
+use crate::tools::{Tool, Tools};
 use crate::verify::{Fault, Verification};
 use crate::watch::{self, WatchError, Watched};
 
@@ -105,10 +106,10 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets what runs tools.
+    /// Serves tools to the debates of one format, by its name.
     #[must_use]
-    pub fn tools(mut self, tools: Tools) -> Self {
-        self.tools = tools;
+    pub fn tools(mut self, format: &'static str, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        tools.into_iter().for_each(|tool| self.tools.add(format, tool));
         self
     }
 
@@ -156,13 +157,11 @@ impl EngineBuilder {
 impl Engine {
     /// Begins to put an engine together.
     pub fn builder(store: Arc<dyn EventStore>, models: impl Into<Models>) -> EngineBuilder {
-        let no_tools: Tools =
-            Arc::new(|name, _| Box::pin(async move { (false, format!("tool {name} is not served here")) }));
         EngineBuilder {
             store,
             models: models.into(),
             prices: Prices::default(),
-            tools: no_tools,
+            tools: Tools::default(),
             settings: Settings::default(),
             surroundings: Surroundings::real(),
             actor: "engine".to_owned(),

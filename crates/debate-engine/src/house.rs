@@ -6,7 +6,6 @@ use std::time::Duration;
 use debate_core::prices::Prices;
 use debate_llm::Models;
 use debate_store::EventStore;
-use futures::future::BoxFuture;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -14,9 +13,7 @@ use crate::hedging::{Hedging, Races};
 use crate::leasing::Leasing;
 use crate::schemas::Schemas;
 use crate::surroundings::Surroundings;
-
-/// Runs a tool by name with its arguments as JSON; says whether it did what it was asked, and what it found.
-pub type Tools = Arc<dyn Fn(String, String) -> BoxFuture<'static, (bool, String)> + Send + Sync>;
+use crate::tools::Tools;
 
 /// The limits of one process.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,6 +26,8 @@ pub struct Settings {
     pub calls_max: usize,
     /// The most time for one request to a model, wire retries included.
     pub call_timeout: Duration,
+    /// The most time for one run of a tool.
+    pub tool_timeout: Duration,
     /// The longest silence on a watch before a heartbeat.
     pub heartbeat: Duration,
     /// How slow requests are raced.
@@ -42,6 +41,7 @@ impl Default for Settings {
             debates_held_max: 10_000,
             calls_max: 5_000,
             call_timeout: Duration::from_secs(60),
+            tool_timeout: Duration::from_secs(20),
             heartbeat: Duration::from_secs(15),
             hedging: Hedging::default(),
         }

@@ -169,6 +169,8 @@ pub(crate) fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
         cost_micros: price.and_then(|price| price.of(&usage)),
         latency_ms: u64::try_from(reply.latency.as_millis()).unwrap_or(u64::MAX),
         wire_retries: reply.wire_retries,
+        provider_tool_runs: u32::try_from(reply.tool_calls.iter().filter(|call| call.by_provider).count())
+            .unwrap_or(u32::MAX),
         request_id: reply.request_id.clone(),
         digest: Digest::of_text(&reply.text),
         repairs: Vec::new(),

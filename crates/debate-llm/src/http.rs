@@ -16,6 +16,7 @@ mod protocol;
 mod recorded_tests;
 mod retry;
 mod schema;
+pub mod search;
 mod sse;
 
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -27,3 +27,4 @@ pub mod roundtable;
 pub mod tags;
 /// Counts tokens and fits prompts into budgets (P15).
 pub mod tokens;
+mod tool_talk;

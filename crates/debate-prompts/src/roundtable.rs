@@ -10,6 +10,7 @@ mod contract;
 mod reply;
 mod responses;
 mod structure;
+pub mod tools;
 mod verification;
 
 use std::borrow::Cow;
@@ -38,7 +39,7 @@ pub struct RoundtablePrompts;
 impl Prompts for RoundtablePrompts {
     type Format = Roundtable;
 
-    fn render(&self, visible: &Visible, _want: &Want, _turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render(&self, visible: &Visible, _want: &Want, turns: &[TurnState]) -> Result<Prompt, RenderError> {
         let version = match visible.kind {
             Kind::Respond => RESPOND,
             Kind::Repoll => REPOLL,
@@ -59,36 +60,36 @@ impl Prompts for RoundtablePrompts {
             parts.push(task.clone());
             parts.join("\n\n")
         };
-        let system_tokens = tokens::count(&system);
+        let talk = tools::talk(turns, visible).ok_or_else(gone)?;
+        let fixed = tokens::count(&system) + talk.iter().map(|said| tokens::count(&said.text)).sum::<u32>();
         let sections = responses::sections(&said);
-        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(system_tokens), user);
+        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(fixed), user);
         let fitted = fitted.map_err(|error| RenderError::OverBudget {
             version,
-            tokens: error.tokens_needed.saturating_add(system_tokens),
+            tokens: error.tokens_needed.saturating_add(fixed),
             budget: INPUT_TOKENS,
         })?;
         let omitted = fitted.omissions.iter().map(|omission| {
             let all = omission.kept_tokens + omission.dropped_tokens;
             format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
         });
+        let omitted = omitted.collect();
+        let system = Message { speaker: Speaker::System, text: system.into() };
+        let asked = Message { speaker: Speaker::User, text: fitted.text.into() };
         Ok(Prompt {
             version,
-            omitted: omitted.collect(),
-            messages: vec![
-                Message { speaker: Speaker::System, text: system.into() },
-                Message { speaker: Speaker::User, text: fitted.text.into() },
-            ],
-            shape: Some(reply::shape()),
+            omitted,
+            messages: [system, asked].into_iter().chain(talk).collect(),
+            shape: Some(reply::shape(visible)),
             output_tokens_max: visible.output_tokens,
-            tokens: fitted.tokens + system_tokens,
+            tokens: fitted.tokens + fixed,
             public: PublicPart::Field("position"),
-            web_search: visible.tools.is_some_and(|tools| tools.max_calls > 0),
+            web_search: visible.native_web_search,
         })
     }
 
-    fn parse(&self, _visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
-        let (answer, repairs) = reply::read(text)?;
-        Ok(Reading::Answer { answer, repairs })
+    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+        reply::read(text, visible)
     }
 }
 

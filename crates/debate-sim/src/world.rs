@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use debate_core::envelope::Envelope;
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest};
 use debate_core::limits::Limits;
-use debate_engine::{Engine, Prices, Settings, Tools};
+use debate_engine::{Engine, Prices, Settings, Tool};
 use debate_llm::ChatModel as _;
 use debate_llm::simulated::Draw;
 use serde_json::Value;
@@ -22,7 +23,7 @@ use crate::ledger::{Account, Ledger};
 use crate::model::{FaultyModel, PRICE};
 use crate::probe::mind;
 use crate::scenario::{Ending, Scenario, Tightness};
-use crate::stage::Stage;
+use crate::stage::{Stage, Writer};
 use crate::store::{Fates, FaultyStore};
 use crate::subject::{Opening, Subject};
 
@@ -193,15 +194,8 @@ impl<S: Subject> World<'_, S> {
         let model = FaultyModel::new(plan, S::mind(), Arc::clone(&self.stage), writer);
         let prices = Prices::from_iter([(model.name().to_owned(), PRICE)]);
         let stage = Arc::clone(&self.stage);
-        let tools: Tools = Arc::new(move |name, arguments| {
-            let stage = Arc::clone(&stage);
-            Box::pin(async move {
-                stage.alive().await;
-                stage.ledger().ran(writer, &name, &arguments);
-                sleep(Duration::from_millis(arguments.len() as u64 * 3)).await;
-                stage.alive().await;
-                mind::tool(&name, &arguments)
-            })
+        let tools = mind::TOOLS.map(|name| -> Arc<dyn Tool> {
+            Arc::new(StagedTool { stage: Arc::clone(&stage), writer, name })
         });
         let settings = Settings { debates_max: self.scenario.driven_max, ..Settings::default() };
         Engine::builder(Arc::new(store), Arc::new(model))
@@ -209,7 +203,7 @@ impl<S: Subject> World<'_, S> {
             .settings(settings)
             .prices(prices)
             .surroundings(self.stage.surroundings(self.scenario.seed, writer))
-            .tools(tools)
+            .tools(S::Format::NAME, tools)
             .actor(format!("engine {number}"))
             .build()
     }
@@ -251,6 +245,32 @@ impl<S: Subject> World<'_, S> {
         let digest = Digest::of_parts(heads.iter().map(|head| head.0.as_slice()));
         let (lives, asked) = (self.lives, ledger.efforts().0);
         Ok(Told { outcomes, kinds, causes, budgets, digest, events, lives, asked })
+    }
+}
+
+/// A tool that the ledger sees run.
+struct StagedTool {
+    stage: Arc<Stage>,
+    writer: Writer,
+    name: &'static str,
+}
+
+#[async_trait]
+impl Tool for StagedTool {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn arguments(&self) -> &Value {
+        &Value::Null
+    }
+
+    async fn run(&self, arguments: &str) -> Result<String, String> {
+        self.stage.alive().await;
+        self.stage.ledger().ran(self.writer, self.name, arguments);
+        sleep(Duration::from_millis(arguments.len() as u64 * 3)).await;
+        self.stage.alive().await;
+        mind::tool(self.name, arguments)
     }
 }
 

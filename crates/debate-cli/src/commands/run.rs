@@ -15,7 +15,7 @@ use crate::exit::End;
 use crate::holding::Holding;
 use crate::house::House;
 use crate::request_file::RequestFile;
-use crate::workspace;
+use crate::{search, workspace};
 
 /// Hold one debate and show its result
 ///
@@ -63,6 +63,8 @@ impl Run {
     fn request(&self, options: &Options) -> anyhow::Result<AcceptedRequest> {
         let mut request = RequestFile(&self.file).read(self.skills_dir.as_deref(), &options.offered())?;
         workspace::admit(&mut request, options.workspace.as_deref());
+        search::admit(&request, options)
+            .map_err(|violations| RequestFile(&self.file).refused(&violations))?;
         if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, options.seed) {
             accepted.config.seed = seed;
         }

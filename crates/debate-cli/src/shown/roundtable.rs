@@ -4,11 +4,13 @@ use debate_core::debate::Debate;
 use debate_core::format::Format as _;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::formats::roundtable::call::Kind;
-use debate_core::formats::roundtable::outcome::{Decision, Evidence, ResponseEntry, RoundtableResult};
+use debate_core::formats::roundtable::outcome::{
+    Decision, Evidence, ResponseEntry, RoundtableResult, ToolRunEntry,
+};
 use debate_core::id::Role;
 use debate_core::prose::Texts;
 
-use crate::page::Page;
+use crate::page::{Page, span};
 use crate::plain::one_line;
 
 /// Lines of a text unless whole texts are asked for.
@@ -27,6 +29,7 @@ pub(super) fn show(page: &mut Page, debate: &Debate<Roundtable>, full: bool) {
         page.excerpt(6, &agent.response.position, lines);
     }
     evidence(page, &result.evidence, lines);
+    tools(page, &result.evidence.tool_runs);
     metadata(page, &result);
 }
 
@@ -71,6 +74,23 @@ fn evidence(page: &mut Page, evidence: &Evidence, lines: usize) {
             page.excerpt(6, &spoken.response.position, lines);
             page.excerpt(6, &spoken.response.reasoning, lines);
         }
+    }
+}
+
+fn tools(page: &mut Page, runs: &[ToolRunEntry]) {
+    if runs.is_empty() {
+        return;
+    }
+    page.heading("Tools");
+    for run in runs {
+        let how = match (&run.reused_from, &run.error) {
+            (Some(from), _) => format!("answered as for {} in round {}", from.agent, from.round),
+            (None, Some(error)) => format!("failed: {error}"),
+            (None, None) => format!("answered in {}", span(run.latency_ms)),
+        };
+        let (tool, asked) = (&run.tool, &run.arguments);
+        let line = format!("{}, round {}: {tool} {asked}, {how}", run.agent, run.round);
+        page.hanging(2, "- ", &one_line(&line));
     }
 }
 

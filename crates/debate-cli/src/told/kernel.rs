@@ -28,9 +28,12 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
             detail(&tool.call, format!("tool {} of turn {} runs", tool.index + 1, tool.turn))
         }
         KernelEvent::ToolAnswered(tool) => {
-            let how = if tool.ok { "answered" } else { "failed" };
-            let (number, ms) = (tool.index + 1, span(tool.latency_ms));
-            detail(&tool.call, format!("tool {number} of turn {} {how} in {ms}", tool.turn))
+            let how = match (&tool.reused, tool.ok) {
+                (Some(from), _) => format!("is answered as for {}", from.call),
+                (None, true) => format!("answered in {}", span(tool.latency_ms)),
+                (None, false) => format!("failed in {}", span(tool.latency_ms)),
+            };
+            detail(&tool.call, format!("tool {} of turn {} {how}", tool.index + 1, tool.turn))
         }
         KernelEvent::CallAnswered(answered) => detail(&answered.attempt.call, replied(answered)),
         KernelEvent::AttemptFailed(failed) => {

@@ -21,6 +21,7 @@ mod reading;
 mod reporting;
 mod reviewing;
 mod running;
+mod searching;
 mod server;
 mod serving;
 mod stores;

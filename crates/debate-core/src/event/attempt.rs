@@ -80,6 +80,9 @@ pub struct ReplyFacts {
     /// Requests repeated on the wire before an answer began (rule K5).
     #[serde(default)]
     pub wire_retries: u32,
+    /// How often the provider used tools of its own, such as its web search (rule D9).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub provider_tool_runs: u32,
     /// The provider's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -88,6 +91,10 @@ pub struct ReplyFacts {
     /// What the lenient reader mended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The words of a reply.
@@ -154,6 +161,19 @@ pub struct ToolStarted {
 }
 body!(ToolStarted, "tool_started");
 
+/// Names one use of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolRef {
+    /// The question.
+    pub call: CallKey,
+    /// Its revision.
+    pub revision: u32,
+    /// The turn that asked.
+    pub turn: u32,
+    /// Which tool use of that turn, from 0.
+    pub index: u32,
+}
+
 /// A tool answered, or failed for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolAnswered {
@@ -169,6 +189,9 @@ pub struct ToolAnswered {
     pub ok: bool,
     /// Wall time in milliseconds.
     pub latency_ms: u64,
+    /// The equal use whose answer this is, where the tool did not run again (rule T8).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused: Option<ToolRef>,
     /// What it said.
     #[serde(skip)]
     pub prose: Prose<String>,

@@ -23,6 +23,7 @@ pub mod request;
 mod sights;
 pub mod state;
 pub mod strategy;
+pub mod tool;
 pub mod visible;
 
 use crate::call::{CallKey, Sight, Want};
@@ -114,6 +115,10 @@ impl Format for Roundtable {
             config.agents.iter().map(move |agent| call::key(Kind::Respond, round, &agent.name))
         });
         asked.collect()
+    }
+
+    fn shares_tools(config: &Config) -> bool {
+        config.shares_tools()
     }
 
     fn is_critical(_debate: &Debate<Self>, _call: &CallKey) -> bool {

@@ -9,7 +9,7 @@ use debate_core::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
     CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Forked, KernelEvent,
     Paused, PhaseClosed, PhaseOpened, PromptRef, Redacted, ReplyFacts, ReplyProse, Resolved, Resumed,
-    StopRuleFired, ToolAnswered, ToolStarted, ToolUse, TurnAnswered, TurnProse,
+    StopRuleFired, ToolAnswered, ToolRef, ToolStarted, ToolUse, TurnAnswered, TurnProse,
 };
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
@@ -50,6 +50,7 @@ fn facts() -> ReplyFacts {
         cost_micros: Some(12),
         latency_ms: 12,
         wire_retries: 1,
+        provider_tool_runs: 2,
         request_id: Some("req-1".to_owned()),
         digest: Digest::of_text("reply"),
         repairs: vec!["fence".to_owned()],
@@ -95,6 +96,7 @@ fn asking() -> Vec<KernelEvent> {
             index: 0,
             ok: true,
             latency_ms: 3,
+            reused: Some(ToolRef { call: call.clone(), revision, turn, index: 1 }),
             prose: Prose::new("found".to_owned()),
         }
         .into(),

@@ -14,3 +14,4 @@ mod playing;
 mod review;
 mod roundtable;
 mod scenario;
+mod tools;

@@ -55,7 +55,8 @@ pub(super) async fn run_tool<F: Format>(
     work: Work,
 ) -> Command<F> {
     let begun = house.surroundings.now();
-    let (ok, result) = (house.tools)(name, arguments).await;
+    let timeout = house.settings.tool_timeout;
+    let (ok, result) = house.tools.run(F::NAME, &name, &arguments, timeout).await;
     let latency_ms = house.surroundings.now().since_ms(begun);
     Command::FinishTool { work, ok, latency_ms, result }
 }

@@ -13,4 +13,5 @@ mod racing;
 mod redacting;
 mod searching;
 mod sharing;
+mod tools;
 mod watching;

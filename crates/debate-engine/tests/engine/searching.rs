@@ -9,7 +9,7 @@ use debate_core::formats::accept::{self, AcceptedRequest};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::id::Digest;
 use debate_engine::{Engine, Start};
-use debate_llm::{ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError};
+use debate_llm::{ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ToolCall};
 use debate_prompts::deliberation::DeliberationPrompts;
 use serde_json::{Value, json};
 
@@ -39,7 +39,12 @@ impl ChatModel for Noting {
         if request.web_search {
             self.searches.lock().unwrap().insert(request.prompt_digest());
         }
-        self.model.complete(request, chunks).await
+        let mut reply = self.model.complete(request, chunks).await?;
+        if request.web_search {
+            let searched = ToolCall { by_provider: true, ..ToolCall::new("1", "web_search", "{}") };
+            reply.tool_calls.push(searched);
+        }
+        Ok(reply)
     }
 }
 
@@ -73,7 +78,10 @@ async fn d9_a_web_search_is_offered_in_the_phases_named_and_in_no_other() {
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     let searched = noting.searches.lock().unwrap().clone();
     let mut phases = BTreeSet::new();
-    for envelope in log(&engine, debate).await.iter().filter(|envelope| envelope.kind == "call_started") {
+    let log = log(&engine, debate).await;
+    let noted = log.iter().filter(|envelope| envelope.body.contains("\"provider_tool_runs\":1"));
+    assert_eq!(noted.count(), 2, "each search is in the log");
+    for envelope in log.iter().filter(|envelope| envelope.kind == "call_started") {
         let body: Value = serde_json::from_str(&envelope.body).unwrap();
         let digest: Digest = serde_json::from_value(body["prompt"]["digest"].clone()).unwrap();
         if searched.contains(&digest.0) {

@@ -20,6 +20,7 @@ pub(super) fn request(request: v1::RoundtableRequest) -> Value {
         .some("flags", request.flags.map(flags))
         .some("sequential", request.sequential.map(sequential))
         .some("native_web_search", request.native_web_search)
+        .list("tools", request.tools, Value::from)
         .some("options", request.options.map(options))
         .json()
 }
@@ -76,6 +77,7 @@ fn sequential(sequential: v1::RoundtableSequentialOption) -> Value {
     Object::default()
         .some("use_light_model", sequential.use_light_model)
         .some("max_tokens", sequential.max_tokens)
+        .some("cache_tool_results", sequential.cache_tool_results)
         .json()
 }
 

@@ -120,8 +120,9 @@ fn every_field_of_a_roundtable_reaches_the_core() {
             "exit_criteria": {"enabled": true, "shadow": true, "consensus_threshold": 1,
                 "convergence_rounds": 3, "confidence_threshold": 0.5},
         },
-        "sequential": {"use_light_model": true, "max_tokens": 512},
+        "sequential": {"use_light_model": true, "max_tokens": 512, "cache_tool_results": false},
         "native_web_search": true,
+        "tools": ["fact_check", "search_web"],
         "options": {
             "seed": 7,
             "similarity": "trigram-overlap",

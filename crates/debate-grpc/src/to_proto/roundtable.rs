@@ -4,7 +4,7 @@ use debate_core::formats::roundtable::agent::Stance;
 use debate_core::formats::roundtable::flags::FlagEntry;
 use debate_core::formats::roundtable::outcome::{
     AgentResponse, CitationEntry, Decision, Evidence, ExitEntry, GroupthinkWarning, JudgementEntry, Metadata,
-    ResponseEntry, RoundEntry, RoundtableResult, SpokenEntry,
+    ResponseEntry, Reused, RoundEntry, RoundtableResult, SpokenEntry, ToolRunEntry,
 };
 use debate_proto::v1;
 
@@ -80,6 +80,24 @@ fn evidence(evidence: Evidence) -> v1::RoundtableEvidence {
         convergence_round: evidence.convergence_round,
         citations: evidence.citations.into_iter().map(citation).collect(),
         citation_count: evidence.citation_count,
+        citations_found: evidence.citations_found,
+        tool_runs: evidence.tool_runs.into_iter().map(tool_run).collect(),
+    }
+}
+
+fn tool_run(run: ToolRunEntry) -> v1::RoundtableToolRun {
+    let reused =
+        |from: Reused| v1::RoundtableReusedToolRun { agent: from.agent.to_string(), round: from.round };
+    v1::RoundtableToolRun {
+        agent: run.agent.to_string(),
+        round: run.round,
+        kind: run.kind.as_str().to_owned(),
+        tool: run.tool,
+        arguments: run.arguments,
+        ok: run.ok,
+        latency_ms: run.latency_ms,
+        reused_from: run.reused_from.map(reused),
+        error: run.error,
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use reqwest::Url;
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderValue, InvalidHeaderValue};
 
 use super::retry::RetryPolicy;
 use crate::Provider;
@@ -126,6 +126,13 @@ impl ApiKey {
     /// Wraps a key.
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
+    }
+
+    /// Returns the value of a header that carries the key as a bearer token; it is never shown.
+    pub(super) fn bearer(&self) -> Result<HeaderValue, InvalidHeaderValue> {
+        let mut header = HeaderValue::from_str(&format!("Bearer {}", self.0))?;
+        header.set_sensitive(true);
+        Ok(header)
     }
 
     /// Returns `text` with the key blotted out.

@@ -8,6 +8,7 @@ mod fault_server;
 mod metrics;
 mod outcomes;
 mod requests;
+mod searching;
 mod spans;
 mod speech;
 mod stalls;

@@ -6,16 +6,11 @@ use debate_core::formats::investigation::config::Language;
 use debate_core::formats::investigation::evidence::CHECK_TOOL;
 use serde_json::Value;
 
-use crate::escape;
-use crate::prompts::{Message, Speaker};
-use crate::tokens;
+use crate::prompts::Message;
+use crate::tool_talk;
 
 /// The most tools that one reply may ask for.
 pub(super) const USES_MAX: usize = 4;
-/// Tokens of all results together that a prompt shows.
-const RESULTS_TOKENS_MAX: u32 = 20_000;
-/// Tokens of one result that a prompt shows.
-const RESULT_TOKENS_MAX: u32 = 2_000;
 /// How a line begins that asks for a tool.
 const MARK: &str = "[TOOL]";
 
@@ -40,24 +35,10 @@ pub(super) fn asked(text: &str) -> Vec<(ToolUse, String)> {
 
 /// Returns what was said and found in earlier turns of a question; `None` where some of it was redacted.
 pub(super) fn talk(turns: &[TurnState], language: Language) -> Option<Vec<Message>> {
-    let uses: usize = turns.iter().map(|turn| turn.tools.len()).sum();
-    let share = RESULTS_TOKENS_MAX / u32::try_from(uses.max(1)).unwrap_or(u32::MAX);
-    let mut messages = Vec::new();
-    for turn in turns {
-        let prose = turn.prose.shown()?;
-        messages.push(Message { speaker: Speaker::Assistant, text: prose.reply.text.as_str().into() });
-        let mut text = String::new();
-        for (tool, arguments) in turn.tools.iter().zip(&prose.arguments) {
-            let found = tokens::cut(tool.result.shown()?, share.min(RESULT_TOKENS_MAX));
-            let (name, found) = (escape::xml_line(&tool.tool), escape::xml(&found).into_owned());
-            let asked = escape::xml_line(arguments);
-            text.push_str(&format!("<result tool=\"{name}\">\n{asked}\n{found}\n</result>\n"));
-        }
+    tool_talk::messages(turns, |turn| {
         let was_checked = turn.tools.iter().any(|tool| tool.tool == CHECK_TOOL);
-        text.push_str(next(was_checked, language));
-        messages.push(Message { speaker: Speaker::User, text: text.into() });
-    }
-    Some(messages)
+        next(was_checked, language).to_owned()
+    })
 }
 
 fn next(was_checked: bool, language: Language) -> &'static str {

@@ -6,6 +6,8 @@ use debate_core::formats::roundtable::flags::Enforcement;
 use debate_core::formats::roundtable::mode::{Mode, Pattern};
 use debate_core::formats::roundtable::visible::Visible;
 
+use super::tools;
+
 /// The most tool calls with which the guidance of sequential modes is true.
 const SEQUENTIAL_CALLS_MAX: u32 = 2;
 
@@ -62,16 +64,20 @@ pub(super) fn layer(visible: &Visible) -> String {
         must.extend(own_must);
         must_not.extend(own_must_not);
     }
-    let asks_for_tools = visible.tools.filter(|tools| tools.level != Enforcement::Relaxed);
+    let asks_for_tools = visible.policy.filter(|tools| tools.level != Enforcement::Relaxed);
     if asks_for_tools.is_some() {
         must.extend(MUST_WITH_TOOLS);
         must_not.extend(MUST_NOT_WITH_TOOLS);
     }
     let mut text =
         format!("# Behavioral contract\n\nYou MUST:\n{}\n\nYou MUST NOT:\n{}", list(&must), list(&must_not));
-    if let Some(policy) = visible.tools {
+    if let Some(policy) = visible.policy {
         text.push_str("\n\n");
-        text.push_str(&tools(policy, visible.pattern));
+        text.push_str(&usage(policy, visible.pattern));
+    }
+    if let Some(offer) = tools::offer(visible) {
+        text.push_str("\n\n");
+        text.push_str(&offer);
     }
     text
 }
@@ -140,7 +146,7 @@ fn of_mode(mode: Mode) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
-fn tools(policy: ToolPolicy, pattern: Pattern) -> String {
+fn usage(policy: ToolPolicy, pattern: Pattern) -> String {
     let ToolPolicy { min_calls, max_calls, level, guidance } = policy;
     let asked = match level {
         Enforcement::Strict => {

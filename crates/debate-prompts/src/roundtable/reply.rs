@@ -4,15 +4,17 @@ use std::sync::{Arc, LazyLock};
 
 use debate_core::formats::roundtable::agent::Stance;
 use debate_core::formats::roundtable::answer::Answer;
+use debate_core::formats::roundtable::visible::Visible;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::tools::{self, ToolCallReply};
 use crate::prediction::lenient;
 use crate::prediction::replies;
-use crate::prompts::{ParseError, ReplyShape};
+use crate::prompts::{ParseError, Reading, ReplyShape};
 
 /// The fields by which a reply is told from other objects in a text.
-const KEYS: [&str; 5] = ["stance", "position", "reasoning", "confidence", "citations"];
+const KEYS: [&str; 6] = ["stance", "position", "reasoning", "confidence", "citations", tools::FIELD];
 
 /// A response as it is replied.
 #[derive(Debug, Deserialize)]
@@ -27,10 +29,12 @@ struct ResponseReply {
     confidence: Option<f64>,
     #[serde(default, deserialize_with = "lenient::texts")]
     citations: Vec<String>,
+    #[serde(default, deserialize_with = "lenient::items")]
+    tool_calls: Vec<ToolCallReply>,
 }
 
-/// Returns the shape: everything is there, nothing else is.
-pub(super) fn shape() -> ReplyShape {
+/// Returns the shape: everything is there, nothing else is. Tools can be asked for where some may still be called.
+pub(super) fn shape(visible: &Visible) -> ReplyShape {
     static SCHEMA: LazyLock<Arc<serde_json::Value>> = LazyLock::new(|| {
         let text = || json!({ "type": "string" });
         Arc::new(json!({
@@ -42,26 +46,34 @@ pub(super) fn shape() -> ReplyShape {
                 "confidence": { "type": "number" },
                 "citations": { "type": "array", "items": text() },
             },
-            "required": KEYS,
+            "required": ["stance", "position", "reasoning", "confidence", "citations"],
             "additionalProperties": false,
         }))
     });
+    if visible.tool_calls_left > 0 {
+        return tools::shape(&SCHEMA, &visible.tools);
+    }
     ReplyShape { name: "response", schema: Arc::clone(&SCHEMA) }
 }
 
-/// Reads a reply; says what had to be mended, one word each.
+/// Reads a reply: an answer with what had to be mended, one word each, or the tools that it asks for first.
 ///
 /// # Errors
-/// There is no JSON object in it, or the object has no position or no confidence.
-pub(super) fn read(text: &str) -> Result<(Answer, Vec<String>), ParseError> {
-    let (reply, repairs): (ResponseReply, _) = replies::read(text, &KEYS)?;
+/// There is no JSON object in it, or the object asks for no tools and has no position or no confidence.
+pub(super) fn read(text: &str, visible: &Visible) -> Result<Reading<Answer>, ParseError> {
+    let (mut reply, repairs): (ResponseReply, _) = replies::read(text, &KEYS)?;
+    let asked = tools::asked(visible, std::mem::take(&mut reply.tool_calls));
+    if !asked.is_empty() {
+        return Ok(Reading::Tools(asked));
+    }
     let fields = [("position", reply.position.trim().is_empty()), ("confidence", reply.confidence.is_none())];
     if let Some(error) = replies::missing(&fields, &repairs) {
         return Err(error);
     }
-    let ResponseReply { stance, position, reasoning, confidence, citations } = reply;
+    let ResponseReply { stance, position, reasoning, confidence, citations, .. } = reply;
     let confidence = confidence.unwrap_or_default();
-    Ok((Answer { stance: read_stance(&stance), position, reasoning, confidence, citations }, repairs))
+    let answer = Answer { stance: read_stance(&stance), position, reasoning, confidence, citations };
+    Ok(Reading::Answer { answer, repairs })
 }
 
 /// Reads a stance, whatever its case and what stands around it; nothing where it is no stance.

@@ -3,6 +3,8 @@
 use debate_core::formats::roundtable::mode::Mode;
 use debate_core::formats::roundtable::visible::Visible;
 
+use super::tools;
+
 const WITH_STANCE: &str = "
 Your response MUST be valid JSON with these REQUIRED fields:
 
@@ -38,8 +40,9 @@ pub(super) fn layer(visible: &Visible) -> String {
         | Mode::Delphi
         | Mode::RedTeamBlueTeam => OF_ALL_MODES,
     };
+    let tools = tools::request(visible).map(|asking| format!("\n\n{asking}")).unwrap_or_default();
     format!(
         "# Output format\n{format}\n\"position\" is one or two sentences that stand on their own. Add \"citations\": a \
-         list of the sources that you rely on, empty where there are none."
+         list of the sources that you rely on, empty where there are none.{tools}"
     )
 }

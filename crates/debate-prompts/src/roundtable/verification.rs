@@ -22,7 +22,7 @@ const CHECKS_WITH_TOOLS: [&str; 2] = [
 /// Returns the layer.
 pub(super) fn layer(visible: &Visible) -> String {
     let mut checks = CHECKS.to_vec();
-    if visible.tools.is_some_and(|tools| tools.level != Enforcement::Relaxed) {
+    if visible.policy.is_some_and(|policy| policy.level != Enforcement::Relaxed) {
         checks.extend(CHECKS_WITH_TOOLS);
     }
     if visible.kind == Kind::Respond || visible.mode == Mode::DevilsAdvocate {

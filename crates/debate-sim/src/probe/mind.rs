@@ -42,10 +42,26 @@ impl Mind for ProbeMind {
     }
 }
 
-/// Returns what a tool finds: whether it did what it was asked, and what it says.
-#[must_use]
-pub fn tool(name: &str, arguments: &str) -> (bool, String) {
+/// The tools of all subjects.
+pub const TOOLS: [&str; 9] = [
+    "lookup",
+    "count",
+    "read_file",
+    "search",
+    "git_log",
+    "git_blame",
+    "check_quote",
+    "search_web",
+    "fact_check",
+];
+
+/// Returns what a tool finds.
+///
+/// # Errors
+/// It does not do what it was asked, and says so in the same words.
+pub fn tool(name: &str, arguments: &str) -> Result<String, String> {
     let sum = arguments.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
     let found = Draw::new(sum).next_u64() % 100;
-    (found >= 15, format!("{name} finds {found}"))
+    let said = format!("{name} finds {found}");
+    if found >= 15 { Ok(said) } else { Err(said) }
 }

@@ -38,6 +38,7 @@ impl Subject for Roundtables {
             "mode": Mode::ALL[draw.below(Mode::ALL.len())].as_str(),
             "agents": names[..2 + draw.below(2)],
             "rounds": 1 + draw.below(3),
+            "tools": &["search_web", "fact_check"][..draw.below(3)],
             "flags": {
                 "sequential_parallelization": { "enabled": draw.chance(0.5), "level": levels[draw.below(3)] },
                 "groupthink_detection": {
@@ -65,6 +66,10 @@ impl Subject for Roundtables {
             return json!({ "failed": outcome["stop_reason"] });
         }
         without(&mut outcome, &["debate_id", "completed_at", "usage_complete", "cost"]);
+        for run in outcome["evidence"]["tool_runs"].as_array_mut().into_iter().flatten() {
+            // Who asked first is a matter of time.
+            without(run, &["latency_ms", "reused_from"]);
+        }
         without(&mut outcome["metadata"], &["tokens", "calls", "wall_clock_time_ms", "model"]);
         outcome
     }

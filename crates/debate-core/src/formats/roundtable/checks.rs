@@ -6,6 +6,7 @@ use super::call::{Call, Kind};
 use super::config::Config;
 use super::fact::{ResponseGiven, ResponseProse};
 use super::strategy::{self, Claims};
+use crate::call::CallKey;
 use crate::debate::Debate;
 use crate::id::Role;
 use crate::measures::cross_reference::{mentions, questions, refers_by_phrase, takes_up};
@@ -50,6 +51,7 @@ pub(super) fn response(
         questions: count(questions(&said).len()),
         questions_taken_up: count(taken_up),
         citations: count(citations.len()),
+        citations_found: count(citations.iter().filter(|source| is_found(debate, call, source)).count()),
         refers_to,
         prose: Prose::new(ResponseProse {
             position: answer.position.trim().to_owned(),
@@ -61,6 +63,18 @@ pub(super) fn response(
 
 fn count(of: usize) -> u32 {
     u32::try_from(of).unwrap_or(u32::MAX)
+}
+
+/// Returns whether a source, or the address in it, stands in what some tool has found for the one who answers, or for
+/// anybody in an earlier round: what others of the same round have found by now is a matter of time.
+fn is_found(debate: &Debate<Roundtable>, call: &Call, source: &str) -> bool {
+    let address = source.split_whitespace().find(|word| word.contains("://"));
+    let trimmed = |word: &str| word.trim_matches(|c: char| "<>()[]{}\"'.,;".contains(c)).to_owned();
+    let sought = trimmed(address.unwrap_or(source).trim());
+    let counts = |of: &CallKey| of.round < call.round || of.round == call.round && of.role == call.agent;
+    let runs = debate.tool_runs().filter(|run| counts(run.call));
+    let mut found = runs.filter(|run| run.tool.answered == Some(true));
+    !sought.is_empty() && found.any(|run| run.tool.result.shown().is_some_and(|said| said.contains(&sought)))
 }
 
 /// Returns the other agents that a text names, by the names under which they are shown.

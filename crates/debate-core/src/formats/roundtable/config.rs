@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Agent;
 use super::flags::{CallCount, Enforcement, Flags, Setting, Source};
 use super::mode::{Mode, Parallelization, Pattern};
+use super::tool::Tool;
 use crate::call::{CallKey, Tokens};
 use crate::id::Role;
 use crate::limits::Limits;
@@ -44,6 +45,9 @@ pub struct Config {
     pub similarity: Similarity,
     /// Whether the provider's own web search is a tool (rule D9).
     pub native_web_search: bool,
+    /// The tools that agents may ask for, run by whoever holds the debate (rule T4).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
     /// Which models are asked: by kind of question, by agent.
     #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
     pub models: ModelPlan,
@@ -58,6 +62,9 @@ pub struct Haste {
     /// Output tokens of a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
+    /// Whether a tool that was asked the same before answers by what it said then; so unless somebody says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_tool_results: Option<bool>,
 }
 
 impl Haste {
@@ -114,7 +121,7 @@ impl Config {
 
     /// Returns how tools may be used; none where there are none, or nobody wants them used (rule T4).
     #[must_use]
-    pub fn tools(&self) -> Option<ToolPolicy> {
+    pub fn tool_policy(&self) -> Option<ToolPolicy> {
         let (min_calls, max_calls, guidance) = match self.pattern() {
             Pattern::Parallel => (1, 6, "Use tools freely to gather comprehensive evidence."),
             Pattern::Sequential => (1, 2, "Leverage previous responses; limit to 1-2 essential tool calls."),
@@ -130,7 +137,23 @@ impl Config {
             level: self.flags.tools_level.value,
             guidance,
         };
-        (self.native_web_search && self.flags.tools_enabled.value).then_some(policy)
+        let has_tools = self.native_web_search || !self.tools.is_empty();
+        (has_tools && self.flags.tools_enabled.value).then_some(policy)
+    }
+
+    /// Returns how often one response may ask for tools that are run here; 0 where there are none.
+    #[must_use]
+    pub fn tool_calls_max(&self) -> u32 {
+        self.tool_policy().filter(|_| !self.tools.is_empty()).map_or(0, |policy| policy.max_calls)
+    }
+
+    /// Returns whether equal questions to a tool are answered once for all (rule T8).
+    #[must_use]
+    pub fn shares_tools(&self) -> bool {
+        match self.pattern() {
+            Pattern::Parallel => true,
+            Pattern::Sequential => self.sequential.cache_tool_results.unwrap_or(true),
+        }
     }
 
     /// Returns the output tokens of a response (rule T8).
@@ -178,12 +201,13 @@ impl Config {
         u64::from(self.rounds) * self.agents.len() as u64
     }
 
-    /// Returns what the debate may spend, unless the request says otherwise: enough for every prompt at its longest.
+    /// Returns what the debate may spend, unless the request says otherwise: enough for every prompt at its longest, and
+    /// for a turn of its own for every use of a tool.
     ///
     /// Nothing is asked to close a roundtable, so nothing is kept back for it.
     #[must_use]
     pub fn limits(&self, deadline_ms: u64) -> Limits {
-        let calls = self.calls_expected();
+        let calls = self.calls_expected() * u64::from(1 + self.tool_calls_max());
         let tokens = Tokens { input: u64::from(INPUT_TOKENS), output: u64::from(self.output_tokens()) };
         let limits = Limits::for_calls(calls, tokens.times(calls), Tokens::default(), deadline_ms);
         Limits { closing_ms: 0, ..limits }

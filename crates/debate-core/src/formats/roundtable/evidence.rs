@@ -1,19 +1,24 @@
 //! What the decision of a roundtable rests on (rules T6, T10, T11), computed from facts.
 
-use super::call::Kind;
+use super::call::{Call, Kind};
 use super::config::Config;
 use super::fact::{Groupthink, ResponseGiven, RoundJudged, Sign};
 use super::flags::Action;
 use super::outcome::{
-    CitationEntry, Evidence, GroupthinkWarning, Interaction, JudgementEntry, RoundEntry, SpokenEntry,
+    CitationEntry, Evidence, GroupthinkWarning, Interaction, JudgementEntry, Reused, RoundEntry, SpokenEntry,
+    ToolRunEntry,
 };
 use super::state::State;
 use super::{Roundtable, conclude, exit};
 use crate::debate::Debate;
 use crate::prose::{REDACTED, Texts};
+use crate::tools::ToolRun;
 
 /// What to do where agents agreed too easily.
 const RECOMMENDATION: &str = "Consider additional rounds with devil's advocate role or manual review";
+
+/// Characters of a tool's error that results show.
+const ERROR_CHARS: usize = 200;
 
 /// Returns the evidence as it stands.
 pub(super) fn of(debate: &Debate<Roundtable>, texts: Texts) -> Evidence {
@@ -27,7 +32,40 @@ pub(super) fn of(debate: &Debate<Roundtable>, texts: Texts) -> Evidence {
         convergence_round: convergence_round(debate),
         citations: sources(config, state, texts),
         citation_count: citations.fold(0, u32::saturating_add),
+        citations_found: state
+            .responses(config)
+            .map(|given| given.citations_found)
+            .fold(0, u32::saturating_add),
+        tool_runs: tool_runs(debate, texts),
     }
+}
+
+/// Returns what tools were asked, by round, then by kind of question, then in the table's order.
+fn tool_runs(debate: &Debate<Roundtable>, texts: Texts) -> Vec<ToolRunEntry> {
+    let config = debate.config();
+    let entry = |run: ToolRun<'_>| {
+        let shown = |text: Option<&str>| match texts {
+            Texts::Shown => text.unwrap_or(REDACTED).to_owned(),
+            Texts::Withheld => REDACTED.to_owned(),
+        };
+        let reused = run.tool.reused.as_ref();
+        Some(ToolRunEntry {
+            agent: run.call.role.clone(),
+            round: run.call.round,
+            kind: Call::of(run.call)?.kind,
+            tool: run.tool.tool.clone(),
+            arguments: shown(run.arguments),
+            ok: run.tool.answered?,
+            latency_ms: run.tool.latency_ms,
+            reused_from: reused.map(|from| Reused { agent: from.call.role.clone(), round: from.call.round }),
+            error: (run.tool.answered == Some(false)).then(|| {
+                shown(run.tool.result.shown().map(String::as_str)).chars().take(ERROR_CHARS).collect()
+            }),
+        })
+    };
+    let mut runs: Vec<ToolRunEntry> = debate.tool_runs().filter_map(entry).collect();
+    runs.sort_by_key(|run| (run.round, run.kind, config.place(&run.agent)));
+    runs
 }
 
 /// Returns a round as it stands, or `None` where nobody has spoken in it.

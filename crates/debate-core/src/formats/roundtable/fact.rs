@@ -58,6 +58,9 @@ pub struct ResponseGiven {
     /// How many sources it names.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub citations: u32,
+    /// How many of these tools had found for the agent by then, or for anybody in an earlier round (rule T10).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub citations_found: u32,
     /// The words.
     #[serde(skip)]
     pub prose: Prose<ResponseProse>,
@@ -158,6 +161,6 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-fn is_zero(number: &u32) -> bool {
+pub(super) fn is_zero(number: &u32) -> bool {
     *number == 0
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::call::Kind;
 use super::outcome::{
-    Decision, Evidence, JudgementEntry, Metadata, ResponseEntry, RoundEntry, RoundtableResult,
+    Decision, Evidence, JudgementEntry, Metadata, ResponseEntry, RoundEntry, RoundtableResult, ToolRunEntry,
 };
 use crate::id::Role;
 
@@ -65,6 +65,9 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
         page.item("Nobody moved after round", &round.to_string());
     }
     evidence.rounds.iter().for_each(|entry| round(page, entry));
+    if !evidence.tool_runs.is_empty() {
+        tool_runs(page, &evidence.tool_runs);
+    }
     if !evidence.citations.is_empty() {
         page.title("Sources");
         for cited in &evidence.citations {
@@ -75,6 +78,19 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
                 cited.round
             ));
         }
+    }
+}
+
+fn tool_runs(page: &mut Page, runs: &[ToolRunEntry]) {
+    page.title("Tools");
+    for run in runs {
+        let how = match (&run.reused_from, &run.error) {
+            (Some(from), _) => format!("answered as for {} in round {}", from.agent, from.round),
+            (None, Some(error)) => format!("failed: {error}"),
+            (None, None) => format!("answered in {} ms", run.latency_ms),
+        };
+        let said = escaped(&one_line(&format!("{} {}, {how}", run.tool, run.arguments)));
+        page.line(&format!("- {} ({}, round {})", said, run.agent, run.round));
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::agent::{Part, Stance};
 use super::call::Kind;
-use super::fact::Sign;
+use super::fact::{Sign, is_zero};
 use super::flags::{Action, FlagEntry};
 use super::mode::{Mode, Parallelization, Pattern};
 use crate::call::Tokens;
@@ -178,6 +178,46 @@ pub struct Evidence {
     pub citations: Vec<CitationEntry>,
     /// How many sources were named, known even where their words are gone.
     pub citation_count: u32,
+    /// How many of these tools had found for the agent by then, or for anybody in an earlier round (rule T10).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub citations_found: u32,
+    /// What tools were asked, by round (rule T4); absent where they were asked nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tool_runs: Vec<ToolRunEntry>,
+}
+
+/// One use of a tool; what it found is in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolRunEntry {
+    /// Who asked.
+    pub agent: Role,
+    /// In which round.
+    pub round: u32,
+    /// For which question.
+    pub kind: Kind,
+    /// Which tool.
+    pub tool: String,
+    /// What it was asked, as JSON.
+    pub arguments: String,
+    /// Whether it did what it was asked.
+    pub ok: bool,
+    /// Wall time in milliseconds; 0 where it did not run again.
+    pub latency_ms: u64,
+    /// Who had asked the same before, where the answer given then served again (rule T8).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reused_from: Option<Reused>,
+    /// Why it failed, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Where an answer of a tool came from that served again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reused {
+    /// Who had asked.
+    pub agent: Role,
+    /// In which round.
+    pub round: u32,
 }
 
 /// One round.

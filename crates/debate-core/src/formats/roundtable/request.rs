@@ -10,6 +10,7 @@ use super::call::Kind;
 use super::config::{AGENTS_MIN, Brief, Config, DEADLINE_MS_DEFAULT, Haste, LIGHT, ROUNDS_DEFAULT};
 use super::flags::Flags;
 use super::mode::Mode;
+use super::tool::Tool;
 use crate::id::{Digest, Role};
 use crate::limits::Limits;
 use crate::measures::shuffle::permutation;
@@ -20,7 +21,7 @@ use crate::request::sizes::{PARTICIPANTS_MAX, RESPONSE_TOKENS, ROUNDTABLE_ROUNDS
 use crate::request::{Complaints, Field, Fields, Violations, models};
 
 /// The fields of a request.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "format",
     "topic",
     "mode",
@@ -32,6 +33,7 @@ const KNOWN: [&str; 12] = [
     "sequential",
     "native_web_search",
     "nativeWebSearch",
+    "tools",
     "options",
 ];
 
@@ -66,6 +68,7 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
             .choice(&Similarity::ALL, Similarity::as_str)
             .unwrap_or_default(),
         native_web_search: fields.either("native_web_search", "nativeWebSearch").truth().unwrap_or_default(),
+        tools: tools(&fields.field("tools")),
         models: ModelPlan::default(),
         agents,
     };
@@ -192,12 +195,34 @@ fn drawn_seed(topic: &str, mode: Mode, seats: &[Seat<'_>]) -> u64 {
 
 /// Reads what shortens sequential modes (rule T8).
 fn haste(field: &Field<'_>) -> Haste {
-    let fields = field.object(&["use_light_model", "useLightModel", "max_tokens", "maxTokens"]);
+    let fields = field.object(&[
+        "use_light_model",
+        "useLightModel",
+        "max_tokens",
+        "maxTokens",
+        "cache_tool_results",
+        "cacheToolResults",
+    ]);
     let tokens = fields.either("max_tokens", "maxTokens").whole(RESPONSE_TOKENS);
     Haste {
         use_light_model: fields.either("use_light_model", "useLightModel").truth().unwrap_or_default(),
         max_tokens: tokens.and_then(|tokens| u32::try_from(tokens).ok()),
+        cache_tool_results: fields.either("cache_tool_results", "cacheToolResults").truth(),
     }
+}
+
+/// Reads which tools agents may ask for, each once (rules D9, T4).
+fn tools(field: &Field<'_>) -> Vec<Tool> {
+    let items = field.items(Tool::ALL.len());
+    let mut tools = Vec::new();
+    for tool in items.iter().filter_map(|item| item.choice(&Tool::ALL, Tool::as_str)) {
+        if tools.contains(&tool) {
+            field.refuse(format_args!("names {:?} more than once", tool.as_str()));
+        } else {
+            tools.push(tool);
+        }
+    }
+    tools
 }
 
 /// Reads which models are asked, by kind of question and by agent.

@@ -35,6 +35,8 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
     let before = round.checked_sub(1).filter(|_| kind == Kind::Respond);
     let statistics = before.and_then(|before| judge::statistics(debate, before));
     let rejection = debate.call(&want.call).map(|call| call.rejection.clone());
+    let policy = config.tool_policy();
+    let tool_calls_left = config.tool_calls_max().saturating_sub(tool_calls(debate, want));
     Visible {
         brief: debate.brief().clone(),
         focus: debate.state().focus(round).cloned(),
@@ -44,11 +46,21 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
         round,
         rounds_max: debate.state().rounds_max(),
         part: config.agent(agent).and_then(|agent| agent.part),
-        tools: config.tools(),
+        policy,
+        tools: policy.map(|_| config.tools.clone()).unwrap_or_default(),
+        tool_calls_left,
+        native_web_search: config.native_web_search && policy.is_some_and(|policy| policy.max_calls > 0),
         output_tokens: config.output_tokens(),
         context: config.mode.strategy().transform_context(config, statistics.as_ref(), context),
         rejection: rejection.unwrap_or_default(),
     }
+}
+
+/// Returns how often a response has asked for tools so far.
+fn tool_calls(debate: &Debate<Roundtable>, want: &Want) -> u32 {
+    let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
+    let asked = call.map_or(0, |call| call.turns.iter().map(|turn| turn.tools.len()).sum());
+    u32::try_from(asked).unwrap_or(u32::MAX)
 }
 
 fn shown(debate: &Debate<Roundtable>, given: &ResponseGiven, viewer: &Role) -> Shown {

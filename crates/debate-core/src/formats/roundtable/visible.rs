@@ -4,6 +4,7 @@ use super::agent::{Part, Stance};
 use super::call::Kind;
 use super::config::{Brief, ToolPolicy};
 use super::mode::{Mode, Pattern};
+use super::tool::Tool;
 use crate::prose::Prose;
 
 /// What one call may see.
@@ -26,7 +27,13 @@ pub struct Visible {
     /// The part that the agent plays.
     pub part: Option<Part>,
     /// How tools may be used; none where there are none.
-    pub tools: Option<ToolPolicy>,
+    pub policy: Option<ToolPolicy>,
+    /// The tools that may be asked for, run by whoever holds the debate.
+    pub tools: Vec<Tool>,
+    /// How often they may still be asked for in this response.
+    pub tool_calls_left: u32,
+    /// Whether the provider's own web search may be used (rule D9).
+    pub native_web_search: bool,
     /// Output tokens of the reply, at most.
     pub output_tokens: u32,
     /// Who speaks and what has been said, as the mode lets it be seen.

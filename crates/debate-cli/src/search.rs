@@ -1,0 +1,128 @@
+//! What searches for agents of a roundtable (rules D9, T4): a service behind HTTP, or a program that makes results up where
+//! a program makes up the replies too. Nobody real is ever given results that were made up.
+
+mod simulated;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use debate_core::formats::accept::AcceptedRequest;
+use debate_core::formats::roundtable::tool::Tool as Name;
+use debate_core::request::{Violation, Violations};
+use debate_engine::Tool;
+use debate_llm::ApiKey;
+use debate_llm::http::search::{SearchAnswer, SearchEndpoint, SearchQuestion};
+use debate_prompts::roundtable::tools::arguments;
+use serde_json::Value;
+
+use crate::args::Options;
+use crate::exit::Failure;
+use crate::plain::one_line;
+
+/// The variable that holds the key of the search service.
+const KEY_VARIABLE: &str = "DEBATE_SEARCH_KEY";
+/// How many results a search asks for and shows.
+const RESULTS_MAX: usize = 8;
+/// The longest line of a result, in characters.
+const LINE_CHARS_MAX: usize = 600;
+
+/// What searches.
+#[derive(Debug, Clone)]
+pub(crate) enum Search {
+    /// A service behind HTTP.
+    Endpoint(SearchEndpoint),
+    /// A program that makes results up.
+    Simulated,
+}
+
+impl Search {
+    /// Opens what searches; `None` where nothing does, which is where models are real and no service is named.
+    ///
+    /// # Errors
+    /// The address or the key of the service cannot be used.
+    pub(crate) fn open(options: &Options) -> anyhow::Result<Option<Self>> {
+        let Some(url) = &options.search_endpoint else {
+            return Ok(options.is_simulated().then_some(Self::Simulated));
+        };
+        let key = std::env::var(KEY_VARIABLE).ok().filter(|key| !key.trim().is_empty());
+        let key = key.map(|key| ApiKey::new(key.trim()));
+        let opened = SearchEndpoint::new(url, key.as_ref());
+        let refused = |error| Failure::bad_input(format!("--search-endpoint cannot be used: {error}"));
+        Ok(Some(Self::Endpoint(opened.map_err(refused)?)))
+    }
+
+    /// Returns the tools that search.
+    pub(crate) fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let tool = |name: Name| -> Arc<dyn Tool> {
+            Arc::new(Searching { name, arguments: arguments(name), search: self.clone() })
+        };
+        Name::ALL.map(tool).into()
+    }
+}
+
+/// Checks that tools which a request names are to be had here.
+///
+/// # Errors
+/// They are not.
+pub(crate) fn admit(request: &AcceptedRequest, options: &Options) -> Result<(), Violations> {
+    let AcceptedRequest::Roundtable(accepted) = request else { return Ok(()) };
+    if accepted.config.tools.is_empty() || options.search_endpoint.is_some() || options.is_simulated() {
+        return Ok(());
+    }
+    let reason = "nothing searches here: set --search-endpoint, or leave them out".to_owned();
+    Err(Violation { field: "tools".to_owned(), reason }.into())
+}
+
+/// One tool that searches.
+struct Searching {
+    name: Name,
+    arguments: Value,
+    search: Search,
+}
+
+#[async_trait]
+impl Tool for Searching {
+    fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+
+    async fn run(&self, arguments: &str) -> Result<String, String> {
+        let given: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+        let required = self.arguments["required"][0].as_str().unwrap_or_default();
+        let query = given[required].as_str().map(str::trim).filter(|query| !query.is_empty());
+        let query = query.ok_or_else(|| format!("{required} is empty"))?;
+        let count = u32::try_from(RESULTS_MAX).unwrap_or(u32::MAX);
+        let question = SearchQuestion { tool: self.name.as_str(), query, count };
+        match &self.search {
+            Search::Endpoint(endpoint) => {
+                endpoint.ask(&question).await.map(|answer| told(&answer)).map_err(|error| error.to_string())
+            }
+            Search::Simulated => {
+                Ok(format!("{}\n{}", simulated::NOTICE, told(&simulated::answer(&question))))
+            }
+        }
+    }
+}
+
+/// Writes an answer as text of bounded length.
+fn told(answer: &SearchAnswer) -> String {
+    let mut text = String::new();
+    let line = |words: &str| one_line(words).chars().take(LINE_CHARS_MAX).collect::<String>();
+    if let Some(verdict) = &answer.verdict {
+        let _infallible = writeln!(text, "verdict: {}", line(verdict));
+    }
+    for (number, found) in (1..).zip(answer.results.iter().take(RESULTS_MAX)) {
+        let published = found.published.as_ref().map(|on| format!(" ({})", line(on))).unwrap_or_default();
+        let (title, url, snippet) = (line(&found.title), line(&found.url), line(&found.snippet));
+        let _infallible = writeln!(text, "{number}. {title}{published}\n   {url}\n   {snippet}");
+    }
+    if answer.results.is_empty() {
+        text.push_str("nothing was found\n");
+    }
+    text
+}

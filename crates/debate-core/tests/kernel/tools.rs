@@ -1,0 +1,211 @@
+//! Tools at a roundtable: equal questions are put to them once (rules K2, T4, T8, T10).
+
+use debate_core::call::{Reserved, Work};
+use debate_core::command::{BeginCall, Command, DecideError};
+use debate_core::debate::{Debate, Lifecycle};
+use debate_core::event::{
+    AttemptRef, Event, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse, ToolUse,
+};
+use debate_core::format::Format;
+use debate_core::formats::accept::{AcceptedRequest, accept};
+use debate_core::formats::roundtable::Roundtable;
+use debate_core::formats::roundtable::answer::Answer;
+use debate_core::formats::roundtable::tool::Tool;
+use debate_core::id::{Seq, Timestamp};
+use debate_core::prose::{Prose, Texts};
+use serde_json::{Value, json};
+
+use crate::scenario::START;
+
+const CLAIM: &str = r#"{"query":"harbour rents"}"#;
+
+/// A roundtable with its log.
+struct Table {
+    debate: Debate<Roundtable>,
+    log: Vec<Recorded<Roundtable>>,
+}
+
+impl Table {
+    fn open(mode: &str, sequential: &Value) -> Self {
+        let request = json!({
+            "format": "roundtable", "topic": "Should we move?", "mode": mode, "agents": ["ada", "bo"],
+            "rounds": 1, "tools": ["search_web", "fact_check"], "sequential": sequential,
+        });
+        let accepted = accept(&request.to_string()).unwrap();
+        let AcceptedRequest::Roundtable(accepted) = accepted else { panic!("{accepted:?}") };
+        let opened = Opened::<Roundtable> {
+            format: Roundtable::NAME.to_owned(),
+            debate: "6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a".parse().unwrap(),
+            request_digest: accepted.digest,
+            limits: accepted.limits,
+            config: accepted.config,
+            prose: Prose::new(accepted.brief),
+        };
+        let events = (1..).map(Seq).zip(opened.decide(START).unwrap());
+        let log: Vec<_> = events.map(|(seq, event)| Recorded { seq, at: START, event }).collect();
+        Self { debate: Debate::replay(&log).unwrap(), log }
+    }
+
+    fn try_decide(&mut self, command: Command<Roundtable>) -> Result<Vec<&'static str>, DecideError> {
+        let at = Timestamp(START.0 + self.log.len() as i64);
+        let events = self.debate.decide(at, command)?;
+        let kinds = events.iter().map(Event::kind).collect();
+        for event in events {
+            self.debate.apply(at, &event).unwrap();
+            self.log.push(Recorded { seq: self.debate.head(), at, event });
+        }
+        let (replayed, now) = (Debate::replay(&self.log).unwrap(), self.debate.wanted_work());
+        assert_eq!(replayed.wanted_work(), now, "what is wanted follows from the log");
+        Ok(kinds)
+    }
+
+    fn decide(&mut self, command: Command<Roundtable>) -> Vec<&'static str> {
+        self.try_decide(command).unwrap()
+    }
+
+    fn attempt(&mut self, agent: &str) -> AttemptRef {
+        let is_meant =
+            |work: &Work| matches!(work, Work::Turn { want, .. } if want.call.role.as_str() == agent);
+        let work = self.debate.wanted_work().into_iter().find(is_meant).unwrap();
+        let (prompt, reserved) = (PromptRef::default(), Reserved::NOTHING);
+        self.decide(Command::BeginCall(BeginCall {
+            work,
+            hedge: None,
+            model: String::new(),
+            prompt,
+            reserved,
+        }));
+        let Event::Kernel(KernelEvent::CallStarted(started)) = &self.log.last().unwrap().event else {
+            panic!("{:?}", self.log.last())
+        };
+        let (revision, attempt, turn) = (started.revision, started.attempt, started.turn);
+        AttemptRef { call: started.call.clone(), revision, attempt, turn }
+    }
+
+    /// Lets an agent ask `search_web` for each of the arguments.
+    fn asks(&mut self, agent: &str, arguments: &[&str]) {
+        let attempt = self.attempt(agent);
+        let used = ToolUse { tool: Tool::SearchWeb.as_str().to_owned(), id: String::new() };
+        let tools = arguments.iter().map(|arguments| (used.clone(), (*arguments).to_owned())).collect();
+        self.decide(Command::AnswerTurn { attempt, reply: ReplyFacts::default(), prose: said(), tools });
+    }
+
+    fn answers(&mut self, agent: &str, citations: &[&str]) {
+        let attempt = self.attempt(agent);
+        let citations = citations.iter().map(|source| (*source).to_owned()).collect();
+        let answer = Answer {
+            stance: None,
+            position: format!("What {agent} says."),
+            reasoning: String::new(),
+            confidence: 0.5,
+            citations,
+        };
+        self.decide(Command::FinishCall { attempt, reply: ReplyFacts::default(), prose: said(), answer });
+    }
+
+    /// Returns the runs that are wanted, as `agent/index`.
+    fn runs(&self) -> Vec<String> {
+        let name = |work: Work| match work {
+            Work::Tool { want, index, .. } => Some(format!("{}/{index}", want.call.role)),
+            Work::Turn { .. } => None,
+        };
+        self.debate.wanted_work().into_iter().filter_map(name).collect()
+    }
+
+    fn run(&self, name: &str) -> Work {
+        let (agent, index) = name.split_once('/').unwrap();
+        let call = format!("respond/1/{agent}").parse().unwrap();
+        let want = debate_core::call::Want { call, revision: 0 };
+        Work::Tool { want, turn: 1, index: index.parse().unwrap() }
+    }
+
+    fn begins(&mut self, name: &str) -> Vec<&'static str> {
+        let work = self.run(name);
+        self.decide(Command::BeginTool(work))
+    }
+
+    fn finishes(&mut self, name: &str, ok: bool, result: &str) {
+        let (work, result) = (self.run(name), result.to_owned());
+        self.decide(Command::FinishTool { work, ok, latency_ms: 7, result });
+    }
+}
+
+fn said() -> ReplyProse {
+    ReplyProse { text: String::new(), reasoning: None }
+}
+
+#[test]
+fn t8_equal_questions_to_a_tool_are_put_once_whoever_asks() {
+    let mut table = Table::open("expert-panel", &json!({}));
+    table.asks("ada", &[CLAIM, CLAIM, "{}"]);
+    assert_eq!(table.runs(), ["ada/0", "ada/2"], "the twin waits");
+    table.asks("bo", &[CLAIM]);
+    assert_eq!(table.runs(), ["ada/0", "ada/2"]);
+    let work = table.run("bo/0");
+    assert_eq!(table.try_decide(Command::BeginTool(work.clone())), Err(DecideError::NotWanted(work)));
+    assert_eq!(table.begins("ada/0"), ["tool_started"]);
+    assert_eq!(table.begins("ada/0"), ["tool_started"], "lost with its process, and run again");
+    table.finishes("ada/0", true, "1. Rents\n   https://rents.test/2\n");
+    assert_eq!(table.runs(), ["ada/1", "ada/2"]);
+    assert_eq!([table.begins("ada/1"), table.begins("bo/0")], [["tool_answered"], ["tool_answered"]]);
+    assert_eq!(table.runs(), ["ada/2"]);
+    table.begins("ada/2");
+    table.finishes("ada/2", false, "its arguments lack query");
+    table.answers("ada", &["Rents, https://rents.test/2.", "hearsay"]);
+    table.answers("bo", &[]);
+    assert_eq!(table.debate.lifecycle(), Lifecycle::Concluded);
+    let evidence = Roundtable::outcome(&table.debate, Texts::Shown).evidence;
+    let told = evidence.tool_runs.iter().map(|run| {
+        let from = run.reused_from.as_ref().map(|from| (from.agent.as_str(), from.round));
+        (run.agent.as_str(), run.arguments.as_str(), run.ok, run.latency_ms, from, run.error.as_deref())
+    });
+    let expected = [
+        ("ada", CLAIM, true, 7, None, None),
+        ("ada", CLAIM, true, 0, Some(("ada", 1)), None),
+        ("ada", "{}", false, 7, None, Some("its arguments lack query")),
+        ("bo", CLAIM, true, 0, Some(("ada", 1)), None),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!((evidence.citation_count, evidence.citations_found), (2, 1));
+    let withheld = Roundtable::outcome(&table.debate, Texts::Withheld).evidence;
+    assert!(withheld.tool_runs.iter().all(|run| run.arguments == "[redacted]"));
+}
+
+#[test]
+fn t8_a_run_under_way_goes_on_and_what_failed_is_tried_by_the_next() {
+    let mut table = Table::open("expert-panel", &json!({}));
+    table.asks("bo", &[CLAIM]);
+    table.begins("bo/0");
+    table.asks("ada", &[CLAIM]);
+    assert_eq!(table.runs(), ["bo/0"], "the one under way, though another comes before it");
+    table.finishes("bo/0", false, "no answer within 20 s");
+    assert_eq!(table.runs(), ["ada/0"]);
+    assert_eq!(table.begins("ada/0"), ["tool_started"]);
+}
+
+#[test]
+fn t8_sequential_modes_can_do_without_shared_results() {
+    for (sequential, expected) in
+        [(json!({}), "tool_answered"), (json!({"cacheToolResults": false}), "tool_started")]
+    {
+        let mut table = Table::open("adversarial", &sequential);
+        table.asks("ada", &[CLAIM]);
+        table.begins("ada/0");
+        table.finishes("ada/0", true, "found");
+        table.answers("ada", &[]);
+        table.asks("bo", &[CLAIM]);
+        assert_eq!(table.begins("bo/0"), [expected], "{sequential}");
+    }
+}
+
+#[test]
+fn k12_tools_are_named_as_they_are_and_once() {
+    let refused = |tools: Value| {
+        let request = json!({"format": "roundtable", "topic": "Why?", "agents": ["a", "b"], "tools": tools});
+        accept(&request.to_string()).unwrap_err().to_string()
+    };
+    assert!(refused(json!(["read_file"])).contains("tools[0]"), "{}", refused(json!(["read_file"])));
+    assert!(
+        refused(json!(["fact_check", "fact_check"])).contains("tools: names \"fact_check\" more than once")
+    );
+}

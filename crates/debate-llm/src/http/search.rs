@@ -1,0 +1,146 @@
+//! A search service behind HTTP, asked by tools: one question, one bounded answer. Nothing is tried again, since whoever
+//! asked is told and may ask anew.
+
+use std::fmt;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Response, Url};
+use serde::{Deserialize, Serialize};
+
+use super::client::{self, connection_error};
+use super::config::{ApiKey, WireLimits};
+
+/// The most bytes of an answer.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// What a search service is sent, as JSON in a POST.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SearchQuestion<'a> {
+    /// The tool that asks, so that one service can serve several.
+    pub tool: &'a str,
+    /// What is looked for.
+    pub query: &'a str,
+    /// How many results are wanted.
+    pub count: u32,
+}
+
+/// What a search service answers, as JSON; what it does not say is empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct SearchAnswer {
+    /// What was found, the best first.
+    pub results: Vec<SearchResult>,
+    /// What it comes to, where the service says so.
+    #[serde(default)]
+    pub verdict: Option<String>,
+}
+
+/// One thing that was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SearchResult {
+    /// Its title.
+    pub title: String,
+    /// Where it is.
+    pub url: String,
+    /// What it says.
+    pub snippet: String,
+    /// When it was published, in the service's words.
+    pub published: Option<String>,
+}
+
+/// A search brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The service cannot be reached, or went away.
+    #[error("the search service cannot be reached: {0}")]
+    Connection(String),
+    /// The service refused.
+    #[error("the search service answered with status {0}")]
+    Status(u16),
+    /// The answer is longer than is read.
+    #[error("the search service answered with more than {ANSWER_BYTES_MAX} bytes")]
+    TooLarge,
+    /// The answer is not of the shape agreed.
+    #[error("the search service answered with no JSON object that has results")]
+    Unreadable,
+}
+
+/// A search service cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchConfigError {
+    /// The address is none.
+    #[error("write an address that begins with http:// or https:// and holds no user or password")]
+    Address,
+    /// The key holds characters that no header can carry.
+    #[error("the key holds characters that cannot be sent")]
+    Key,
+    /// The HTTP client cannot be made, most often because the system has no CA certificates.
+    #[error("the HTTPS client cannot be made; are CA certificates installed?")]
+    Client(#[source] reqwest::Error),
+}
+
+/// A search service behind HTTP.
+#[derive(Clone)]
+pub struct SearchEndpoint {
+    client: Client,
+    url: Url,
+    authorization: Option<HeaderValue>,
+}
+
+impl fmt::Debug for SearchEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address may hold a secret in its query.
+        f.debug_struct("SearchEndpoint").field("host", &self.url.host_str()).finish_non_exhaustive()
+    }
+}
+
+impl SearchEndpoint {
+    /// Makes the client; connects to nothing yet. The key goes into a header alone.
+    ///
+    /// # Errors
+    /// The address or the key cannot be used, or there are no CA certificates.
+    pub fn new(url: &str, key: Option<&ApiKey>) -> Result<Self, SearchConfigError> {
+        let url = Url::parse(url.trim()).map_err(|_| SearchConfigError::Address)?;
+        let is_bare = url.username().is_empty() && url.password().is_none();
+        if !matches!(url.scheme(), "http" | "https") || !is_bare {
+            return Err(SearchConfigError::Address);
+        }
+        let authorization = key.map(ApiKey::bearer).transpose().map_err(|_| SearchConfigError::Key)?;
+        let connect_timeout = WireLimits::default().connect_timeout;
+        let client = client::new(&url, connect_timeout).map_err(SearchConfigError::Client)?;
+        Ok(Self { client, url, authorization })
+    }
+
+    /// Asks; the caller sets a limit of time.
+    ///
+    /// # Errors
+    /// There is no answer, or none that can be read. Neither address nor key nor the service's own words are in the error.
+    pub async fn ask(&self, question: &SearchQuestion<'_>) -> Result<SearchAnswer, SearchError> {
+        let body = serde_json::to_vec(question).map_err(|_| SearchError::Unreadable)?;
+        let mut request = self.client.post(self.url.clone()).body(body);
+        request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let response = request.send().await.map_err(unreachable)?;
+        if !response.status().is_success() {
+            return Err(SearchError::Status(response.status().as_u16()));
+        }
+        serde_json::from_slice(&bounded(response).await?).map_err(|_| SearchError::Unreadable)
+    }
+}
+
+async fn bounded(mut response: Response) -> Result<Vec<u8>, SearchError> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+        if bytes.len() + piece.len() > ANSWER_BYTES_MAX {
+            return Err(SearchError::TooLarge);
+        }
+        bytes.extend_from_slice(&piece);
+    }
+    Ok(bytes)
+}
+
+fn unreachable(error: reqwest::Error) -> SearchError {
+    SearchError::Connection(connection_error(&error.without_url()).to_string())
+}
