@@ -52,7 +52,7 @@ const ROOMS: [(&str, &[&str]); 14] = [
 /// Other people's crates and the members that alone may ship them.
 const HOMES: [(&str, &[&str]); 4] = [
     ("sqlx", &["debate-store", "debate-benches"]),
-    ("reqwest", &["debate-llm"]),
+    ("hyper-rustls", &["debate-llm"]),
     ("axum", &["debate-grpc"]),
     ("tonic", &["debate-proto", "debate-grpc", "debate-cli"]),
 ];
@@ -209,7 +209,7 @@ mod tests {
             found,
             ["crates/debate-engine/Cargo.toml: `sqlx` belongs in debate-store, debate-benches"]
         );
-        assert_eq!(check("debate-prompts", "reqwest", "normal").len(), 1);
+        assert_eq!(check("debate-prompts", "hyper-rustls", "normal").len(), 1);
         assert!(check("debate-cli", "sqlx", "dev").is_empty());
     }
 
