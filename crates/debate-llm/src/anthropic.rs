@@ -5,7 +5,7 @@
 mod body;
 mod events;
 
-use reqwest::Url;
+use url::Url;
 
 use crate::http::{Codes, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 

@@ -6,7 +6,7 @@ mod body;
 mod events;
 mod growing;
 
-use reqwest::Url;
+use url::Url;
 
 use crate::http::{Codes, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 

@@ -8,6 +8,7 @@ mod answer;
 mod call;
 mod client;
 mod config;
+mod connect;
 mod decode;
 mod dialect;
 mod failure;
@@ -23,13 +24,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Url};
+use http::Uri;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 pub(crate) use self::answer::Answer;
 use self::call::Call;
+use self::client::Client;
 pub use self::config::{ApiKey, ConfigError, HttpConfig, WireLimits};
 pub(crate) use self::decode::{Events, keep, malformed, read_json};
 pub(crate) use self::dialect::{Dialect, Parameter};
@@ -46,7 +48,7 @@ pub struct HttpModel {
     name: String,
     config: HttpConfig,
     client: Client,
-    endpoint: Url,
+    endpoint: Uri,
     headers: HeaderMap,
     schemas: Schemas,
     /// What the server is known not to take; shared by all calls.
@@ -59,8 +61,8 @@ impl HttpModel {
     /// # Errors
     /// [`ConfigError`] when the address, the model or the key cannot be used, or there are no CA certificates.
     pub fn new(config: HttpConfig) -> Result<Self, ConfigError> {
-        let endpoint = config.endpoint()?;
-        let client = client::new(&endpoint, config.limits.connect_timeout)
+        let endpoint = config.endpoint_uri()?;
+        let client = Client::new(&endpoint, config.limits.connect_timeout)
             .map_err(|source| ConfigError::Client { source })?;
         Self::with_client(config, client)
     }
@@ -76,7 +78,7 @@ impl HttpModel {
 
     fn with_client(config: HttpConfig, client: Client) -> Result<Self, ConfigError> {
         let protocol = config.provider.protocol();
-        let endpoint = config.endpoint()?;
+        let endpoint = config.endpoint_uri()?;
         if config.model.trim().is_empty() {
             return Err(ConfigError::MissingModel { provider: config.provider });
         }
@@ -94,7 +96,7 @@ impl HttpModel {
             client,
             headers,
             schemas: Schemas::default(),
-            dialect: AtomicU8::new(protocol.first_dialect(&endpoint).bits()),
+            dialect: AtomicU8::new(protocol.first_dialect(&config.endpoint()?).bits()),
             endpoint,
             config,
         })
@@ -171,6 +173,6 @@ impl ChatModel for HttpModel {
     }
 
     async fn warm_up(&self) {
-        client::open_connection(&self.client, &self.endpoint, self.config.limits.connect_timeout).await;
+        self.client.open_connection(&self.endpoint, self.config.limits.connect_timeout).await;
     }
 }

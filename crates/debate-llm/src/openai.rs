@@ -7,7 +7,7 @@ mod events;
 mod joined;
 mod responses;
 
-use reqwest::Url;
+use url::Url;
 
 pub(crate) use self::responses::Responses;
 use crate::http::{Codes, Dialect, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};

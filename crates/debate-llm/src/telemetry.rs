@@ -10,10 +10,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use http::Uri;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::uri::Scheme;
 use opentelemetry::trace::Status;
 use opentelemetry::{Array, StringValue, Value};
-use reqwest::Url;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 use tracing::Span;
@@ -69,7 +70,7 @@ impl<'a> Call<'a> {
     /// Begins a call to `endpoint`.
     pub(crate) fn begin(
         config: &'a HttpConfig,
-        endpoint: &Url,
+        endpoint: &Uri,
         request: &ChatRequest,
         started: Instant,
     ) -> Self {
@@ -87,8 +88,8 @@ impl<'a> Call<'a> {
             gen_ai.request.temperature = request.temperature,
             gen_ai.request.seed = request.seed,
             gen_ai.output.type = if request.schema.is_some() { "json" } else { "text" },
-            server.address = endpoint.host_str(),
-            server.port = endpoint.port_or_known_default(),
+            server.address = endpoint.host(),
+            server.port = port(endpoint),
         );
         let captures_content = config.captures_content && !span.is_disabled();
         if captures_content {
@@ -210,6 +211,11 @@ impl Drop for Call<'_> {
             self.tell(None, Some("cancelled"));
         }
     }
+}
+
+fn port(endpoint: &Uri) -> u16 {
+    let usual = if endpoint.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
+    endpoint.port_u16().unwrap_or(usual)
 }
 
 /// Returns the headers of a request with W3C's trace context of the current span, where somebody listens.

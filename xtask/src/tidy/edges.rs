@@ -56,7 +56,7 @@ const ROOMS: [(&str, &[&str]); 16] = [
 /// Other people's crates and the members that alone may ship them.
 const HOMES: [(&str, &[&str]); 5] = [
     ("sqlx", &["debate-store", "debate-benches"]),
-    ("reqwest", &["debate-llm"]),
+    ("hyper-rustls", &["debate-llm"]),
     ("axum", &["debate-grpc", "debate-mcp", "debate-viewer"]),
     ("rmcp", &["debate-mcp"]),
     ("tonic", &["debate-proto", "debate-grpc", "debate-cli"]),
@@ -214,7 +214,7 @@ mod tests {
             found,
             ["crates/debate-engine/Cargo.toml: `sqlx` belongs in debate-store, debate-benches"]
         );
-        assert_eq!(check("debate-prompts", "reqwest", "normal").len(), 1);
+        assert_eq!(check("debate-prompts", "hyper-rustls", "normal").len(), 1);
         assert!(check("debate-cli", "sqlx", "dev").is_empty());
     }
 

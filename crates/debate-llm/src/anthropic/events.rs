@@ -79,8 +79,8 @@ impl Events for Blocks {
 
 impl Blocks {
     fn begin(&mut self, message: Message<'_>, answer: &mut Answer) {
-        keep(&mut answer.model, message.model);
-        keep(&mut answer.id, message.id);
+        keep(&mut answer.model, message.model.as_deref());
+        keep(&mut answer.id, message.id.as_deref());
         self.count(message.usage, answer);
     }
 

@@ -59,8 +59,8 @@ impl Candidates {
         if let Some(counts) = body.usage_metadata {
             answer.usage = counts.usage();
         }
-        keep(&mut answer.model, body.model_version);
-        keep(&mut answer.id, body.response_id);
+        keep(&mut answer.model, body.model_version.as_deref());
+        keep(&mut answer.id, body.response_id.as_deref());
         if let Some(reason) = body.prompt_feedback.and_then(|feedback| feedback.block_reason) {
             answer.refusal = format!("the provider's filter stopped the question: {reason}");
         }

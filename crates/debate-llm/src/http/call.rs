@@ -4,13 +4,14 @@ use std::future::Future;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::{Response, Version};
+use http::Version;
+use hyper::body::Incoming;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::HttpModel;
 use super::advice::advice;
 use super::answer::Answer;
-use super::client::connection_error;
+use super::client::{connection_error, next_piece};
 use super::decode::Decoder;
 use super::dialect::Dialect;
 use super::failure::{self, Failure};
@@ -119,29 +120,24 @@ impl<'a> Call<'a> {
     async fn exchange(&mut self, body: Bytes, chunks: &mut dyn ChunkSink) -> Result<Answer, Failure> {
         let model = self.model;
         let limits = &model.config.limits;
-        let send = model
-            .client
-            .post(model.endpoint.clone())
-            .headers(telemetry::traced(model.headers.clone()))
-            .body(body)
-            .send();
+        let send = model.client.post(&model.endpoint, telemetry::traced(model.headers.clone()), body);
         let mut response = self
             .within(limits.first_byte_timeout, TimeoutStage::FirstByte, send)
             .await?
-            .map_err(|error| connection_error(&error.without_url()))?;
+            .map_err(|error| connection_error(&error))?;
         let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
         self.request_id = REQUEST_ID_HEADERS.iter().find_map(|name| header(name));
         self.http_version = Some(response.version());
         let status = response.status();
         if !status.is_success() {
-            let body = self.error_body(&mut response).await;
+            let body = self.error_body(response.body_mut()).await;
             let mut failure =
                 failure::from_response(model.protocol(), status.as_u16(), response.headers(), &body);
             failure.error.message = model.safe(&failure.error.message);
             return Err(failure);
         }
         let mut decoder = Decoder::new(model.protocol().events(), limits.reply_bytes_max);
-        let read = self.read(&mut response, &mut decoder, chunks).await;
+        let read = self.read(response.body_mut(), &mut decoder, chunks).await;
         let usage = decoder.usage();
         let answer = match read {
             Ok(()) => decoder.finish(chunks),
@@ -160,7 +156,7 @@ impl<'a> Call<'a> {
     /// Feeds the decoder until the end mark or the end of the body.
     async fn read(
         &mut self,
-        response: &mut Response,
+        body: &mut Incoming,
         decoder: &mut Decoder,
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
@@ -170,9 +166,9 @@ impl<'a> Call<'a> {
                 None => (limits.first_byte_timeout, TimeoutStage::FirstByte),
                 Some(_) => (limits.idle_timeout, TimeoutStage::Idle),
             };
-            let piece = self.within(limit, stage, response.chunk()).await?;
+            let piece = self.within(limit, stage, next_piece(body)).await?;
             let piece = piece.map_err(|error| match self.first_byte {
-                None => connection_error(&error.without_url()),
+                None => connection_error(&error),
                 Some(_) => {
                     ModelError::new(ModelErrorKind::Truncated, "the connection broke within the answer")
                 }
@@ -183,22 +179,22 @@ impl<'a> Call<'a> {
             }
             decoder.push(&piece, chunks)?;
         }
-        let _ = timeout(DRAIN_TIMEOUT, response.chunk()).await;
+        let _ = timeout(DRAIN_TIMEOUT, next_piece(body)).await;
         Ok(())
     }
 
     /// Reads the beginning of an error's body; what cannot be read, or takes too long altogether, is left out.
-    async fn error_body(&self, response: &mut Response) -> Vec<u8> {
+    async fn error_body(&self, body: &mut Incoming) -> Vec<u8> {
         let end = Instant::now() + self.model.config.limits.idle_timeout;
-        let mut body = Vec::new();
-        while body.len() < ERROR_BYTES_MAX {
+        let mut read = Vec::new();
+        while read.len() < ERROR_BYTES_MAX {
             let rest = end.saturating_duration_since(Instant::now());
-            match self.within(rest, TimeoutStage::Idle, response.chunk()).await {
-                Ok(Ok(Some(piece))) => body.extend_from_slice(&piece),
+            match self.within(rest, TimeoutStage::Idle, next_piece(body)).await {
+                Ok(Ok(Some(piece))) => read.extend_from_slice(&piece),
                 Ok(Ok(None) | Err(_)) | Err(_) => break,
             }
         }
-        body
+        read
     }
 
     /// Waits for `future`, but neither longer than `limit` nor past the end of the whole call.

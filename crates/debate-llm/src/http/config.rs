@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use reqwest::Url;
-use reqwest::header::{HeaderValue, InvalidHeaderValue};
+use http::Uri;
+use http::header::{HeaderValue, InvalidHeaderValue};
+use url::Url;
 
 use super::retry::RetryPolicy;
 use crate::Provider;
@@ -81,6 +82,14 @@ impl HttpConfig {
         }
         self.provider.protocol().complete_address(&mut url, self.model.trim());
         Ok(url)
+    }
+
+    /// Returns that address as it is sent.
+    pub(super) fn endpoint_uri(&self) -> Result<Uri, ConfigError> {
+        self.endpoint()?.as_str().parse().map_err(|error: http::uri::InvalidUri| ConfigError::BaseUrl {
+            base_url: shown(&self.base_url),
+            why: error.to_string(),
+        })
     }
 
     /// Returns the value of the header that carries the key.
@@ -185,7 +194,7 @@ pub enum ConfigError {
     Client {
         /// The cause.
         #[source]
-        source: reqwest::Error,
+        source: rustls::Error,
     },
 }
 

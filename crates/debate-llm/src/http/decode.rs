@@ -162,9 +162,9 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Mo
 }
 
 /// Keeps the first value that says something.
-pub(crate) fn keep(kept: &mut Option<String>, value: Option<String>) {
+pub(crate) fn keep(kept: &mut Option<String>, value: Option<&str>) {
     if kept.is_none() {
-        *kept = value.filter(|text| !text.is_empty());
+        *kept = value.filter(|text| !text.is_empty()).map(str::to_owned);
     }
 }
 

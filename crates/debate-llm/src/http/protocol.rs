@@ -1,8 +1,8 @@
 //! What an adapter is: a provider's protocol over HTTP.
 
-use reqwest::Url;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use url::Url;
 
 use super::decode::Events;
 use super::dialect::{Dialect, Parameter};

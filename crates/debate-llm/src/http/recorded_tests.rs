@@ -8,7 +8,7 @@ mod shapes;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use reqwest::header::HeaderMap;
+use http::header::HeaderMap;
 use serde_json::Value;
 
 use self::expected::Expected;

@@ -1,13 +1,17 @@
 //! A search service behind HTTP, asked by tools: one question, one bounded answer. Nothing is tried again, since whoever
 //! asked is told and may ask anew.
 
+use std::error::Error;
 use std::fmt;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Response, Url};
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::{Response, Uri};
+use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
-use super::client::{self, connection_error};
+use super::client::{Client, connection_error, next_piece};
 use super::config::{ApiKey, WireLimits};
 
 /// The most bytes of an answer.
@@ -76,21 +80,21 @@ pub enum SearchConfigError {
     Key,
     /// The HTTP client cannot be made, most often because the system has no CA certificates.
     #[error("the HTTPS client cannot be made; are CA certificates installed?")]
-    Client(#[source] reqwest::Error),
+    Client(#[source] rustls::Error),
 }
 
 /// A search service behind HTTP.
 #[derive(Clone)]
 pub struct SearchEndpoint {
     client: Client,
-    url: Url,
+    url: Uri,
     authorization: Option<HeaderValue>,
 }
 
 impl fmt::Debug for SearchEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may hold a secret in its query.
-        f.debug_struct("SearchEndpoint").field("host", &self.url.host_str()).finish_non_exhaustive()
+        f.debug_struct("SearchEndpoint").field("host", &self.url.host()).finish_non_exhaustive()
     }
 }
 
@@ -107,7 +111,8 @@ impl SearchEndpoint {
         }
         let authorization = key.map(ApiKey::bearer).transpose().map_err(|_| SearchConfigError::Key)?;
         let connect_timeout = WireLimits::default().connect_timeout;
-        let client = client::new(&url, connect_timeout).map_err(SearchConfigError::Client)?;
+        let url: Uri = url.as_str().parse().map_err(|_| SearchConfigError::Address)?;
+        let client = Client::new(&url, connect_timeout).map_err(SearchConfigError::Client)?;
         Ok(Self { client, url, authorization })
     }
 
@@ -117,12 +122,13 @@ impl SearchEndpoint {
     /// There is no answer, or none that can be read. Neither address nor key nor the service's own words are in the error.
     pub async fn ask(&self, question: &SearchQuestion<'_>) -> Result<SearchAnswer, SearchError> {
         let body = serde_json::to_vec(question).map_err(|_| SearchError::Unreadable)?;
-        let mut request = self.client.post(self.url.clone()).body(body);
-        request = request.header(CONTENT_TYPE, "application/json").header(ACCEPT, "application/json");
+        let json = HeaderValue::from_static("application/json");
+        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, json.clone()), (ACCEPT, json)]);
         if let Some(authorization) = &self.authorization {
-            request = request.header(AUTHORIZATION, authorization);
+            headers.insert(AUTHORIZATION, authorization.clone());
         }
-        let response = request.send().await.map_err(unreachable)?;
+        let sent = self.client.post(&self.url, headers, Bytes::from(body));
+        let response = sent.await.map_err(|error| unreachable(&error))?;
         if !response.status().is_success() {
             return Err(SearchError::Status(response.status().as_u16()));
         }
@@ -130,9 +136,10 @@ impl SearchEndpoint {
     }
 }
 
-async fn bounded(mut response: Response) -> Result<Vec<u8>, SearchError> {
+async fn bounded(response: Response<Incoming>) -> Result<Vec<u8>, SearchError> {
+    let mut body = response.into_body();
     let mut bytes = Vec::new();
-    while let Some(piece) = response.chunk().await.map_err(unreachable)? {
+    while let Some(piece) = next_piece(&mut body).await.map_err(|error| unreachable(&error))? {
         if bytes.len() + piece.len() > ANSWER_BYTES_MAX {
             return Err(SearchError::TooLarge);
         }
@@ -141,6 +148,6 @@ async fn bounded(mut response: Response) -> Result<Vec<u8>, SearchError> {
     Ok(bytes)
 }
 
-fn unreachable(error: reqwest::Error) -> SearchError {
-    SearchError::Connection(connection_error(&error.without_url()).to_string())
+fn unreachable(error: &(dyn Error + 'static)) -> SearchError {
+    SearchError::Connection(connection_error(error).to_string())
 }

@@ -24,7 +24,7 @@ impl EventData {
                 bytes = &bytes[1..];
                 continue;
             }
-            let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
                 self.line.extend_from_slice(bytes);
                 return Ok(());
             };
@@ -55,8 +55,10 @@ impl EventData {
         let line = if is_first { line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line) } else { line };
         if line.is_empty() {
             if std::mem::take(&mut self.has_data) {
-                let data = std::mem::take(&mut self.data);
-                return event(&data);
+                // Its memory serves the next event too.
+                let taken = event(&self.data);
+                self.data.clear();
+                return taken;
             }
             return Ok(());
         }

@@ -1,5 +1,7 @@
 //! What chunks of a chat completion, or a whole one, say.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -45,21 +47,21 @@ impl Events for Chunks {
 /// Takes what a body says; some providers repeat the whole message beside each delta, so `words` picks one.
 fn take(
     answer: &mut Answer,
-    body: Body,
-    words: impl Fn(Choice) -> Option<Delta>,
+    body: Body<'_>,
+    words: impl for<'a> Fn(Choice<'a>) -> Option<Delta<'a>>,
     chunks: &mut dyn ChunkSink,
 ) {
     if let Some(usage) = body.usage.or(body.x_groq.and_then(|groq| groq.usage)) {
         answer.usage = read_usage(&usage);
     }
-    keep(&mut answer.model, body.model);
-    keep(&mut answer.id, body.id);
+    keep(&mut answer.model, body.model.as_deref());
+    keep(&mut answer.id, body.id.as_deref());
     for mut choice in body.choices.into_iter().flatten() {
         if choice.index.unwrap_or(0) != 0 {
             continue;
         }
         if let Some(reason) = choice.finish_reason.take() {
-            answer.finish = Some(finish_reason(reason));
+            answer.finish = Some(finish_reason(&reason));
         }
         let Some(delta) = words(choice) else { continue };
         answer.refusal.push_str(delta.refusal.as_deref().unwrap_or_default());
@@ -116,17 +118,20 @@ fn take_call(answer: &mut Answer, piece: CallPiece) {
 
 /// A chunk of a stream, or a whole response; unknown fields are left alone.
 #[derive(Deserialize)]
-struct Body {
-    id: Option<String>,
-    model: Option<String>,
-    choices: Option<Vec<Choice>>,
+struct Body<'a> {
+    #[serde(borrow)]
+    id: Option<Words<'a>>,
+    #[serde(borrow)]
+    model: Option<Words<'a>>,
+    #[serde(borrow)]
+    choices: Option<Vec<Choice<'a>>>,
     usage: Option<Value>,
     x_groq: Option<Groq>,
     error: Option<Value>,
 }
 
-impl Body {
-    fn read(bytes: &[u8]) -> Result<Self, ModelError> {
+impl<'a> Body<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, ModelError> {
         let body: Self = read_json(bytes)?;
         match body.error.as_ref().filter(|error| !error.is_null()) {
             Some(error) => Err(error_event(error, CODES)),
@@ -136,20 +141,38 @@ impl Body {
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<'a> {
     index: Option<u64>,
-    delta: Option<Delta>,
-    message: Option<Delta>,
-    finish_reason: Option<String>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    message: Option<Delta<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Words<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Delta {
+struct Delta<'a> {
     content: Option<Value>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
-    refusal: Option<String>,
+    #[serde(borrow)]
+    reasoning_content: Option<Words<'a>>,
+    #[serde(borrow)]
+    reasoning: Option<Words<'a>>,
+    #[serde(borrow)]
+    refusal: Option<Words<'a>>,
     tool_calls: Option<Vec<CallPiece>>,
+}
+
+/// A text, where it stands in the event; serde borrows none that is optional without a type of its own.
+#[derive(Deserialize)]
+struct Words<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::ops::Deref for Words<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
 }
 
 #[derive(Deserialize)]
@@ -174,10 +197,11 @@ struct Groq {
 ///
 /// Some servers count thoughts apart from what was written; their total shows it, and they are added.
 fn read_usage(usage: &Value) -> Usage {
-    let tokens = |pointer| usage.pointer(pointer).and_then(Value::as_u64);
-    let (input, written) = (tokens("/prompt_tokens"), tokens("/completion_tokens"));
-    let reasoning = tokens("/completion_tokens_details/reasoning_tokens");
-    let apart = match (input, written, reasoning, tokens("/total_tokens")) {
+    let tokens = |name| usage.get(name).and_then(Value::as_u64);
+    let detail = |of, name| usage.get(of)?.get(name)?.as_u64();
+    let (input, written) = (tokens("prompt_tokens"), tokens("completion_tokens"));
+    let reasoning = detail("completion_tokens_details", "reasoning_tokens");
+    let apart = match (input, written, reasoning, tokens("total_tokens")) {
         (Some(input), Some(written), Some(thoughts), Some(total))
             if total == input.saturating_add(written).saturating_add(thoughts) =>
         {
@@ -188,17 +212,17 @@ fn read_usage(usage: &Value) -> Usage {
     Usage {
         input,
         output: written.map(|written| written.saturating_add(apart)),
-        cached: tokens("/prompt_tokens_details/cached_tokens").or(tokens("/prompt_cache_hit_tokens")),
+        cached: detail("prompt_tokens_details", "cached_tokens").or(tokens("prompt_cache_hit_tokens")),
         reasoning,
     }
 }
 
-fn finish_reason(reason: String) -> FinishReason {
-    match reason.as_str() {
+fn finish_reason(reason: &str) -> FinishReason {
+    match reason {
         "stop" | "eos" | "end_turn" => FinishReason::Stop,
         "length" | "max_tokens" | "model_length" => FinishReason::Length,
         "content_filter" => FinishReason::ContentFilter,
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
-        _ => FinishReason::Other(reason),
+        _ => FinishReason::Other(reason.to_owned()),
     }
 }

@@ -6,7 +6,7 @@
 mod body;
 mod events;
 
-use reqwest::Url;
+use url::Url;
 
 use crate::http::{Events, Facts, Outgoing, Parameter, Protocol};
 

@@ -7,6 +7,7 @@ mod connections;
 mod fault_server;
 mod metrics;
 mod outcomes;
+mod proxied;
 mod requests;
 mod searching;
 mod spans;

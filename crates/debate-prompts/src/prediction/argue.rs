@@ -7,18 +7,19 @@ use debate_core::formats::prediction::call::HISTORIAN;
 use debate_core::formats::prediction::config::{ARGUE_INPUT_TOKENS, Brief, Phase};
 use debate_core::formats::prediction::visible::{ArgueView, Point, Subject};
 use debate_core::id::Role;
-use debate_core::prose::REDACTED;
+use debate_core::prose::{Prose, REDACTED};
 use minijinja::{Value, context};
 
 use super::blocks::{self, Block, Share, Slot};
-use super::draft::{Draft, Values};
+use super::draft::Draft;
 use super::head::Head;
 use super::material::{self, Shares};
+use super::measure;
 use super::outcomes::{self, Names};
 use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
 use super::stem::{self, Stem};
-use super::{measure, templates};
+use super::templates::{self, Values};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
 
 /// The field of the reply that is public.
@@ -180,7 +181,7 @@ fn points(view: &ArgueView) -> Vec<Block> {
             } else {
                 Share { fill: OLDER.fill.saturating_add(age), ..OLDER }
             };
-            blocks.push(self::point(point, is_newest, None, share));
+            blocks.push(self::point(&view.subject.brief, point, is_newest, None, share));
         }
     }
     blocks
@@ -194,8 +195,20 @@ fn required(view: &ArgueView) -> Option<usize> {
     place(&|point| is_citable(point) && point.id.role != view.role).or_else(|| place(&is_citable))
 }
 
-/// Makes the block of one point; `forecast` says whether its tag has the role's probabilities.
-pub(super) fn point(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Block {
+/// Returns the block of one point; `forecast` says whether its tag has the role's probabilities.
+pub(super) fn point(
+    brief: &Prose<Brief>,
+    point: &Point,
+    forecast: bool,
+    score: Option<f64>,
+    share: Share,
+) -> Block {
+    let mut block = stem::point(brief, point, (forecast, score), || tagged(point, forecast, score, share));
+    block.share = share;
+    block
+}
+
+fn tagged(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Block {
     let id = blocks::attribute(&point.id.to_string());
     let attributes = format!(" id=\"{id}\" supports=\"{}\"", outcomes::alias(point.supports));
     let mut spare = String::new();

@@ -1,12 +1,10 @@
 //! A prompt in the making: fixed words and blocks, brought within a budget (P15).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use minijinja::Value;
 
 use super::blocks::{Block, Slot};
 use super::head::Head;
+use super::templates::Values;
 use super::{budget, measure, templates};
 use crate::prompts::{Message, Prompt, PublicPart, RenderError, ReplyShape, Speaker};
 
@@ -15,9 +13,6 @@ const ROUNDS_MAX: usize = 4;
 
 const POINTS_OPEN: &str = "<points>\n";
 const POINTS_CLOSE: &str = "</points>\n";
-
-/// Values that a template takes besides blocks.
-pub(super) type Values = BTreeMap<&'static str, Value>;
 
 /// A prompt before it is fitted.
 #[derive(Debug)]
@@ -145,8 +140,8 @@ impl Draft {
         measure::count(&self.system) + head.tokens + measure::count(&user) + points
     }
 
-    fn task(&self) -> Result<String, RenderError> {
-        templates::render(self.version, self.values.clone().into())
+    fn task(&self) -> Result<Arc<str>, RenderError> {
+        templates::task(self.version, self.values.clone())
     }
 
     /// Writes the last user message.

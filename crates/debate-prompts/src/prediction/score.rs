@@ -8,13 +8,14 @@ use debate_core::formats::prediction::visible::ScoreView;
 use minijinja::{Value, context};
 
 use super::blocks::{Block, Share, Slot};
-use super::draft::{Draft, Values};
+use super::draft::Draft;
 use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes;
 use super::replies::{self, ScoresReply};
+use super::rubric;
 use super::stem::{self, Stem};
-use super::{rubric, templates};
+use super::templates::{self, Values};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
 
 /// Keys that tell scores from other objects in a reply.

@@ -1,10 +1,11 @@
 //! What the prompts of one kind and role share through a whole debate, made once: the system message, the message
-//! after it, the outcomes and the material of the request.
+//! after it, the outcomes, the material of the request, and the arguments.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use debate_core::formats::prediction::config::Brief;
+use debate_core::formats::prediction::visible::Point;
 use debate_core::id::Role;
 use debate_core::prose::Prose;
 
@@ -33,6 +34,28 @@ struct Stems {
     brief: Prose<Brief>,
     /// By template and role; a debate has few.
     each: Vec<(&'static str, Role, Arc<Stem>)>,
+    /// One for each argument that was shown, as it was shown last.
+    points: Vec<Shown>,
+}
+
+/// A point with its block.
+struct Shown {
+    point: Point,
+    form: Form,
+    block: Block,
+}
+
+/// What a point's tag says of it: whether its forecast, and which score.
+type Form = (bool, Option<f64>);
+
+impl Shown {
+    fn is_of(&self, point: &Point) -> bool {
+        // Kept here, the words cannot give their address to others.
+        let address = |point: &Point| point.words.argument().map(str::as_ptr);
+        let Point { id, words: _, supports, probabilities } = &self.point;
+        address(&self.point) == address(point)
+            && (id, supports, probabilities) == (&point.id, &point.supports, &point.probabilities)
+    }
 }
 
 /// The stems of debates by the address of their brief.
@@ -57,7 +80,7 @@ impl Memory {
             self.debates.retain(|_, stems| stems.brief.is_shared());
             self.sweep_at = (2 * self.debates.len()).max(DEBATES_MIN);
         }
-        let new = || Stems { brief: brief.clone(), each: Vec::new() };
+        let new = || Stems { brief: brief.clone(), each: Vec::new(), points: Vec::new() };
         self.debates.entry(address).or_insert_with(new).each.push(stem);
     }
 }
@@ -81,6 +104,34 @@ pub(super) fn shared(
     let stem = Arc::new(make(shown)?);
     memory().keep(address, brief, (version, role.clone(), Arc::clone(&stem)));
     Ok(stem)
+}
+
+/// Returns the block of a point, as it was made when a prompt of its debate first showed it in this form.
+pub(super) fn point(brief: &Prose<Brief>, point: &Point, form: Form, make: impl FnOnce() -> Block) -> Block {
+    let Some(address) = brief.shown().map(|brief| std::ptr::from_ref(brief) as usize) else { return make() };
+    let memory = || MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(block) = memory().debates.get(&address).and_then(|stems| stems.shown(point, form)) {
+        return block;
+    }
+    let block = make();
+    if let Some(stems) = memory().debates.get_mut(&address) {
+        stems.show(Shown { point: point.clone(), form, block: block.clone() });
+    }
+    block
+}
+
+impl Stems {
+    fn shown(&self, point: &Point, form: Form) -> Option<Block> {
+        let known = self.points.iter().find(|shown| shown.form == form && shown.is_of(point));
+        known.map(|shown| shown.block.clone())
+    }
+
+    fn show(&mut self, new: Shown) {
+        match self.points.iter_mut().find(|shown| shown.is_of(&new.point)) {
+            Some(known) => *known = new,
+            None => self.points.push(new),
+        }
+    }
 }
 
 #[cfg(test)]

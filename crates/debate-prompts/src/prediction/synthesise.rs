@@ -11,13 +11,14 @@ use minijinja::Value;
 
 use super::argue;
 use super::blocks::{Block, Share};
-use super::draft::{Draft, Values};
+use super::draft::Draft;
 use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes::{self, Names};
+use super::personas;
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
 use super::stem::{self, Stem};
-use super::{personas, templates};
+use super::templates::{self, Values};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
 
 /// The field of the reply that is public.
@@ -84,7 +85,7 @@ fn points(view: &SynthesisView) -> Vec<Block> {
     let point = |scored: &debate_core::formats::prediction::visible::ScoredPoint| {
         let age = view.rounds.saturating_sub(scored.point.id.round).min(100);
         let rank = POINT_RANK + u8::try_from(age).unwrap_or_default();
-        argue::point(&scored.point, true, scored.composite, Share { rank, ..POINT })
+        argue::point(&view.subject.brief, &scored.point, true, scored.composite, Share { rank, ..POINT })
     };
     view.points.iter().map(point).collect()
 }

@@ -1,8 +1,9 @@
 //! The texts of the prompts, compiled once. Whatever is put into them is escaped, unless it is already (K13).
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
@@ -32,6 +33,18 @@ const SOURCES: [(&str, &str); 6] = [
     (SYSTEM, include_str!("../../templates/prediction/system@1.txt")),
     (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
 ];
+
+/// Tasks remembered at most; beyond it the memory starts anew.
+const TASKS_MAX: usize = 256;
+
+/// Values that a template takes besides blocks.
+pub(super) type Values = BTreeMap<&'static str, Value>;
+
+/// The task of a template with its values.
+type Task = (&'static str, Values);
+
+/// Tasks as they were rendered: they say little, and so are the same in many debates.
+static TASKS: LazyLock<RwLock<HashMap<Task, Arc<str>, RandomState>>> = LazyLock::new(RwLock::default);
 
 struct Templates {
     texts: Environment<'static>,
@@ -79,6 +92,24 @@ fn named_slots(line: &str) -> Option<Vec<Slot>> {
 pub(super) fn slots(version: &'static str) -> &'static [Slot] {
     let templates = TEMPLATES.as_ref().ok();
     templates.and_then(|templates| templates.slots.get(version)).map_or(&[], Vec::as_slice)
+}
+
+/// Returns the task of a text that begins with blocks, as it was rendered the first time.
+///
+/// # Errors
+/// As [`render`].
+pub(super) fn task(version: &'static str, values: Values) -> Result<Arc<str>, RenderError> {
+    let task = (version, values);
+    if let Some(known) = TASKS.read().unwrap_or_else(PoisonError::into_inner).get(&task) {
+        return Ok(Arc::clone(known));
+    }
+    let text: Arc<str> = render(version, task.1.clone().into())?.into();
+    let mut tasks = TASKS.write().unwrap_or_else(PoisonError::into_inner);
+    if tasks.len() >= TASKS_MAX {
+        tasks.clear();
+    }
+    tasks.insert(task, Arc::clone(&text));
+    Ok(text)
 }
 
 /// Renders a text, or the task of one that begins with blocks.

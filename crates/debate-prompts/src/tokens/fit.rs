@@ -113,7 +113,7 @@ fn deflated(over: u32, plain: u32, rendered: u32) -> u32 {
 ///
 /// The whole text when it fits; nothing when not even one word would.
 pub fn cut(text: &str, tokens_max: u32) -> Cow<'_, str> {
-    let ends = lengths(text);
+    let ends = lengths(text, tokens_max);
     if ends.iter().map(|(_, tokens)| tokens).sum::<u32>() <= tokens_max {
         return Cow::Borrowed(text);
     }

@@ -257,8 +257,8 @@ impl Response<'_> {
             };
         }
         self.fail()?;
-        keep(&mut answer.model, self.model);
-        keep(&mut answer.id, self.id);
+        keep(&mut answer.model, self.model.as_deref());
+        keep(&mut answer.id, self.id.as_deref());
         let asks = answer.tool_calls.iter().any(|call| !call.by_provider);
         let why = self.incomplete_details.and_then(|details| details.reason);
         answer.finish = Some(match (why.as_deref(), self.status.as_deref()) {

@@ -1,0 +1,197 @@
+//! Opening connections: straight to the server or through the proxy that the environment names for it, with TLS where
+//! the address asks for it.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::uri::Scheme;
+use http::{HeaderValue, Uri};
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
+use hyper_util::client::proxy::matcher::Matcher;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tokio::net::TcpStream;
+use tower_service::Service;
+
+use super::client::KEEP_ALIVE_INTERVAL;
+
+/// How long what was sent may go unacknowledged before the connection counts as broken.
+#[cfg(target_os = "linux")]
+const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(30);
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
+
+/// There was no connection in time.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection in time")]
+pub(super) struct ConnectTimedOut;
+
+/// Opens the connections of one client, each within a limit of time.
+#[derive(Debug, Clone)]
+pub(super) struct Connector {
+    secured: HttpsConnector<Route>,
+    timeout: Duration,
+}
+
+impl Connector {
+    /// Makes the connector of the server at `endpoint`, with what a proxy that reads the requests is told in each.
+    pub(super) fn new(endpoint: &Uri, tls: ClientConfig, timeout: Duration) -> (Self, Option<HeaderValue>) {
+        let mut http = HttpConnector::new();
+        http.enforce_http(false);
+        http.set_nodelay(true);
+        http.set_keepalive(Some(KEEP_ALIVE_INTERVAL));
+        http.set_keepalive_interval(Some(KEEP_ALIVE_INTERVAL / 2));
+        http.set_keepalive_retries(Some(3));
+        #[cfg(target_os = "linux")]
+        http.set_tcp_user_timeout(Some(UNACKNOWLEDGED_MAX));
+        let proxy = Matcher::from_env().intercept(endpoint).filter(|_| !is_loopback(endpoint));
+        let to_proxy = |http| {
+            let secured = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http();
+            secured.enable_http1().wrap_connector(http)
+        };
+        let mut told = None;
+        let route = match proxy {
+            None => Route::Straight(http),
+            Some(proxy) if endpoint.scheme() == Some(&Scheme::HTTP) => {
+                told = proxy.basic_auth().cloned();
+                Route::Forwarded(proxy.uri().clone(), to_proxy(http))
+            }
+            Some(proxy) => {
+                let tunnel = Tunnel::new(proxy.uri().clone(), to_proxy(http));
+                Route::Tunnelled(match proxy.basic_auth() {
+                    Some(authorization) => tunnel.with_auth(authorization.clone()),
+                    None => tunnel,
+                })
+            }
+        };
+        let secured = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_all_versions();
+        (Self { secured: secured.wrap_connector(route), timeout }, told)
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<Wire>;
+    type Error = BoxError;
+    type Future = Connecting<Self::Response>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.secured.poll_ready(cx)
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let connecting = tokio::time::timeout(self.timeout, self.secured.call(to));
+        Box::pin(async move { connecting.await.map_err(|_| ConnectTimedOut)? })
+    }
+}
+
+/// The way that bytes take to the server.
+#[derive(Debug, Clone)]
+pub(super) enum Route {
+    /// To the server itself.
+    Straight(HttpConnector),
+    /// To a proxy that reads the requests and passes them on.
+    Forwarded(Uri, HttpsConnector<HttpConnector>),
+    /// Through a proxy that passes on what it cannot read.
+    Tunnelled(Tunnel<HttpsConnector<HttpConnector>>),
+}
+
+impl Service<Uri> for Route {
+    type Response = Wire;
+    type Error = BoxError;
+    type Future = Connecting<Wire>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        match self {
+            Self::Straight(http) => http.poll_ready(cx).map_err(Into::into),
+            Self::Forwarded(_, https) => https.poll_ready(cx),
+            Self::Tunnelled(tunnel) => tunnel.poll_ready(cx).map_err(Into::into),
+        }
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        match self {
+            Self::Straight(http) => {
+                let connecting = http.call(to);
+                Box::pin(async move {
+                    Ok(Wire { stream: MaybeHttpsStream::Http(connecting.await?), is_forwarded: false })
+                })
+            }
+            Self::Forwarded(proxy, https) => {
+                let connecting = https.call(proxy.clone());
+                Box::pin(async move { Ok(Wire { stream: connecting.await?, is_forwarded: true }) })
+            }
+            Self::Tunnelled(tunnel) => {
+                let connecting = tunnel.call(to);
+                Box::pin(async move { Ok(Wire { stream: connecting.await?, is_forwarded: false }) })
+            }
+        }
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: MaybeHttpsStream<TokioIo<TcpStream>>,
+    /// Whether its other end is a proxy that reads the requests, which must then name the server whole.
+    is_forwarded: bool,
+}
+
+impl Wire {
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut MaybeHttpsStream<TokioIo<TcpStream>>> {
+        Pin::new(&mut self.get_mut().stream)
+    }
+}
+
+impl Connection for Wire {
+    fn connected(&self) -> Connected {
+        self.stream.connected().proxy(self.is_forwarded)
+    }
+}
+
+impl Read for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.stream().poll_read(cx, into)
+    }
+}
+
+impl Write for Wire {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.stream().poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream().poll_write_vectored(cx, parts)
+    }
+}
+
+fn is_loopback(endpoint: &Uri) -> bool {
+    let host = endpoint.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
