@@ -31,7 +31,7 @@ const LINE_CHARS_MAX: usize = 600;
 #[derive(Debug, Clone)]
 pub(crate) enum Search {
     /// A service behind HTTP.
-    Endpoint(SearchEndpoint),
+    Endpoint(Box<SearchEndpoint>),
     /// A program that makes results up.
     Simulated,
 }
@@ -49,7 +49,7 @@ impl Search {
         let key = key.map(|key| ApiKey::new(key.trim()));
         let opened = SearchEndpoint::new(url, key.as_ref());
         let refused = |error| Failure::bad_input(format!("--search-endpoint cannot be used: {error}"));
-        Ok(Some(Self::Endpoint(opened.map_err(refused)?)))
+        Ok(Some(Self::Endpoint(Box::new(opened.map_err(refused)?))))
     }
 
     /// Returns the tools that search.
