@@ -1,7 +1,7 @@
 //! Roundtables as tools of the Model Context Protocol (rule T12), over stdio and, behind the server's own door, over HTTP.
 //!
 //! Everything goes through a caller's desk, as it does over gRPC and REST: nothing here knows the engine or the store, and
-//! nothing is kept between two requests. What a tool takes and gives stands in one table, [`tools`].
+//! nothing is kept between two requests. What a tool takes and gives stands in one table, `tools.rs`.
 
 mod arguments;
 mod carrying;

@@ -3,7 +3,7 @@
 //!
 //! The kinds of call differ in their task and in what their `Visible` holds, so they are one file; `messages` writes
 //! and reads the blocks. With a workspace, an investigator may ask for tools in lines such as
-//! `[TOOL] read_file {"path": "src/main.rs"}`; and a report that quotes files or commits is held back until it was
+//! `[TOOL] read_file {"path": "src/main.rs"}`; and a report or challenge that quotes files or commits is held back until it was
 //! compared with them, which is a tool too (`CHECK_TOOL`): the investigator sees what the check found and reports anew.
 
 mod material;
@@ -18,9 +18,9 @@ use debate_core::event::ToolUse;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::investigation::answer::{Act, Answer, Said};
 use debate_core::formats::investigation::config::{INPUT_TOKENS, Language, OUTPUT_TOKENS};
-use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use debate_core::formats::investigation::evidence::{CHECK_TOOL, Evidence};
 use debate_core::formats::investigation::fact::Stage;
-use debate_core::formats::investigation::visible::{InvestigateView, Task, Visible};
+use debate_core::formats::investigation::visible::{InvestigateView, Looks, Task, Visible};
 use minijinja::{Environment, context};
 
 use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
@@ -78,7 +78,7 @@ fn kind(task: &Task) -> &'static str {
             Stage::Report => "report",
             Stage::Respond => "respond",
         },
-        Task::Challenge(_) => "challenge",
+        Task::Challenge { .. } => "challenge",
         Task::Status(_) => "status",
         Task::Verdict(_) => "verdict",
         Task::Convey(_) => "convey",
@@ -93,8 +93,8 @@ fn task(visible: &Visible) -> Result<String, minijinja::Error> {
     let (mut hypotheses_max, mut hypothesis, mut tools, mut stop) = (0, 0, 0, "");
     match &visible.task {
         Task::Propose { hypotheses_max: most } => hypotheses_max = *most,
-        Task::Investigate(view) => (hypothesis, tools) = (view.hypothesis, view.tool_turns_left),
-        Task::Challenge(_) | Task::Status(_) | Task::Verdict(_) => {}
+        Task::Investigate(view) => (hypothesis, tools) = (view.hypothesis, view.looks.turns_left),
+        Task::Challenge { .. } | Task::Status(_) | Task::Verdict(_) => {}
         Task::Convey(view) => stop = &view.stop,
     }
     let values = context! {
@@ -153,7 +153,7 @@ impl Prompts for InvestigationPrompts {
     fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
         let said = tags::without_thinking(text);
         if let Task::Investigate(view) = &visible.task
-            && view.tool_turns_left > 0
+            && view.looks.turns_left > 0
         {
             let asked = tools::asked(&said);
             if !asked.is_empty() {
@@ -161,19 +161,32 @@ impl Prompts for InvestigationPrompts {
             }
         }
         let answer = answer(&visible.task, &said)?;
-        if let (Task::Investigate(view), Said::Report(report)) = (&visible.task, &answer.said)
-            && view.tool_turns_left > 0
-        {
-            let unchecked = report.evidence().filter_map(|(_, evidence)| evidence.check_arguments());
-            let mut unchecked: Vec<String> =
-                unchecked.filter(|asked| !view.checked.contains(asked)).collect();
-            unchecked.dedup();
-            if !unchecked.is_empty() {
-                return Ok(Reading::Tools(checks(unchecked)));
-            }
+        let unchecked = unchecked(&visible.task, &answer.said);
+        if !unchecked.is_empty() {
+            return Ok(Reading::Tools(checks(unchecked)));
         }
         Ok(Reading::Answer { answer, repairs: Vec::new() })
     }
+}
+
+/// Returns what is still to be compared with the workspace before an answer counts: evidence of reports and of challenges.
+fn unchecked(task: &Task, said: &Said) -> Vec<String> {
+    let (looks, evidence): (&Looks, Vec<&Evidence>) = match (task, said) {
+        (Task::Investigate(view), Said::Report(report)) => {
+            (&view.looks, report.evidence().map(|(_, evidence)| evidence).collect())
+        }
+        (Task::Challenge { looks, .. }, Said::Challenges(challenges)) => {
+            (looks, challenges.iter().flat_map(|challenge| &challenge.counter_evidence).collect())
+        }
+        _ => return Vec::new(),
+    };
+    if looks.turns_left == 0 {
+        return Vec::new();
+    }
+    let asked = evidence.into_iter().filter_map(Evidence::check_arguments);
+    let mut unchecked: Vec<String> = asked.filter(|asked| !looks.checked.contains(asked)).collect();
+    unchecked.dedup();
+    unchecked
 }
 
 fn checks(unchecked: Vec<String>) -> Vec<(ToolUse, String)> {
@@ -189,7 +202,7 @@ fn answer(task: &Task, text: &str) -> Result<Answer, ParseError> {
     let act = match task {
         Task::Propose { .. } => Act::Propose,
         Task::Investigate(_) => Act::Investigate,
-        Task::Challenge(_) => Act::Challenge,
+        Task::Challenge { .. } => Act::Challenge,
         Task::Status(_) => Act::Assess,
         Task::Verdict(_) => Act::Judge,
         Task::Convey(_) => Act::Convey,
@@ -211,7 +224,7 @@ fn is_own(view: &InvestigateView, named: Option<u32>) -> bool {
 fn nothing_to_challenge(task: &Task, text: &str) -> Option<Said> {
     let text = text.to_lowercase();
     let says_so = NO_CHALLENGE.iter().any(|none| text.contains(none));
-    (matches!(task, Task::Challenge(_)) && says_so).then(|| Said::Challenges(Vec::new()))
+    (matches!(task, Task::Challenge { .. }) && says_so).then(|| Said::Challenges(Vec::new()))
 }
 
 fn missing(task: &Task) -> String {
@@ -220,7 +233,7 @@ fn missing(task: &Task) -> String {
         Task::Investigate(view) => {
             format!("the reply has no [EVIDENCE REPORT] block on H{}", view.hypothesis)
         }
-        Task::Challenge(_) => "the reply has neither [CHALLENGE] blocks nor [NO CHALLENGE]".to_owned(),
+        Task::Challenge { .. } => "the reply has neither [CHALLENGE] blocks nor [NO CHALLENGE]".to_owned(),
         Task::Status(_) => "the reply has no [STATUS UPDATE] block".to_owned(),
         Task::Verdict(_) => "the reply has no [VERDICT] block".to_owned(),
         Task::Convey(_) => "the reply has no [CONCLUSION] block".to_owned(),

@@ -50,7 +50,7 @@ pub(crate) struct Resolve {
     at: Option<Timestamp>,
 
     /// Record many: a JSON object a line
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "outcome", "at"])]
+    #[arg(long, env = "DEBATE_FROM", value_name = "FILE", conflicts_with_all = ["id", "outcome", "at"])]
     from: Option<PathBuf>,
 }
 

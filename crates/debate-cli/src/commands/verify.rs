@@ -11,6 +11,7 @@ use clap::builder::FalseyValueParser;
 use debate_core::chain::ChainCheck;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
+use debate_core::policy::desk::Desk;
 use debate_engine::{Engine, Fault, LoadError, Verification};
 use debate_store::{Archived, EventStore, Position, ReadError};
 use serde::Serialize;
@@ -158,7 +159,7 @@ impl Verify {
             Some(id) => (BTreeSet::from([StreamId::from(id)]), None),
             None => streams(store).await?,
         };
-        let mut all: BTreeSet<StreamId> = streams.into_iter().filter(is_debate).collect();
+        let mut all: BTreeSet<StreamId> = streams;
         let archived = if self.id.is_none() { archive::all(store).await? } else { BTreeMap::new() };
         all.extend(archived.keys());
         let mut faults = usize::from(wrong.is_some());
@@ -189,7 +190,12 @@ impl Verify {
             writeln!(stdout, "FAULT  {}", one_line(&what))?;
         }
         if self.id.is_none() && !self.json {
-            writeln!(stdout, "{} debates checked, {faults} with a fault", all.len())?;
+            let debates = all.iter().filter(|stream| is_debate(stream)).count();
+            let others = match all.len() - debates {
+                0 => String::new(),
+                others => format!(" and {others} logs of proposals"),
+            };
+            writeln!(stdout, "{debates} debates{others} checked, {faults} with a fault")?;
         }
         Ok(if faults == 0 { End::Done } else { End::Fault })
     }
@@ -264,12 +270,18 @@ async fn verify(engine: &Engine, stream: StreamId, may_be_gone: bool) -> Result<
     let debate = DebateId(stream.id);
     let nothing = || Verification::new(debate, ChainCheck::new(stream).head());
     if !is_debate(&stream) {
-        return Ok(check_chain(&**engine.store(), stream, nothing()).await?);
+        return match check_proposals(&**engine.store(), stream, nothing()).await {
+            Err(ReadError::Corrupt { what, .. }) => {
+                let seq = first_unreadable(&**engine.store(), stream).await?;
+                Ok(Verification { fault: Some(Fault { seq, why: what }), ..nothing() })
+            }
+            found => Ok(found?),
+        };
     }
     match engine.verify(debate).await {
         Err(LoadError::NotFound(_)) if may_be_gone => Ok(nothing()),
         Err(LoadError::Read(ReadError::Corrupt { what, .. })) => {
-            let seq = first_unreadable(&**engine.store(), debate).await?;
+            let seq = first_unreadable(&**engine.store(), stream).await?;
             let fault = Some(Fault { seq, why: what });
             Ok(Verification { events: seq.0 - 1, fault, ..nothing() })
         }
@@ -277,32 +289,35 @@ async fn verify(engine: &Engine, stream: StreamId, may_be_gone: bool) -> Result<
     }
 }
 
-/// Checks the chain of a stream that is no debate.
-async fn check_chain(
+/// Checks the log of proposals for a reviewer: its hashes, and that all of it can have happened.
+async fn check_proposals(
     store: &dyn EventStore,
     stream: StreamId,
     mut found: Verification,
 ) -> Result<Verification, ReadError> {
     let mut chain = ChainCheck::new(stream);
+    let mut log: Vec<Envelope> = Vec::new();
     loop {
         let page = store.read(stream, chain.head().0, PAGE).await?;
         if page.is_empty() {
+            let wrong = Desk::replay(&log).err();
+            found.fault = wrong.map(|wrong| Fault { seq: found.head.0, why: wrong.to_string() });
             return Ok(found);
         }
-        for envelope in &page {
-            if let Err(broken) = chain.push(envelope) {
+        for envelope in page {
+            if let Err(broken) = chain.push(&envelope) {
                 return Ok(Verification { fault: Some(broken.into()), ..found });
             }
             found.events += 1;
             found.redacted += u64::from(envelope.is_redacted());
             found.head = chain.head();
+            log.push(envelope);
         }
     }
 }
 
 /// Returns the sequence number of the first event that cannot be read.
-async fn first_unreadable(store: &dyn EventStore, debate: DebateId) -> Result<Seq, ReadError> {
-    let stream = StreamId::from(debate);
+async fn first_unreadable(store: &dyn EventStore, stream: StreamId) -> Result<Seq, ReadError> {
     let mut after = Seq::START;
     loop {
         match store.read(stream, after, 1).await {

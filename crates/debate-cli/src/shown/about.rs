@@ -79,7 +79,7 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     page.heading("How it ended");
     let whole = debate.completeness();
     match debate.stop() {
-        Some(fired) => page.line(&format!("  {}; result: {}", reason(fired), whole.as_str())),
+        Some(fired) => page.line(&format!("  {}; result: {}", reason(debate, fired), whole.as_str())),
         None if debate.lifecycle() == Lifecycle::Concluded => {
             page.line(&format!("  all was said; result: {}", whole.as_str()));
         }
@@ -106,8 +106,15 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     }
 }
 
-fn reason(fired: &StopRuleFired) -> String {
-    let words = words(fired.rule);
+fn reason(debate: &AnyDebate, fired: &StopRuleFired) -> String {
+    let words = match (debate, fired.rule) {
+        // Hypotheses do not move towards each other: one of them leads.
+        (AnyDebate::Investigation(_), StopRule::Convergence) => "stopped: one hypothesis led clearly",
+        (AnyDebate::Investigation(_), StopRule::Confidence) => {
+            "stopped: one hypothesis is strong and no challenge to it is open"
+        }
+        (_, rule) => words(rule),
+    };
     let Some(budget) = fired.budget else { return words.to_owned() };
     let (needed, max) = (fired.statistic as u64, fired.threshold as u64);
     match budget {

@@ -23,6 +23,8 @@ struct Headings {
     verdict: &'static str,
     needs: &'static str,
     hypothesis: &'static str,
+    prediction: &'static str,
+    met: &'static str,
     supports: &'static str,
     against: &'static str,
     challenges: &'static str,
@@ -35,6 +37,8 @@ const ENGLISH: Headings = Headings {
     verdict: "Verdict",
     needs: "More information is needed",
     hypothesis: "Hypothesis",
+    prediction: "prediction",
+    met: "met by",
     supports: "for",
     against: "against",
     challenges: "Challenges",
@@ -47,6 +51,8 @@ const CHINESE: Headings = Headings {
     verdict: "最终判定",
     needs: "需要更多信息",
     hypothesis: "假设",
+    prediction: "可验证预测",
+    met: "回应",
     supports: "支持证据",
     against: "反证",
     challenges: "挑战",
@@ -81,9 +87,17 @@ pub(super) fn show(page: &mut Page, debate: &Debate<Investigation>, full: bool) 
 fn ruling(page: &mut Page, headings: &Headings, verdict: &VerdictEntry, full: bool) {
     page.heading(headings.verdict);
     let confirmed = if verdict.confirmed { ", confirmed" } else { "" };
+    let sure = verdict.confidence.map_or_else(String::new, |sure| format!(", {sure}/10"));
     let named = verdict.named_by.as_str();
     page.hanging(2, "", &format!("H{}: {}", verdict.hypothesis, one_line(&verdict.statement)));
-    page.line(&format!("  named by {named}{confirmed}"));
+    page.line(&format!("  named by {named}{sure}{confirmed}"));
+    for (side, evidence) in
+        [(headings.supports, &verdict.evidence_for), (headings.against, &verdict.evidence_against)]
+    {
+        if !evidence.is_empty() {
+            page.hanging(2, &format!("{side}: "), &one_line(&evidence.join(", ")));
+        }
+    }
     page.excerpt(2, &verdict.reasoning, if full { usize::MAX } else { LINES_SHOWN });
     if verdict.needs_more_information {
         page.line(&format!("  {}:", headings.needs));
@@ -94,6 +108,9 @@ fn ruling(page: &mut Page, headings: &Headings, verdict: &VerdictEntry, full: bo
 fn standing(page: &mut Page, headings: &Headings, hypothesis: &HypothesisEntry, full: bool) {
     page.heading(&format!("{} H{}", headings.hypothesis, hypothesis.hypothesis));
     page.hanging(2, "", &one_line(&hypothesis.statement));
+    if full {
+        page.hanging(2, &format!("{}: ", headings.prediction), &one_line(&hypothesis.prediction));
+    }
     let trusted = if hypothesis.trusted { "" } else { ", untrusted" };
     page.line(&format!(
         "  {}: {}, {}/10{trusted}",
@@ -107,6 +124,9 @@ fn standing(page: &mut Page, headings: &Headings, hypothesis: &HypothesisEntry, 
     }
     for evidence in &hypothesis.evidence {
         page.hanging(4, "- ", &piece(headings, evidence));
+        if full && !evidence.quote.trim().is_empty() {
+            page.hanging(6, "| ", &one_line(&evidence.quote));
+        }
     }
 }
 
@@ -132,6 +152,9 @@ fn challenges(page: &mut Page, headings: &Headings, result: &InvestigationResult
         let whom = challenge.hypothesis.map_or_else(|| "-".to_owned(), |number| format!("H{number}"));
         let mark = format!("{} {whom} {}: ", challenge.id, challenge.state.as_str());
         page.hanging(2, &mark, &one_line(&challenge.challenge));
+        if let Some(stance) = challenge.stance {
+            page.line(&format!("    {}: {}", headings.met, stance.as_str()));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::program::{Program, example};
+use crate::verifying::alter;
 
 /// Returns every file below a folder with its bytes.
 fn tree(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -155,7 +156,22 @@ fn v7_v8_insights_lead_to_a_proposal_that_a_person_accepts() {
         (again.code, again.stderr.as_str()),
         (Some(2), "error: proposal 1 was accepted by cli already\n")
     );
-    assert_eq!(program.run(["verify", "--all"]).code, Some(0));
+    let sound = program.run(["verify", "--all"]);
+    assert_eq!(sound.code, Some(0), "{sound:?}");
+    assert!(
+        sound.stdout.ends_with("2 debates and 1 logs of proposals checked, 0 with a fault\n"),
+        "{sound:?}"
+    );
+    alter(
+        &program,
+        &["UPDATE events SET body = replace(body, 'security', 'secrecy') WHERE kind = 'proposal_started'"],
+    );
+    let altered = program.run(["verify", "--all"]);
+    assert_eq!(altered.code, Some(4), "{altered:?}");
+    assert!(
+        altered.stdout.contains("FAULT  policy") && altered.stdout.contains("at event 1: "),
+        "{altered:?}"
+    );
 }
 
 #[test]

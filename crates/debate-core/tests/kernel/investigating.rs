@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::scenario::{Cast, Words};
 
 impl Cast for Investigation {
-    /// Knows `by=ann,bo`, `rounds=2` and `lead=yes`, by which the lead proposes.
+    /// Knows `by=ann,bo`, `rounds=2`, `lead=yes`, by which the lead proposes, and `workspace=yes`.
     fn opened(words: &Words<'_>) -> (Config, Brief, Limits) {
         let investigators = words.list("by");
         let mut request = json!({
@@ -34,7 +34,8 @@ impl Cast for Investigation {
             request["rounds"] = rounds.parse::<u32>().unwrap().into();
         }
         let accepted = accept(&request.to_string()).unwrap();
-        let AcceptedRequest::Investigation(accepted) = accepted else { panic!("{accepted:?}") };
+        let AcceptedRequest::Investigation(mut accepted) = accepted else { panic!("{accepted:?}") };
+        accepted.config.workspace = words.get("workspace").is_some();
         (accepted.config, accepted.brief, accepted.limits)
     }
 
@@ -55,7 +56,7 @@ impl Cast for Investigation {
                 let open: Vec<String> = open.map(|challenge| challenge.raised.id.to_string()).collect();
                 Said::Report(report(&options, &want.call.to_string(), &open))
             }
-            Task::Challenge(_) => Said::Challenges(challenges(&options, &want.call.to_string())),
+            Task::Challenge { .. } => Said::Challenges(challenges(&options, &want.call.to_string())),
             Task::Status(dossiers) => {
                 let open = dossiers.iter().flat_map(|one| &one.challenges).filter(|one| one.is_open);
                 let all = open.map(|one| one.raised.id.to_string()).collect();

@@ -253,6 +253,22 @@ fn i5_hidden_adverse_evidence_shown_by_a_challenge_marks_the_hypothesis_untruste
 }
 
 #[test]
+fn i5_where_there_is_a_workspace_evidence_that_nobody_found_there_hides_nothing() {
+    let stage = check::<Investigation>(
+        "
+        given   started by=ann,bo workspace=yes
+        when    answer report/1/ann: c=9
+        when    answer report/1/bo: c=3
+        when    answer challenge/1/devils_advocate: to=1 hidden=c.rs:9
+        when    answer respond/1/ann: c=9
+        when    answer status/1/synthesizer
+        ",
+    );
+    assert!(violations(&stage).is_empty(), "{:?}", violations(&stage));
+    assert!(result(&stage).hypotheses[0].trusted);
+}
+
+#[test]
 fn i6_what_was_answered_stays_answered_and_is_not_asked_again() {
     let stage = check::<Investigation>(
         "

@@ -59,7 +59,7 @@ pub(super) fn parts(visible: &Visible) -> Option<Vec<Part>> {
     match &visible.task {
         Task::Propose { .. } => {}
         Task::Investigate(view) => investigated(view, &mut parts)?,
-        Task::Challenge(dossiers) | Task::Status(dossiers) | Task::Verdict(dossiers) => {
+        Task::Challenge { dossiers, .. } | Task::Status(dossiers) | Task::Verdict(dossiers) => {
             dossiers.iter().try_for_each(|one| dossier(one, &mut parts))?;
         }
         Task::Convey(view) => conveyed(view, &mut parts)?,

@@ -1,6 +1,6 @@
 use debate_core::formats::investigation::config::{DEVILS_ADVOCATE, LEAD, SYNTHESIZER};
 use debate_core::formats::investigation::fact::{ChallengeId, Violation};
-use debate_core::formats::investigation::visible::Subject;
+use debate_core::formats::investigation::visible::{Looks, Subject};
 use serde_json::json;
 
 use super::*;
@@ -26,8 +26,7 @@ fn investigates(tool_turns_left: u32) -> Task {
         text: text.unwrap(),
         messages: Vec::new(),
         challenges: Vec::new(),
-        tool_turns_left,
-        checked: Vec::new(),
+        looks: Looks { turns_left: tool_turns_left, checked: Vec::new() },
     }))
 }
 
@@ -105,7 +104,7 @@ fn i8_formats_asked_for_are_those_of_the_protocol_in_both_languages() {
     let tasks = [
         (investigates(0), ["[EVIDENCE REPORT]", "Status: INVESTIGATING / SUPPORTED / WEAKENED / REFUTED"]),
         (
-            Task::Challenge(Vec::new()),
+            Task::Challenge { dossiers: Vec::new(), looks: Looks::default() },
             [
                 "[CHALLENGE]",
                 "Challenge Type: Evidence Quality / Logic Flaw / Counter Evidence / Alternative Explanation",
@@ -165,23 +164,39 @@ fn i1_a_report_on_its_own_hypothesis_is_taken_and_all_else_is_astray() {
 
 #[test]
 fn i6_an_advocate_says_so_where_there_is_nothing_to_challenge() {
-    let nothing = parse(Task::Challenge(Vec::new()), "All is sound.\n[No Challenge]");
+    let nothing = parse(
+        Task::Challenge { dossiers: Vec::new(), looks: Looks::default() },
+        "All is sound.\n[No Challenge]",
+    );
     assert!(
         matches!(nothing, Ok(Reading::Answer { answer, .. }) if answer.said == Said::Challenges(Vec::new()))
     );
-    assert!(parse(Task::Challenge(Vec::new()), "All is sound.").is_err());
+    assert!(
+        parse(Task::Challenge { dossiers: Vec::new(), looks: Looks::default() }, "All is sound.").is_err()
+    );
 }
 
 #[test]
-fn i10_with_a_workspace_quotations_are_compared_before_a_report_counts() {
+fn i10_with_a_workspace_quotations_are_compared_before_an_answer_counts() {
     let text = "[EVIDENCE REPORT]\nEvidence:\n- [file_line] a.rs:3 | \"let x\" | it is set\n- [file_line] b.rs:4 | | here";
     let Ok(Reading::Tools(asked)) = parse(investigates(2), text) else { panic!("it is to be checked") };
     let arguments = r#"{"path":"a.rs","line":3,"quote":"let x"}"#;
     assert_eq!((&*asked[0].0.tool, &*asked[0].1, asked.len()), (CHECK_TOOL, arguments, 1));
     let Task::Investigate(mut view) = investigates(1) else { panic!("it investigates") };
-    view.checked.push(arguments.to_owned());
+    view.looks.checked.push(arguments.to_owned());
     assert!(matches!(parse(Task::Investigate(view), text), Ok(Reading::Answer { .. })));
     assert!(matches!(parse(investigates(0), text), Ok(Reading::Answer { .. })), "nobody can look");
+    let challenge = "[CHALLENGE]\nTo: ann\nHypothesis: H2\nChallenge Type: Counter-Evidence\nChallenge: it is set elsewhere\n\
+                     Counter Evidence:\n- [file_line] a.rs:3 | \"let x\" | it is set";
+    let task = |turns_left, checked: &[&str]| {
+        let checked = checked.iter().map(|asked| (*asked).to_owned()).collect();
+        Task::Challenge { dossiers: Vec::new(), looks: Looks { turns_left, checked } }
+    };
+    let Ok(Reading::Tools(asked)) = parse(task(1, &[]), challenge) else { panic!("so is an advocate's") };
+    assert_eq!((&*asked[0].1, asked.len()), (arguments, 1));
+    for task in [task(1, &[arguments]), task(0, &[])] {
+        assert!(matches!(parse(task, challenge), Ok(Reading::Answer { .. })));
+    }
     let asks = "[TOOL] search {\"text\": \"x\"}";
     assert!(matches!(parse(investigates(1), asks), Ok(Reading::Tools(_))));
     assert!(parse(investigates(0), asks).is_err());

@@ -44,10 +44,10 @@ pub(super) fn talk(turns: &[TurnState], language: Language) -> Option<Vec<Messag
 fn next(was_checked: bool, language: Language) -> &'static str {
     match (was_checked, language) {
         (true, Language::En) => {
-            "Your evidence was compared with the files and commits. Send your whole report again; correct or leave out what is refuted."
+            "Your evidence was compared with the files and commits. Send your whole answer again; correct or leave out what is refuted."
         }
         (true, Language::Zh) => {
-            "你的证据已与文件和提交核对。请重新发送完整报告；更正或删除被否定（refuted）的证据。"
+            "你的证据已与文件和提交核对。请重新发送完整回复；更正或删除被否定（refuted）的证据。"
         }
         (false, Language::En) => "Go on: ask for more, or send your report.",
         (false, Language::Zh) => "请继续：再次请求工具，或发送你的报告。",

@@ -38,10 +38,13 @@ pub(super) fn of(result: &ReviewResult) -> String {
     }
     let _infallible = writeln!(
         text,
-        "<sub>{} conflicts, {} debated. The judge rates arguments, not the change; operations of the reviewers are \
+        "<sub>{}, {} debated to a judgement. The judge rates arguments, not the change; operations of the reviewers are \
          merged as they were. {} tokens in, {} out; debate {}.</sub>",
-        result.conflict_count,
-        result.debates.len(),
+        match result.conflict_count {
+            1 => "1 conflict".to_owned(),
+            more => format!("{more} conflicts"),
+        },
+        judged.len(),
         result.debate_log.as_ref().map_or(0, |log| log.cost.input_tokens),
         result.debate_log.as_ref().map_or(0, |log| log.cost.output_tokens),
         result.debate_id,

@@ -247,7 +247,7 @@ fn challenges(debate: &Debate<Investigation>, want: &Want, round: u32, said: &[C
             prose: Prose::new(challenge.clone()),
         };
         facts.push(raised.into());
-        let hides = seat.filter(|seat| broken.is_none() && hides(debate, seat, challenge));
+        let hides = seat.filter(|seat| broken.is_none() && hides(debate, want, seat, challenge));
         let found = match (broken, hides) {
             (Some(broken), _) => violation(want, &DEVILS_ADVOCATE.into(), broken),
             (None, Some(seat)) => violation(want, &seat.investigator, Violation::HiddenEvidence),
@@ -288,17 +288,19 @@ fn fault(debate: &Debate<Investigation>, seat: &Seat, challenge: &Challenge) -> 
     independence::is_broken(debate, seat, challenge).then_some(Violation::IndependenceBroken)
 }
 
-/// Returns whether a challenge shows adverse evidence that the investigator left out (rule I5).
-fn hides(debate: &Debate<Investigation>, seat: &Seat, challenge: &Challenge) -> bool {
-    let reported = |pointer: &str| {
+/// Returns whether a challenge shows adverse evidence that the investigator left out (rule I5). Where there is a workspace,
+/// evidence counts for that only if it was found there.
+fn hides(debate: &Debate<Investigation>, want: &Want, seat: &Seat, challenge: &Challenge) -> bool {
+    let reported = |shown: &Evidence| {
         let mut messages = debate.state().messages(&seat.investigator, u32::MAX);
         messages.any(|message| {
             let mut known = message.prose.shown().into_iter().flat_map(Report::evidence);
-            known.any(|(_, evidence)| evidence.pointer.trim().eq_ignore_ascii_case(pointer))
+            known.any(|(_, evidence)| evidence.is_of_same_place(shown))
         })
     };
+    let is_found = |one: &Evidence| !debate.config().workspace || check(debate, want, one) == Check::Verified;
     let mut shown = challenge.counter_evidence.iter().filter(|one| one.concrete().is_some());
-    challenge.hidden && shown.any(|one| !reported(one.pointer.trim()))
+    challenge.hidden && shown.any(|one| is_found(one) && !reported(one))
 }
 
 fn status(debate: &Debate<Investigation>, want: &Want, round: u32, said: &StatusUpdate) -> StatusUpdated {

@@ -119,7 +119,9 @@ impl Config {
     /// for every look at a workspace.
     #[must_use]
     pub fn limits(&self, deadline_ms: u64) -> Limits {
-        let looks = u64::from(self.rounds) * 2 * self.seats.len() as u64 * u64::from(TOOL_TURNS_MAX);
+        // Investigators look twice in a round, the devil's advocate once.
+        let lookers = 2 * self.seats.len() as u64 + 1;
+        let looks = u64::from(self.rounds) * lookers * u64::from(TOOL_TURNS_MAX);
         let calls = self.calls_expected() + looks;
         let each = Tokens { input: u64::from(INPUT_TOKENS), output: u64::from(OUTPUT_TOKENS) };
         Limits::for_calls(calls, each.times(calls), each.times(2), deadline_ms)

@@ -10,6 +10,8 @@ pub const VERIFIED: &str = "verified";
 /// How its result begins where they do not.
 pub const REFUTED: &str = "refuted";
 
+/// The fewest characters of a quotation of a file that are compared: a bracket stands in every file.
+const QUOTE_CHARS_MIN: usize = 4;
 /// The fewest hexadecimal digits of a commit.
 const COMMIT_DIGITS_MIN: usize = 6;
 /// The most hexadecimal digits of a commit.
@@ -96,7 +98,7 @@ impl Evidence {
     /// Returns what the evidence points to if that is something concrete, `None` where it is no evidence (rule I2).
     ///
     /// A line of a file needs its path and number, a commit its hexadecimal name, a command's output and figures the very
-    /// words quoted, a test its name. Evidence that does not say its kind has that of its pointer, if it is a line of a
+    /// words quoted, a test its name in one word or what it printed. Evidence that does not say its kind has that of its pointer, if it is a line of a
     /// file or a commit.
     #[must_use]
     pub fn concrete(&self) -> Option<EvidenceKind> {
@@ -115,12 +117,27 @@ impl Evidence {
         file_line(self.pointer.trim())
     }
 
+    /// Returns whether both point to the same place: the same line of the same file, else the same words.
+    #[must_use]
+    pub fn is_of_same_place(&self, other: &Self) -> bool {
+        let place = |evidence: &Self| {
+            let (path, line) = evidence.file_line()?;
+            Some((path.trim_start_matches("./").to_lowercase(), line))
+        };
+        match (place(self), place(other)) {
+            (Some(one), Some(other)) => one == other,
+            (None, None) => self.pointer.trim().eq_ignore_ascii_case(other.pointer.trim()),
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+    }
+
     /// Returns the arguments with which [`CHECK_TOOL`] is asked about this evidence: a quoted line of a file, or a commit
-    /// with what is quoted of it, which may be nothing. `None` where there is nothing to compare.
+    /// with what is quoted of it, which may be nothing. `None` where there is nothing to compare, or so little that it
+    /// stands anywhere.
     #[must_use]
     pub fn check_arguments(&self) -> Option<String> {
         match self.concrete()? {
-            EvidenceKind::FileLine if self.quote.trim().is_empty() => None,
+            EvidenceKind::FileLine if self.quote.trim().chars().count() < QUOTE_CHARS_MIN => None,
             EvidenceKind::FileLine => {
                 let (path, line) = self.file_line()?;
                 Some(json!({ "path": path, "line": line, "quote": self.quote }).to_string())
@@ -139,7 +156,10 @@ fn points_to(kind: EvidenceKind, pointer: &str, is_quoted: bool) -> bool {
         EvidenceKind::FileLine => file_line(pointer).is_some(),
         EvidenceKind::Commit => commit(pointer).is_some(),
         EvidenceKind::CommandOutput | EvidenceKind::Data => !pointer.is_empty() && is_quoted,
-        EvidenceKind::Test => !pointer.is_empty(),
+        EvidenceKind::Test => {
+            let is_name = !pointer.contains(char::is_whitespace) && pointer.contains(char::is_alphabetic);
+            is_name || !pointer.is_empty() && is_quoted
+        }
     }
 }
 
@@ -149,7 +169,8 @@ fn file_line(pointer: &str) -> Option<(&str, u32)> {
     let (path, lines) = (path.trim(), lines.trim().trim_start_matches(['L', 'l']));
     let first = lines.split(['-', '–']).next().unwrap_or(lines);
     let line: u32 = first.parse().ok().filter(|line| *line > 0)?;
-    let is_path = !path.is_empty() && path.chars().any(char::is_alphanumeric) && !path.contains("://");
+    let is_name = path.contains(['/', '\\', '.']) || !path.contains(char::is_whitespace);
+    let is_path = is_name && path.contains(char::is_alphabetic) && !path.contains("://");
     is_path.then_some((path, line))
 }
 
@@ -176,12 +197,18 @@ mod tests {
             (Some(FileLine), "auth.ts", "let x;", None),
             (Some(FileLine), "the auth module: 42 lines", "", None),
             (Some(FileLine), "auth.ts:0", "", None),
+            (Some(FileLine), "Makefile:7", "", Some(FileLine)),
+            (Some(FileLine), "the auth module:42", "", None),
+            (Some(FileLine), "12:30", "", None),
             (Some(Commit), "commit abc123", "", Some(Commit)),
             (Some(Commit), "the latest changes", "", None),
             (Some(CommandOutput), "cargo test", "1 failed", Some(CommandOutput)),
             (Some(CommandOutput), "cargo test", " ", None),
             (Some(Test), "test_login_expires", "", Some(Test)),
             (Some(Test), "", "passes", None),
+            (Some(Test), "in theory this should fail", "", None),
+            (Some(Test), "login expires after an hour", "FAILED", Some(Test)),
+            (Some(Test), "42", "", None),
             (Some(Data), "heap profile, minute 3", "812 MiB", Some(Data)),
             (Some(Data), "heap profile", "", None),
             (None, "`auth.ts:L42`", "", Some(FileLine)),
@@ -202,6 +229,7 @@ mod tests {
         let table = [
             (FileLine, "a/b.rs:3", "let \"x\"", Some(r#"{"path":"a/b.rs","line":3,"quote":"let \"x\""}"#)),
             (FileLine, "a/b.rs:3", "", None),
+            (FileLine, "a/b.rs:3", " }; ", None),
             (Commit, "commit 9f8e7d6c5b (auth)", "", Some(r#"{"commit":"9f8e7d6c5b","quote":""}"#)),
             (Commit, "9f8e7d6c5b", "expire", Some(r#"{"commit":"9f8e7d6c5b","quote":"expire"}"#)),
             (Commit, "the latest", "expire", None),
@@ -212,6 +240,20 @@ mod tests {
             let [pointer, quote] = [pointer, quote].map(str::to_owned);
             let evidence = Evidence { kind: Some(kind), pointer, quote, claim: String::new() };
             assert_eq!(evidence.check_arguments().as_deref(), expected, "{evidence:?}");
+        }
+    }
+
+    #[test]
+    fn i5_places_are_the_same_however_they_are_written() {
+        let at = |pointer: &str| Evidence { pointer: pointer.to_owned(), ..Evidence::default() };
+        for (one, other, expected) in [
+            ("src/c.rs:9", "./src/c.rs:9-10", true),
+            ("`src/c.rs:L9`", "src/C.rs:9", true),
+            ("src/c.rs:9", "src/c.rs:10", false),
+            ("cargo test", " Cargo test", true),
+            ("cargo test", "src/c.rs:9", false),
+        ] {
+            assert_eq!(at(one).is_of_same_place(&at(other)), expected, "{one} and {other}");
         }
     }
 }

@@ -7,7 +7,7 @@ use super::call::Call;
 use super::config::{Seat, TOOL_TURNS_MAX};
 use super::evidence::CHECK_TOOL;
 use super::fact::{Stage, Standing};
-use super::visible::{ChallengeView, ConveyView, Dossier, InvestigateView, Subject, Task, Visible};
+use super::visible::{ChallengeView, ConveyView, Dossier, InvestigateView, Looks, Subject, Task, Visible};
 use crate::call::{Sight, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
@@ -95,7 +95,9 @@ pub(super) fn visible(debate: &Debate<Investigation>, want: &Want) -> Visible {
             &investigator,
             (round, round),
         ))),
-        Some(Call::Challenge { round }) => Task::Challenge(dossiers(debate, round)),
+        Some(Call::Challenge { round }) => {
+            Task::Challenge { dossiers: dossiers(debate, round), looks: looks(debate, want) }
+        }
         Some(Call::Status { round }) => Task::Status(dossiers(debate, round)),
         Some(Call::Verdict { round }) => Task::Verdict(dossiers(debate, round)),
         Some(Call::Convey { round }) => Task::Convey(Box::new(ConveyView {
@@ -138,13 +140,6 @@ fn investigate(
 ) -> InvestigateView {
     let (config, state) = (debate.config(), debate.state());
     let number = config.seat(investigator).map_or(0, |seat| seat.hypothesis);
-    let turns = debate.call(&want.call).filter(|call| call.revision == want.revision);
-    let turns = turns.map_or(&[][..], |call| &call.turns);
-    let checked = turns.iter().flat_map(|turn| {
-        let asked = turn.prose.shown().map_or(&[][..], |prose| &prose.arguments);
-        turn.tools.iter().zip(asked).filter(|(tool, _)| tool.tool == CHECK_TOOL)
-    });
-    let used = u32::try_from(turns.len()).unwrap_or(u32::MAX);
     // What this very call brings is no part of what it is shown, once it has been answered.
     let earlier = |message: &&_| is_before(message, want);
     InvestigateView {
@@ -154,7 +149,24 @@ fn investigate(
         text: hypothesis(debate, number),
         messages: state.messages(investigator, said).filter(earlier).cloned().collect(),
         challenges: challenges(debate, number, challenged, want.call.round.saturating_sub(1)),
-        tool_turns_left: if config.workspace { TOOL_TURNS_MAX.saturating_sub(used) } else { 0 },
+        looks: looks(debate, want),
+    }
+}
+
+/// Returns what a call may still look up.
+fn looks(debate: &Debate<Investigation>, want: &Want) -> Looks {
+    if !debate.config().workspace {
+        return Looks::default();
+    }
+    let turns = debate.call(&want.call).filter(|call| call.revision == want.revision);
+    let turns = turns.map_or(&[][..], |call| &call.turns);
+    let checked = turns.iter().flat_map(|turn| {
+        let asked = turn.prose.shown().map_or(&[][..], |prose| &prose.arguments);
+        turn.tools.iter().zip(asked).filter(|(tool, _)| tool.tool == CHECK_TOOL)
+    });
+    let used = u32::try_from(turns.len()).unwrap_or(u32::MAX);
+    Looks {
+        turns_left: TOOL_TURNS_MAX.saturating_sub(used),
         checked: checked.map(|(_, asked)| asked.clone()).collect(),
     }
 }

@@ -42,7 +42,12 @@ pub enum Task {
     /// To report on a hypothesis, or to answer challenges to it.
     Investigate(Box<InvestigateView>),
     /// To challenge what was reported.
-    Challenge(Vec<Dossier>),
+    Challenge {
+        /// All hypotheses with what was said of them.
+        dossiers: Vec<Dossier>,
+        /// What the evidence of challenges may still be compared with.
+        looks: Looks,
+    },
     /// To say where things stand.
     Status(Vec<Dossier>),
     /// To rule.
@@ -66,9 +71,16 @@ pub struct InvestigateView {
     pub messages: Vec<EvidenceReported>,
     /// The challenges to its hypothesis, in order.
     pub challenges: Vec<ChallengeView>,
-    /// Model turns that may still ask for tools; none without a workspace (rule I10).
-    pub tool_turns_left: u32,
-    /// Quotations that were compared already, as the check was asked for.
+    /// What may still be looked up.
+    pub looks: Looks,
+}
+
+/// What may be looked up in a workspace (rule I10).
+#[derive(Debug, Clone, Default)]
+pub struct Looks {
+    /// Model turns that may still ask for tools; none without a workspace.
+    pub turns_left: u32,
+    /// Evidence that was compared already, as the check was asked for.
     pub checked: Vec<String>,
 }
 
