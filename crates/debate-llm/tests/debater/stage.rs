@@ -100,6 +100,15 @@ impl<F: Format> Stage<F> {
         events
     }
 
+    /// Runs a tool that finds nothing; an equal question that was answered is answered by that.
+    fn look_up(&mut self, work: Work) {
+        let begun = self.decide(Command::BeginTool(work.clone()));
+        if matches!(begun.first(), Some(Event::Kernel(KernelEvent::ToolStarted(_)))) {
+            let result = "(simulated) nothing was found".to_owned();
+            self.decide(Command::FinishTool { work, ok: true, latency_ms: 1, result });
+        }
+    }
+
     fn turn<P: Prompts<Format = F>>(
         &mut self,
         prompts: &P,
@@ -107,12 +116,16 @@ impl<F: Format> Stage<F> {
         model: &SimulatedModel<Debater>,
         runtime: &Runtime,
     ) {
-        let Work::Turn { want, turn } = work.clone() else { panic!("no tools are used") };
         if !self.ended.debate.wanted_work().contains(&work) {
             return;
         }
+        let Work::Turn { want, turn } = work.clone() else {
+            self.look_up(work);
+            return;
+        };
         let visible = F::visible(&self.ended.debate, &want);
-        let prompt = prompts.render(&visible, &want, &[]).unwrap();
+        let turns = self.ended.debate.call(&want.call).map_or_else(Vec::new, |call| call.turns.clone());
+        let prompt = prompts.render(&visible, &want, &turns).unwrap();
         let failures = self.ended.debate.call(&want.call).map_or(0, |call| call.failures);
         let request = request(&prompt, failures);
         let begun = self.decide(Command::BeginCall(BeginCall {
@@ -143,24 +156,22 @@ impl<F: Format> Stage<F> {
         let reply = answered.map_err(|error| error.kind.label());
         let command = match &reply {
             Err(_) => fail(FailureKind::Refused, None),
-            Ok(reply) => match prompts.parse(&visible, &want, &reply.text) {
-                Ok(Reading::Answer { answer, repairs: repaired }) => {
-                    repairs = Ok(repaired);
-                    let usage = Usage {
-                        input: reply.usage.input,
-                        output: reply.usage.output,
-                        cached: reply.usage.cached,
-                    };
-                    let facts = ReplyFacts { usage, ..ReplyFacts::default() };
-                    let prose = ReplyProse { text: reply.text.clone(), reasoning: None };
-                    Command::FinishCall { attempt, reply: facts, prose, answer }
+            Ok(reply) => {
+                let (input, output, cached) = (reply.usage.input, reply.usage.output, reply.usage.cached);
+                let facts = ReplyFacts { usage: Usage { input, output, cached }, ..ReplyFacts::default() };
+                let prose = ReplyProse { text: reply.text.clone(), reasoning: None };
+                match prompts.parse(&visible, &want, &reply.text) {
+                    Ok(Reading::Answer { answer, repairs: repaired }) => {
+                        repairs = Ok(repaired);
+                        Command::FinishCall { attempt, reply: facts, prose, answer }
+                    }
+                    Ok(Reading::Tools(tools)) => Command::AnswerTurn { attempt, reply: facts, prose, tools },
+                    Err(error) => {
+                        repairs = Err(error.why);
+                        fail(FailureKind::Unreadable, Some(reply.text.clone()))
+                    }
                 }
-                Ok(Reading::Tools(_)) => panic!("no tools are asked for"),
-                Err(error) => {
-                    repairs = Err(error.why);
-                    fail(FailureKind::Unreadable, Some(reply.text.clone()))
-                }
-            },
+            }
         };
         self.decide(command);
         let shown: Vec<&str> = prompt.messages.iter().map(|message| &*message.text).collect();

@@ -241,6 +241,7 @@ async fn who_hears_is_connected_again_after_a_cut() {
         .fetch_one(&mut killer)
         .await
         .unwrap();
-        assert!(cut >= 3, "{cut}");
+        // How many connections there are by then is theirs to choose.
+        assert!(cut >= 1, "nothing was cut");
     }
 }
