@@ -156,6 +156,11 @@ fn v7_v8_insights_lead_to_a_proposal_that_a_person_accepts() {
         (again.code, again.stderr.as_str()),
         (Some(2), "error: proposal 1 was accepted by cli already\n")
     );
+    assert_checked(&program);
+}
+
+/// Checks that the log of proposals is verified as debates are, and that a change of it is found.
+fn assert_checked(program: &Program) {
     let sound = program.run(["verify", "--all"]);
     assert_eq!(sound.code, Some(0), "{sound:?}");
     assert!(
