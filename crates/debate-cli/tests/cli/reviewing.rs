@@ -168,7 +168,7 @@ fn assert_checked(program: &Program) {
         "{sound:?}"
     );
     alter(
-        &program,
+        program,
         &["UPDATE events SET body = replace(body, 'security', 'secrecy') WHERE kind = 'proposal_started'"],
     );
     let altered = program.run(["verify", "--all"]);
