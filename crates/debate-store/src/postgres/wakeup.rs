@@ -2,8 +2,8 @@
 //!
 //! Notifications carry stream and sequence number alone. They are sent after the commit, on a connection of their own: in
 //! the append's transaction they would make all commits of the server wait for one lock. Whatever is committed while one
-//! is under way goes out together. They may be lost; a poll finds what they did not tell, one small query per interval
-//! while somebody waits, and none while nobody does.
+//! is under way goes out together. What could not be sent is sent again. They may still be lost; a poll finds what they did
+//! not tell, one small query per interval while somebody waits, and none while nobody does.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +37,9 @@ const SETTLE_FIRST: Duration = Duration::from_millis(1);
 
 /// How long a server that cannot be reached is left alone.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(200);
+
+/// The longest that a look which failed waits for the next one.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How long the horizon may stand still, with events behind it, before it is reported; and reported again.
 const HELD_BACK_MAX: Duration = Duration::from_secs(5);
@@ -93,6 +96,16 @@ impl Announcer {
     fn take_unsent(&self) -> HashMap<StreamId, Seq> {
         std::mem::take(&mut *self.unsent.lock().unwrap_or_else(PoisonError::into_inner))
     }
+
+    /// Takes back what could not be told, so that it is told with what comes next.
+    fn put_back(&self, untold: HashMap<StreamId, Seq>) {
+        let mut unsent = self.unsent.lock().unwrap_or_else(PoisonError::into_inner);
+        for (stream, seq) in untold {
+            let latest = unsent.entry(stream).or_insert(seq);
+            *latest = seq.max(*latest);
+        }
+        self.has_unsent.notify_one();
+    }
 }
 
 /// What runs in the background while the store is open.
@@ -133,9 +146,9 @@ async fn tell(announcer: Arc<Announcer>, to_connect: PgConnectOptions, time: Dur
     let mut connection: Option<PgConnection> = None;
     loop {
         announcer.has_unsent.notified().await;
-        let unsent: Vec<String> =
-            announcer.take_unsent().iter().map(|(stream, seq)| format!("{stream}/{seq}")).collect();
-        for streams in unsent.chunks(STREAMS_PER_NOTICE) {
+        let unsent = announcer.take_unsent();
+        let named: Vec<String> = unsent.iter().map(|(stream, seq)| format!("{stream}/{seq}")).collect();
+        for streams in named.chunks(STREAMS_PER_NOTICE) {
             let told = async {
                 let mut open = match connection.take() {
                     Some(open) => open,
@@ -147,8 +160,9 @@ async fn tell(announcer: Arc<Announcer>, to_connect: PgConnectOptions, time: Dur
             match answer(time, told).await {
                 Ok(open) => connection = Some(open),
                 Err(error) => {
-                    tracing::debug!(%error, "cannot notify other processes; they poll");
+                    tracing::debug!(%error, "cannot notify other processes yet; they poll");
                     tokio::time::sleep(RECONNECT_PAUSE).await;
+                    announcer.put_back(unsent);
                     break;
                 }
             }
@@ -243,7 +257,7 @@ impl Poller {
                 Err(error) => {
                     tracing::warn!(%error, "cannot look for events of other processes");
                     self.announcer.is_deaf.store(true, Ordering::Release);
-                    pause = self.interval;
+                    pause = self.interval.min(LOOK_AGAIN);
                 }
             }
         }
