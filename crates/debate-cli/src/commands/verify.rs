@@ -193,6 +193,7 @@ impl Verify {
             let debates = all.iter().filter(|stream| is_debate(stream)).count();
             let others = match all.len() - debates {
                 0 => String::new(),
+                1 => " and 1 log of proposals".to_owned(),
                 others => format!(" and {others} logs of proposals"),
             };
             writeln!(stdout, "{debates} debates{others} checked, {faults} with a fault")?;

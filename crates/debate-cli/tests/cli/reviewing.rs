@@ -164,7 +164,7 @@ fn assert_checked(program: &Program) {
     let sound = program.run(["verify", "--all"]);
     assert_eq!(sound.code, Some(0), "{sound:?}");
     assert!(
-        sound.stdout.ends_with("2 debates and 1 logs of proposals checked, 0 with a fault\n"),
+        sound.stdout.ends_with("2 debates and 1 log of proposals checked, 0 with a fault\n"),
         "{sound:?}"
     );
     alter(
