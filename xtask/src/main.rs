@@ -45,9 +45,9 @@ enum Task {
     /// floor of the same parameter, or else with the group's only floor.
     /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, schedule, store, catchup, replicas; or peers
+        /// The bench target: maths, log, engine, schedule, store, catchup, replay, wake, replicas; or peers
         name: String,
-        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup and replicas: fewer of all
+        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replay, wake and replicas: fewer of all
         #[arg(long)]
         quick: bool,
         /// Of peers: these alone, such as `ours,floor`
@@ -101,7 +101,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Bench { name, quick, only, .. }
             if (quick && !bench::QUICK.contains(&&*name)) || !only.is_empty() =>
         {
-            bail!("--quick is for peers, store, catchup and replicas, --only for peers, not for {name}")
+            bail!("--quick is for peers, {}; --only for peers, not for {name}", bench::QUICK.join(", "))
         }
         Task::Bench { name, json, quick, criterion, .. } => {
             bench::run(&workspace, &name, json, quick, &criterion)?;

@@ -38,8 +38,7 @@ impl Engine {
             for listed in &page {
                 let debate = DebateId(listed.first.stream.id);
                 let Some(format) = format_of(&listed.first) else { continue };
-                let backend = |error: LeaseError| ReadError::Backend { source: error.into() };
-                let tenure = self.tenure(debate).await.map_err(backend)?;
+                let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
                 if tenure.is_some() || self.house.leasing.is_none() {
                     taken += usize::from(self.hold(debate, &format, tenure));
                 }
