@@ -5,6 +5,7 @@
 mod archiving;
 mod bad_input;
 mod benching;
+mod configuring;
 mod doctor;
 mod forking;
 mod help;
