@@ -6,11 +6,15 @@ mod bench;
 mod buf;
 mod cargo;
 mod clients;
+mod deploy;
 mod estimates;
 mod lint;
+mod packages;
 mod peers;
 mod postgres;
+mod python;
 mod readme;
+mod reference;
 mod report;
 mod test;
 mod tidy;
@@ -33,7 +37,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run every test: Rust tests, doc tests, the clients of tests/clients, and buf lint on proto/
+    /// Run every test: Rust tests, doc tests, clients by others, the files of deploy/, buf on proto/
     Test,
     /// Check what the compiler cannot: dependency directions, file sizes, names, words, machine paths
     Tidy,
@@ -66,6 +70,12 @@ enum Task {
         /// Handed to debate-sim: a seed, or `--runs N`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
+    },
+    /// Write docs/api.md from the comments in proto/
+    Api {
+        /// Also record proto/ as released: what breaks its clients is refused from then on
+        #[arg(long)]
+        released: bool,
     },
     /// Build the page of debate-viewer into its assets, which are committed; needs node and npm
     Viewer,
@@ -114,6 +124,10 @@ fn run(task: Task) -> Result<ExitCode> {
                 .status()
                 .context("cannot start cargo")?;
             Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Task::Api { released } => {
+            buf::write(&workspace, released)?;
+            Ok(ExitCode::SUCCESS)
         }
         Task::Viewer => {
             viewer::build(&workspace)?;

@@ -6,6 +6,7 @@ mod calibration;
 mod cancel;
 mod checkpoint;
 mod completions;
+mod config;
 mod diff;
 mod doctor;
 mod export;
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Policy(policy::Policy),
     Golden(golden::Golden),
     Flags(flags::Flags),
+    Config(config::Config),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -110,6 +112,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Policy(policy) => policy.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Flags(flags) => flags.run(options),
+        Command::Config(config) => config.run(options),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,
         Command::Completions(completions) => completions.run(),

@@ -5,6 +5,8 @@
 mod archiving;
 mod bad_input;
 mod benching;
+mod client;
+mod configuring;
 mod doctor;
 mod forking;
 mod help;

@@ -131,6 +131,12 @@ pub(super) async fn events(
 ) -> Result<Response, Refusal> {
     let desk = rest.desk(grant);
     let EventsQuery { after, page_size } = query_of(query)?;
+    // Read first: what is no number is refused, whatever is accepted.
+    let resumed = headers.get(LAST_EVENT_ID).map(|value| {
+        let seq = value.to_str().ok().and_then(|text| text.parse().ok());
+        seq.map(Seq).ok_or_else(|| Refusal::field(LAST_EVENT_ID, "must be the id of an event, a number"))
+    });
+    let resumed = resumed.transpose()?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepts.is_some_and(|types| types.contains("text/event-stream")) {
         let limit = if page_size == 0 { EVENTS_DEFAULT } else { page_size.min(EVENTS_MAX) };
@@ -139,13 +145,7 @@ pub(super) async fn events(
         let events = events.map_err(|error| Refusal::defect(&error))?;
         return Ok(super::body(&json!({ "events": events, "head_seq": head.0 })));
     }
-    let after = match headers.get(LAST_EVENT_ID) {
-        None => Seq(after),
-        Some(value) => {
-            let seq = value.to_str().ok().and_then(|text| text.parse().ok());
-            Seq(seq.ok_or_else(|| Refusal::field(LAST_EVENT_ID, "must be the id of an event, a number"))?)
-        }
-    };
+    let after = resumed.unwrap_or(Seq(after));
     let debate = desk.debate(&id, None).await?;
     if debate.lifecycle() == Lifecycle::Concluded && after == debate.head() {
         return Ok(StatusCode::NO_CONTENT.into_response());

@@ -263,9 +263,18 @@ fn parameters(method: &str, path: &str) -> Vec<Value> {
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
     let others = PARAMETERS.iter().filter(|row| (row.0, row.1) == (method, path));
     let others = others.map(|(_, _, place, name, sentence, kind)| {
-        json!({ "name": name, "in": place, "description": sentence, "schema": { "type": kind } })
+        json!({ "name": name, "in": place, "description": sentence, "schema": parameter(name, kind) })
     });
     in_path.chain(others).collect()
+}
+
+fn parameter(name: &str, kind: &str) -> Value {
+    match (name, kind) {
+        ("format", _) => json!({ "type": kind, "enum": FORMATS }),
+        ("state", _) => json!({ "type": kind, "enum": ["running", "paused", "concluded"] }),
+        (_, "integer") => json!({ "type": kind, "minimum": 0 }),
+        (_, _) => json!({ "type": kind }),
+    }
 }
 
 fn reference(schema: &str) -> Value {
@@ -337,7 +346,8 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
             "LoggedEvent",
             object(json!({
                 "seq": { "type": "integer" }, "kind": text, "version": { "type": "integer" }, "at": text, "actor": text,
-                "body": { "type": "object" }, "prose": { "type": ["object", "null"] },
+                "body": { "type": "object" },
+                "prose": { "description": "What was said, shaped by the kind; null where nothing was, or it was redacted." },
                 "redacted": { "type": "boolean" }, "hash": text,
             })),
         ),
