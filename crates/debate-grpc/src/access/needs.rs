@@ -72,6 +72,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/viewer/data/debates/{id}/calls", AUDIT),
     ("GET", "/viewer/data/debates/{id}/verification", AUDIT),
     ("GET", "/viewer/data/debates/{id}/bundle", AUDIT),
+    ("GET", "/viewer/data/calibration", READ),
     ("GET", "/viewer/data/difference", AUDIT),
 ];
 
