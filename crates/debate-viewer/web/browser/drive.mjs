@@ -273,7 +273,15 @@ async function calibration() {
   await reliable("market");
   await page.setViewport(PHONE);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "a phone shows it whole");
+  const tallest = await page.$$eval("tr", (rows) => Math.max(...rows.map((row) => row.getBoundingClientRect().height)));
+  assert.ok(tallest < 200, `words of tables stay whole: a row is ${tallest} pixels high`);
   await page.setViewport(WIDE);
+  const [known] = (await data("/debates?search=harbour%203%20freeze")).debates;
+  await open(`/debates/${known.debate_id}`);
+  await page.waitForSelector(".glance");
+  const { resolved, rules } = await data(`/debates/${known.debate_id}`);
+  const given = resolved.market[rules.outcomes.indexOf(resolved.outcome)];
+  assert.ok((await text(".glance")).includes(`a market had given it ${(given * 100).toFixed(1)}`), "what happened stands beside what was thought");
 }
 
 /** Text of people and models is text, whatever it holds. */

@@ -10,7 +10,7 @@ import { count, percent, plain } from "./wording";
 const SIZE = 320;
 const LEFT = 40;
 const TOP = 10;
-const SPAN = SIZE - LEFT - 10;
+const SPAN = SIZE - LEFT - 20;
 const COUNTS = 46;
 const BELOW = 34;
 

@@ -67,7 +67,7 @@ export interface DebatePage {
   opened_at: string;
   deadline_at: string;
   concluded_at: string | null;
-  resolved: { outcome: string; happened_at: string | null; recorded_at: string } | null;
+  resolved: { outcome: string; happened_at: string | null; recorded_at: string; market: number[] | null } | null;
   forked_from: Origin | null;
   calls_expected: number;
   spend: Spend;
