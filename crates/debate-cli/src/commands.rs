@@ -1,6 +1,7 @@
 //! The commands, one file each; a file's doc comment on its arguments is the command's help.
 
 mod archive;
+mod backtest;
 mod bench;
 mod calibration;
 mod cancel;
@@ -69,6 +70,7 @@ pub(crate) enum Command {
     Fork(fork::Fork),
     Diff(diff::Diff),
     Calibration(calibration::Calibration),
+    Backtest(backtest::Backtest),
     Influence(influence::Influence),
     Redact(redact::Redact),
     Policy(policy::Policy),
@@ -107,6 +109,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Fork(fork) => fork.run(options).await,
         Command::Diff(diff) => diff.run(options).await,
         Command::Calibration(calibration) => calibration.run(options).await,
+        Command::Backtest(backtest) => backtest.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
         Command::Policy(policy) => policy.run(options).await,

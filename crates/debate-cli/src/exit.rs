@@ -145,9 +145,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     if let Some(error) = error.downcast_ref::<ControlError>() {
         return match error {
             ControlError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
-            ControlError::Refused(DecideError::UnknownOutcome(_) | DecideError::StillToCome(_)) => {
-                Some(End::BadInput)
-            }
+            ControlError::Refused(
+                DecideError::UnknownOutcome(_) | DecideError::StillToCome(_) | DecideError::Market { .. },
+            ) => Some(End::BadInput),
             ControlError::Load(_)
             | ControlError::Refused(_)
             | ControlError::Record(_)

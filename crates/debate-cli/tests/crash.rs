@@ -1,4 +1,4 @@
-//! `kill -9` of the server in the middle of ten debates: all ten end, and nothing that was answered is asked again
+//! `kill -9` in the middle of debates, of a server and of a backtest: all end, and nothing that was answered is asked again
 //! (rules K2, K3).
 
 #![cfg(unix)]
@@ -18,7 +18,7 @@ use std::process::Stdio;
 
 use asked::check_asked_once;
 use program::Program;
-use serde_json::Value;
+use serde_json::{Value, json};
 use server::{Server, follow, open, request};
 
 /// Slow enough that the server is always killed in the middle.
@@ -93,4 +93,49 @@ async fn k2_a_killed_run_is_taken_up_by_the_next_server() {
     assert_eq!(log.last().unwrap()["kind"], "concluded");
     check_asked_once(&log);
     assert_eq!(program.run(["verify", id]).code, Some(0));
+}
+
+#[test]
+fn k2_a_killed_backtest_goes_on_where_it_was_cut() {
+    let program = Program::new();
+    let line = |number: usize| {
+        let question = format!("Will harbour {number} freeze?");
+        let line = json!({"id": number.to_string(), "question": question, "outcomes": ["Yes", "No"], "resolution": "no"});
+        format!("{line}\n")
+    };
+    program.write("questions.jsonl", (0..6).map(line).collect::<String>());
+    let args = ["backtest", "questions.jsonl", "--parallel", "2", "--rounds", "2", "--json"];
+    let mut command = program.command(args.into_iter().chain(MODEL));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("2/6 ") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended before it was killed: {said}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = program.run(["list", "--json"]).lines();
+    let logs: Vec<(String, Vec<Value>)> = before
+        .iter()
+        .map(|listed| {
+            let id = listed["debate_id"].as_str().unwrap();
+            (id.to_owned(), program.run(["log", id, "--json"]).lines())
+        })
+        .collect();
+
+    let ran = program.run(args.into_iter().chain(MODEL));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found = ran.json();
+    let count = |what: &str| found["questions"][what].as_u64().unwrap();
+    assert!(count("concluded_before") >= 2 && count("cut") >= 1, "{found}");
+    assert_eq!(count("concluded_before") + count("cut") + count("new"), 6);
+    assert_eq!(found["calibration"]["resolved"], 6);
+    assert_eq!(program.run(["list", "--json"]).lines().len(), 6, "nothing is held twice");
+    for (id, before) in logs {
+        let log = program.run(["log", &id, "--json"]).lines();
+        assert_eq!(log[..before.len()], before[..], "what was written stays as it was");
+        assert_eq!(log.last().unwrap()["kind"], "resolved");
+        check_asked_once(&log);
+    }
+    assert_eq!(program.run(["verify", "--all"]).code, Some(0));
 }

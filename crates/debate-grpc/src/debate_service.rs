@@ -1,6 +1,7 @@
 //! `debate.v1.DebateService`: start, show, list, follow, control.
 
 use debate_core::debate::Lifecycle;
+use debate_core::event::Resolved;
 use debate_core::formats::accept::accept;
 use debate_core::formats::any::FORMATS;
 use debate_core::id::{OutcomeId, Seq};
@@ -167,7 +168,7 @@ impl v1::debate_service_server::DebateService for Debates {
                 None => None,
             };
         let outcome = OutcomeId::from(request.outcome_id.as_str());
-        let resolve = Control::Resolve { outcome, happened_at };
+        let resolve = Control::Resolve(Resolved { happened_at, ..Resolved::new(outcome) });
         let debate = desk.control(&request.debate_id, resolve).await?;
         Ok(Response::new(v1::ResolveDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod archiving;
+mod backtesting;
 mod bad_input;
 mod benching;
 mod client;

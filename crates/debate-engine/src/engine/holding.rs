@@ -55,6 +55,16 @@ impl Engine {
         Ok(taken)
     }
 
+    /// Takes up one debate of the store where nobody drives it; one that rests or has concluded stays as it is.
+    ///
+    /// # Errors
+    /// There is no such debate, its format is not served here, or the store failed.
+    pub async fn drive(&self, debate: DebateId) -> Result<(), LoadError> {
+        let (format, _) = self.served(debate).await?;
+        self.hold(debate, &format, None);
+        Ok(())
+    }
+
     /// Leases a debate; `None` where another replica has it, or nothing is shared.
     pub(crate) async fn tenure(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
         let Some(leasing) = &self.house.leasing else { return Ok(None) };

@@ -56,6 +56,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/api/v1/debates", READ),
     ("GET", "/api/v1/debates/{debate_id}", READ),
     ("GET", "/api/v1/debates/{debate_id}/events", READ),
+    ("POST", "/api/v1/debates/{debate_id}/resolution", WRITE),
     ("POST", "/api/v1/reasoning/debate", WRITE),
     ("GET", "/api/v1/reasoning/debate/{debate_id}", READ),
     ("GET", "/api/v1/reasoning/debate/{debate_id}/round/{round_number}", READ),
@@ -72,6 +73,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/viewer/data/debates/{id}/calls", AUDIT),
     ("GET", "/viewer/data/debates/{id}/verification", AUDIT),
     ("GET", "/viewer/data/debates/{id}/bundle", AUDIT),
+    ("GET", "/viewer/data/calibration", READ),
     ("GET", "/viewer/data/difference", AUDIT),
 ];
 

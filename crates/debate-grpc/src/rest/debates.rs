@@ -1,4 +1,4 @@
-//! Debates of all formats over REST: start, list, show, and events as pages or as a stream (server-sent events).
+//! Debates of all formats over REST: start, list, show, resolve, and events as pages or as a stream (server-sent events).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,11 +11,12 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
+use debate_core::event::Resolved;
 use debate_core::formats::accept::accept_bytes;
 use debate_core::formats::any::AnyDebate;
-use debate_core::id::Seq;
+use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
-use debate_engine::Watched;
+use debate_engine::{Control, Watched};
 use debate_proto::v1;
 use futures::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
@@ -94,10 +95,7 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let debate = rest.desk(grant).debate(&id, None).await?;
-    let result = RawValue::from_string(debate.result_json(Texts::Shown));
-    let result = result.map_err(|error| Refusal::defect(&error))?;
-    let text = serde_json::to_string(&Shown { debate: debate_json(&debate), result });
-    let text = text.map_err(|error| Refusal::defect(&error))?;
+    let text = shown(&debate)?;
     if debate.lifecycle() == Lifecycle::Concluded {
         return Ok(tagged(&headers, text));
     }
@@ -108,6 +106,40 @@ pub(super) async fn show(
 struct Shown {
     debate: Value,
     result: Box<RawValue>,
+}
+
+fn shown(debate: &AnyDebate) -> Result<String, Refusal> {
+    let result = RawValue::from_string(debate.result_json(Texts::Shown));
+    let result = result.map_err(|error| Refusal::defect(&error))?;
+    let text = serde_json::to_string(&Shown { debate: debate_json(debate), result });
+    text.map_err(|error| Refusal::defect(&error))
+}
+
+/// What happened, as a client says it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Happened {
+    outcome_id: String,
+    #[serde(default)]
+    happened_at: Option<String>,
+}
+
+/// Records what happened in the world, and returns the debate with how good its forecasts were (rule K16).
+pub(super) async fn resolve(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let desk = rest.desk(grant);
+    let Happened { outcome_id, happened_at } = serde_json::from_slice(&body_of(&headers, body)?)
+        .map_err(|error| Refusal::field("request", error.to_string()))?;
+    let happened_at = happened_at.map(|at| at.parse::<Timestamp>()).transpose();
+    let happened_at = happened_at.map_err(|error| Refusal::field("happened_at", error.to_string()))?;
+    let resolved = Resolved { happened_at, ..Resolved::new(OutcomeId::from(outcome_id.as_str())) };
+    let debate = desk.control(&id, Control::Resolve(resolved)).await?;
+    Ok(([(header::CONTENT_TYPE, JSON)], shown(&debate)?).into_response())
 }
 
 /// Which events are wanted.

@@ -60,6 +60,13 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "EventsAnswer",
     ),
     (
+        "POST",
+        "/api/v1/debates/{debate_id}/resolution",
+        "Records what happened in the world; returns the debate with how good its forecasts were.",
+        "200",
+        "DebateAnswer",
+    ),
+    (
         "GET",
         "/api/v1/reasoning/policy/insights",
         "Returns what past reviews say of each reviewer.",
@@ -246,6 +253,7 @@ fn request_of(path: &str) -> &'static str {
     match path {
         "/api/v1/reasoning/policy/proposals" => "ProposePromptRequest",
         "/api/v1/reasoning/policy/acceptances" => "AcceptPromptRequest",
+        "/api/v1/debates/{debate_id}/resolution" => "Resolution",
         _ => "Request",
     }
 }
@@ -335,6 +343,7 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
         ("Outcome", json!({ "anyOf": any(results) })),
         ("RoundAnswer", object(json!({ "round": reference("Round") }))),
         ("RoleAnswer", object(json!({ "arguments": list("Argument") }))),
+        ("Resolution", resolution()),
         ("Started", object(json!({ "debate": reference("Debate") }))),
         (
             "Listing",
@@ -371,6 +380,18 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
         schemas.insert(name.to_owned(), schema);
     }
     schemas
+}
+
+/// Returns the schema of what happened.
+fn resolution() -> Value {
+    let outcome =
+        json!({ "type": "string", "description": "The outcome that happened, by its id in the request." });
+    let at = "When it happened: a moment, or a day such as 2026-09-22; absent where that is not known.";
+    let at = json!({ "type": ["string", "null"], "description": at });
+    json!({
+        "type": "object", "required": ["outcome_id"],
+        "properties": { "outcome_id": outcome, "happened_at": at },
+    })
 }
 
 /// Returns the message of `debate.v1` that a field has, or has in a list or map.

@@ -75,6 +75,11 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
             assert_eq!(got.status, status, "{path}");
         }
     }
+    let resolution = format!("/api/v1/debates/{id}/resolution");
+    let bearer = format!("Bearer {theirs}");
+    let body = br#"{"outcome_id": "yes"}"#;
+    let got = guarded.house.ask("POST", &resolution, &[("Authorization", &bearer)], body).await;
+    assert_eq!(got.status, 404, "{}", got.body);
     for (method, done) in ask_all(&mut debates, &mut guarded.audits(&ours).await, &id).await {
         let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
         assert!(code != Code::NotFound || method == "list_arguments", "{method}: {code:?}");
