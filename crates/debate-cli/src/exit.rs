@@ -178,7 +178,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
 
 fn of_policy(error: &PolicyError) -> Option<End> {
     match error {
-        PolicyError::Accept(AcceptError::NotFound(_) | AcceptError::NotMade(_)) => Some(End::NotFound),
+        PolicyError::Accept(AcceptError::NoProposal | AcceptError::NotFound(_) | AcceptError::NotMade(_)) => Some(End::NotFound),
         PolicyError::Accept(AcceptError::Accepted { .. })
         | PolicyError::TooFew { .. }
         | PolicyError::NotNeeded { .. }

@@ -86,7 +86,7 @@ async fn k2_a_killed_run_is_taken_up_by_the_next_server() {
     let id = id.as_str().unwrap();
 
     let mut server = Server::start(&program, &MODEL);
-    assert!(server.says().contains("1 debates taken up"));
+    assert!(server.says().contains("1 debate taken up"));
     follow(&mut server.client().await, id, usize::MAX).await;
     drop(server);
     let log = program.run(["log", id, "--json"]).lines();

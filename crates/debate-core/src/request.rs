@@ -12,6 +12,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::counted::counted;
 use crate::id::Digest;
 use crate::limits::Limits;
 
@@ -47,8 +48,16 @@ impl fmt::Display for Violation {
 ///
 /// There is at least one; after [`sizes::VIOLATIONS_MAX`] the rest is counted, not listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("the request breaks {} rule{}{}", .0.len(), if .0.len() == 1 { "" } else { "s" }, Lines(.0))]
+#[error("{}{}", self.summary(), Lines(.0))]
 pub struct Violations(pub Vec<Violation>);
+
+impl Violations {
+    /// Says in one line how much is wrong.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        format!("the request breaks {}", counted(self.0.len(), "rule", "rules"))
+    }
+}
 
 impl From<Violation> for Violations {
     fn from(violation: Violation) -> Self {

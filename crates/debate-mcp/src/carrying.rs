@@ -114,7 +114,7 @@ async fn roundtable(desk: &Desk, id: &str) -> Result<Box<Debate<Roundtable>>, Re
         | AnyDebate::Deliberation(_)
         | AnyDebate::Review(_)
         | AnyDebate::Investigation(_)) => {
-            Err(Refusal::field("debate_id", format!("names a {}, not a roundtable", other.format())))
+            Err(Refusal::field("debate_id", format!("is of format {}, not roundtable", other.format())))
         }
     }
 }

@@ -41,9 +41,9 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
         ("persona.en", include_str!("../templates/investigation/persona.en@1.txt")),
-        ("persona.zh", include_str!("../templates/investigation/persona.zh@1.txt")),
+        ("persona.zh", include_str!("../templates/investigation/persona.zh@2.txt")),
         ("task.en", include_str!("../templates/investigation/task.en@1.txt")),
-        ("task.zh", include_str!("../templates/investigation/task.zh@1.txt")),
+        ("task.zh", include_str!("../templates/investigation/task.zh@2.txt")),
     ];
     for (name, text) in texts {
         templates.add_template(name, text).expect("the templates are fixed and tested");
@@ -54,19 +54,19 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 fn version(task: &Task, language: Language) -> &'static str {
     match (kind(task), language) {
         ("propose", Language::En) => "investigation/propose.en@1",
-        ("propose", Language::Zh) => "investigation/propose.zh@1",
+        ("propose", Language::Zh) => "investigation/propose.zh@2",
         ("report", Language::En) => "investigation/report.en@1",
-        ("report", Language::Zh) => "investigation/report.zh@1",
+        ("report", Language::Zh) => "investigation/report.zh@2",
         ("respond", Language::En) => "investigation/respond.en@1",
-        ("respond", Language::Zh) => "investigation/respond.zh@1",
+        ("respond", Language::Zh) => "investigation/respond.zh@2",
         ("challenge", Language::En) => "investigation/challenge.en@1",
-        ("challenge", Language::Zh) => "investigation/challenge.zh@1",
+        ("challenge", Language::Zh) => "investigation/challenge.zh@2",
         ("status", Language::En) => "investigation/status.en@1",
-        ("status", Language::Zh) => "investigation/status.zh@1",
+        ("status", Language::Zh) => "investigation/status.zh@2",
         ("verdict", Language::En) => "investigation/verdict.en@1",
-        ("verdict", Language::Zh) => "investigation/verdict.zh@1",
+        ("verdict", Language::Zh) => "investigation/verdict.zh@2",
         (_, Language::En) => "investigation/convey.en@1",
-        (_, Language::Zh) => "investigation/convey.zh@1",
+        (_, Language::Zh) => "investigation/convey.zh@2",
     }
 }
 

@@ -11,6 +11,9 @@ use serde_json::json;
 
 use crate::stage::{self, Ended};
 
+/// What a devil's advocate says that has nothing to challenge.
+const NO_CHALLENGE: [&str; 2] = ["[NO CHALLENGE]", "[无挑战]"];
+
 fn request(language: &str, is_proposed: bool) -> Accepted<Investigation> {
     let mut request = json!({
         "format": "investigation", "problem": "The nightly build hangs.", "language": language,
@@ -44,7 +47,7 @@ fn i7_investigations_end_by_every_rule_within_three_rounds_and_are_simulated() {
         assert!(result.simulated && result.metadata.rounds <= 3);
         assert!(ended.exchanges.iter().all(|one| {
             let reply = one.reply.as_ref().unwrap();
-            reply.contains("(simulated)") || reply == "[NO CHALLENGE]"
+            reply.contains("(simulated)") || NO_CHALLENGE.contains(&reply.as_str())
         }));
         rules.extend(ended.debate.stop_rule());
     }
@@ -60,7 +63,7 @@ fn i8_replies_are_in_the_language_asked_for() {
         let (ended, result) = run(seed);
         assert_eq!(chinese(&result.conclusion.unwrap().text), is_chinese, "{seed}");
         let replies = ended.exchanges.iter().map(|one| one.reply.as_deref().unwrap());
-        let replies: Vec<bool> = replies.filter(|reply| *reply != "[NO CHALLENGE]").map(chinese).collect();
+        let replies: Vec<bool> = replies.filter(|reply| !NO_CHALLENGE.contains(reply)).map(chinese).collect();
         assert!(replies.iter().all(|found| *found == is_chinese), "{seed}: {replies:?}");
     }
 }

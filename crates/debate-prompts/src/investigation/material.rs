@@ -52,27 +52,28 @@ impl Part {
 /// Returns what a prompt shows, in order; `None` where some of it was redacted.
 pub(super) fn parts(visible: &Visible) -> Option<Vec<Part>> {
     let Subject { problem, context } = visible.problem.as_ref()?;
+    let language = visible.language;
     let mut parts = vec![Part::subject("problem", problem)];
     if !context.trim().is_empty() {
         parts.push(Part::subject("context", context));
     }
     match &visible.task {
         Task::Propose { .. } => {}
-        Task::Investigate(view) => investigated(view, &mut parts)?,
+        Task::Investigate(view) => investigated(view, language, &mut parts)?,
         Task::Challenge { dossiers, .. } | Task::Status(dossiers) | Task::Verdict(dossiers) => {
-            dossiers.iter().try_for_each(|one| dossier(one, &mut parts))?;
+            dossiers.iter().try_for_each(|one| dossier(one, language, &mut parts))?;
         }
-        Task::Convey(view) => conveyed(view, &mut parts)?,
+        Task::Convey(view) => conveyed(view, language, &mut parts)?,
     }
     Some(parts)
 }
 
-fn investigated(view: &InvestigateView, parts: &mut Vec<Part>) -> Option<()> {
-    parts.push(hypothesis(format!("hypothesis id=\"H{}\"", view.hypothesis), view.text.as_ref()?));
-    said(&view.messages, &view.challenges, parts)
+fn investigated(view: &InvestigateView, language: Language, parts: &mut Vec<Part>) -> Option<()> {
+    parts.push(hypothesis(format!("hypothesis id=\"H{}\"", view.hypothesis), view.text.as_ref()?, language));
+    said(&view.messages, &view.challenges, language, parts)
 }
 
-fn dossier(dossier: &Dossier, parts: &mut Vec<Part>) -> Option<()> {
+fn dossier(dossier: &Dossier, language: Language, parts: &mut Vec<Part>) -> Option<()> {
     let standing = &dossier.standing;
     let tag = format!(
         "hypothesis id=\"H{}\" investigator=\"{}\" status=\"{}\" confidence=\"{}/10\" trusted=\"{}\"",
@@ -82,40 +83,44 @@ fn dossier(dossier: &Dossier, parts: &mut Vec<Part>) -> Option<()> {
         standing.confidence,
         if standing.trusted { "yes" } else { "no" },
     );
-    parts.push(hypothesis(tag, dossier.text.as_ref()?));
-    said(&dossier.messages, &dossier.challenges, parts)
+    parts.push(hypothesis(tag, dossier.text.as_ref()?, language));
+    said(&dossier.messages, &dossier.challenges, language, parts)
 }
 
-fn hypothesis(tag: String, text: &HypothesisText) -> Part {
-    let HypothesisText { statement, prediction } = text;
-    let text = format!("Hypothesis: {statement}\nPrediction: {prediction}");
+fn hypothesis(tag: String, text: &HypothesisText, language: Language) -> Part {
+    let text = messages::hypothesis(text, language);
     Part { name: "hypothesis".to_owned(), tag, text, priority: u8::MAX, tokens_min: MESSAGE_TOKENS_MIN }
 }
 
 /// Adds messages and challenges round by round, in the order in which they were made.
-fn said(messages: &[EvidenceReported], challenges: &[ChallengeView], parts: &mut Vec<Part>) -> Option<()> {
+fn said(
+    messages: &[EvidenceReported],
+    challenges: &[ChallengeView],
+    language: Language,
+    parts: &mut Vec<Part>,
+) -> Option<()> {
     let last = messages.iter().map(|message| message.round);
     let last = last.chain(challenges.iter().map(|one| one.raised.id.round)).max().unwrap_or(0);
     for round in 1..=last {
         let of = |stage| messages.iter().filter(move |one| one.round == round && one.stage == stage);
         for message in of(Stage::Report) {
-            parts.push(reported(message)?);
+            parts.push(reported(message, language)?);
         }
         for challenge in challenges.iter().filter(|one| one.raised.id.round == round) {
-            parts.push(challenged(challenge)?);
+            parts.push(challenged(challenge, language)?);
         }
         for message in of(Stage::Respond) {
-            parts.push(reported(message)?);
+            parts.push(reported(message, language)?);
         }
     }
     Some(())
 }
 
-fn reported(message: &EvidenceReported) -> Option<Part> {
-    let mut text = messages::report(message.prose.shown()?);
+fn reported(message: &EvidenceReported, language: Language) -> Option<Part> {
+    let mut text = messages::report(message.prose.shown()?, language);
     let checks = message.evidence.iter().map(|one| {
-        let ignored = if one.counts() { "" } else { ", ignored" };
-        format!("H{}.E{} {}{ignored}", message.hypothesis, one.number, one.check.as_str())
+        let ignored = if one.counts() { String::new() } else { format!(", {}", named("ignored", language)) };
+        format!("H{}.E{} {}{ignored}", message.hypothesis, one.number, named(one.check.as_str(), language))
     });
     let checks: Vec<String> = checks.collect();
     if !checks.is_empty() {
@@ -125,21 +130,21 @@ fn reported(message: &EvidenceReported) -> Option<Part> {
     Some(Part::message("message", tag, text, message.round))
 }
 
-fn challenged(challenge: &ChallengeView) -> Option<Part> {
+fn challenged(challenge: &ChallengeView, language: Language) -> Option<Part> {
     let raised = &challenge.raised;
     let state = if challenge.is_open { "open" } else { "closed" };
     let tag = format!("challenge id=\"{}\" state=\"{state}\"", raised.id);
-    let text = messages::challenge(raised.prose.shown()?);
+    let text = messages::challenge(raised.prose.shown()?, language);
     Some(Part::message("challenge", tag, text, raised.id.round))
 }
 
-fn conveyed(view: &ConveyView, parts: &mut Vec<Part>) -> Option<()> {
-    view.dossiers.iter().try_for_each(|one| dossier(one, parts))?;
+fn conveyed(view: &ConveyView, language: Language, parts: &mut Vec<Part>) -> Option<()> {
+    view.dossiers.iter().try_for_each(|one| dossier(one, language, parts))?;
     match &view.verdict {
         Some(verdict) => {
             let mut said = verdict.prose.shown()?.clone();
             said.hypothesis = Some(verdict.hypothesis);
-            parts.push(Part::message("verdict", "verdict".to_owned(), messages::verdict(&said), u32::MAX));
+            parts.push(Part::message("verdict", "verdict".to_owned(), messages::verdict(&said, language), u32::MAX));
         }
         None => {
             let strongest = view.strongest.map_or_else(String::new, |number| format!("strongest: H{number}"));
@@ -147,32 +152,44 @@ fn conveyed(view: &ConveyView, parts: &mut Vec<Part>) -> Option<()> {
         }
     }
     if !view.violations.is_empty() {
-        let lines: Vec<String> = view.violations.iter().map(|found| told(found, true)).collect();
+        let lines: Vec<String> = view.violations.iter().map(|found| told(found, true, language)).collect();
         parts.push(Part::message("violations", "violations".to_owned(), lines.join("\n"), u32::MAX));
     }
     Some(())
 }
 
-/// Tells a violation in the words of the log.
-fn told(found: &ViolationFound, with_name: bool) -> String {
+/// Returns what a value is called in a language, given its name on every interface.
+fn named(name: &'static str, language: Language) -> &'static str {
+    match language {
+        Language::En => name,
+        Language::Zh => messages::words::chinese(name).unwrap_or(name),
+    }
+}
+
+/// Tells a violation in the words of the log, or what these are in Chinese.
+fn told(found: &ViolationFound, with_name: bool, language: Language) -> String {
     let mut text = if with_name { format!("{}: ", found.by) } else { String::new() };
-    text.push_str(found.violation.as_str());
+    text.push_str(named(found.violation.as_str(), language));
     if let Some(act) = found.act {
-        text.push_str(&format!(" ({})", act.as_str()));
+        text.push_str(&format!(" ({})", named(act.as_str(), language)));
     }
     if let Some(challenge) = found.challenge {
         text.push_str(&format!(" {challenge}"));
     }
-    text.push_str(&format!(" in round {}: {}", found.shown_by.call.round, found.consequence.as_str()));
+    let consequence = named(found.consequence.as_str(), language);
+    let round = found.shown_by.call.round;
+    text.push_str(&match language {
+        Language::En => format!(" in round {round}: {consequence}"),
+        Language::Zh => format!("（第 {round} 轮）：{consequence}"),
+    });
     text
 }
 
 /// Returns what a role is told of what it broke; empty where it broke nothing.
 pub(super) fn corrections(found: &[ViolationFound], language: Language) -> String {
-    let told: Vec<String> = found.iter().map(|found| told(found, false)).collect();
-    let separator = match language {
+    let told: Vec<String> = found.iter().map(|found| told(found, false, language)).collect();
+    told.join(match language {
         Language::En => "; ",
         Language::Zh => "；",
-    };
-    told.join(separator)
+    })
 }

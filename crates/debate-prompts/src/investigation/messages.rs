@@ -1,8 +1,8 @@
 //! The messages of the protocol (rule I8): how they are written, and how they are read, also where a model bends them.
 //!
-//! A message is a block: a header such as `[EVIDENCE REPORT]`, then lines `Label: value`, some with a list below. Headers
-//! and the labels of the protocol are word for word those of its rules in every language; what goes beyond them is written
-//! the same way.
+//! A message is a block: a header such as `[EVIDENCE REPORT]`, then lines `Label: value`, some with a list below. In English,
+//! headers and labels are word for word those of the protocol's rules, and what goes beyond them is written the same way; in
+//! Chinese both are in Chinese. Either is read in debates of either language.
 //!
 //! ```text
 //! [EVIDENCE REPORT]
@@ -25,9 +25,11 @@
 mod block;
 mod labels;
 mod read;
+pub mod words;
 mod write;
 
 pub use read::{Block, read, strays};
+pub(super) use write::hypothesis;
 pub use write::{challenge, conclusion, hypotheses, report, status, verdict};
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ fn i1_chinese_personas_have_the_rules_of_the_protocol_word_for_word() {
 }
 
 #[test]
-fn i8_formats_asked_for_are_those_of_the_protocol_in_both_languages() {
+fn i8_formats_asked_for_are_those_of_the_protocol_and_the_same_in_chinese() {
     let Some(protocol) = protocol() else { return };
     let tasks = [
         (investigates(0), ["[EVIDENCE REPORT]", "Status: INVESTIGATING / SUPPORTED / WEAKENED / REFUTED"]),
@@ -113,11 +113,17 @@ fn i8_formats_asked_for_are_those_of_the_protocol_in_both_languages() {
         (Task::Status(Vec::new()), ["[STATUS UPDATE]", "Active Hypotheses: "]),
     ];
     for (task, lines) in tasks {
-        for language in Language::ALL {
+        let [english, chinese] = Language::ALL.map(|language| {
             let [_, user] = render(&visible(language, task.clone()), "report/1/ann");
-            for line in lines {
-                assert!(protocol.contains(line) && user.contains(line), "{line}: {user}");
-            }
+            user
+        });
+        for line in lines {
+            assert!(protocol.contains(line) && english.contains(line), "{line}: {english}");
+        }
+        let acts = |text: &str| messages::strays(&messages::read(text));
+        assert_eq!((acts(&english), acts(&english).len()), (acts(&chinese), 1), "{chinese}");
+        for written in ["Hypothesis", "Status", "Challenge", "Round"] {
+            assert!(!chinese.contains(&format!("\n{written}: ")), "{chinese}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use debate_core::counted::counted;
 use debate_core::formats::review::fact::Winner;
 use debate_core::formats::review::outcome::{JudgeFeedback, PairDebate, PairJudgement, ReviewResult};
 use debate_core::stop::Completeness;
@@ -40,10 +41,7 @@ pub(super) fn of(result: &ReviewResult) -> String {
         text,
         "<sub>{}, {} debated to a judgement. The judge rates arguments, not the change; operations of the reviewers are \
          merged as they were. {} tokens in, {} out; debate {}.</sub>",
-        match result.conflict_count {
-            1 => "1 conflict".to_owned(),
-            more => format!("{more} conflicts"),
-        },
+        counted(result.conflict_count, "conflict", "conflicts"),
         judged.len(),
         result.debate_log.as_ref().map_or(0, |log| log.cost.input_tokens),
         result.debate_log.as_ref().map_or(0, |log| log.cost.output_tokens),

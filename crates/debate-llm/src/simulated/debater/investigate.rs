@@ -1,6 +1,8 @@
 //! Makes up what the roles of an investigation say, in the message blocks that their prompts ask for. What it quotes of
 //! files it was shown by tools; everything else is marked as simulated where it stands.
 
+mod chinese;
+
 use std::fmt::Write as _;
 
 use super::room;
@@ -9,11 +11,20 @@ use crate::{ChatRequest, Role};
 
 /// What every simulated finding begins with.
 const MARK: &str = "(simulated)";
-/// What every prompt of an investigation has before the form of its reply.
-const FORM: &str = "\nReply format:\n";
 
 /// What differs between languages.
 struct Words {
+    is_chinese: bool,
+    /// What every prompt of an investigation has before the form of its reply.
+    form: &'static str,
+    /// What a report begins with, up to the number of its hypothesis.
+    report: &'static str,
+    /// The label over answers to challenges.
+    responses: &'static str,
+    /// What a status begins with, up to its round.
+    round: &'static str,
+    /// What a verdict begins with, up to the hypothesis that it names.
+    named: &'static str,
     causes: [(&'static str, &'static str); 4],
     findings: [&'static str; 3],
     adverse: &'static str,
@@ -27,6 +38,12 @@ struct Words {
 }
 
 const ENGLISH: Words = Words {
+    is_chinese: false,
+    form: "\nReply format:\n",
+    report: "[EVIDENCE REPORT]\nHypothesis: H",
+    responses: "\nResponses:",
+    round: "[STATUS UPDATE]\nRound: ",
+    named: "[VERDICT]\nHypothesis: ",
     causes: [
         ("a resource is taken and not given back", "If so, its count should grow with every repetition"),
         ("two writers race for the same state", "If so, a single worker should never show the fault"),
@@ -64,6 +81,12 @@ const ENGLISH: Words = Words {
 };
 
 const CHINESE: Words = Words {
+    is_chinese: true,
+    form: "\n回复格式：\n",
+    report: "[证据报告]\n假设：H",
+    responses: "\n回应：",
+    round: "[状态更新]\n轮次：",
+    named: "[裁决]\n假设：",
     causes: [
         ("资源被占用而没有释放", "如果是这样，那么每次重复后计数应该增长"),
         ("两个写入者竞争同一状态", "如果是这样，那么只用一个线程时故障应该不会出现"),
@@ -109,22 +132,21 @@ impl<'a> Sheet<'a> {
     fn read(request: &'a ChatRequest) -> Option<Self> {
         let mut said = request.messages.iter().filter(|message| message.role == Role::User);
         let asked: &str = &said.next()?.content;
-        let (before, _) = asked.rsplit_once(FORM)?;
+        let words = [&ENGLISH, &CHINESE].into_iter().max_by_key(|words| asked.rfind(words.form))?;
+        let (before, _) = asked.rsplit_once(words.form)?;
         // Material ends with the last closing tag; what follows is the task.
         let task = before.rfind("</").map_or(0, |at| at);
-        let system = request.messages.iter().find(|message| message.role == Role::System);
-        let is_chinese = system.is_some_and(|message| message.content.contains("对抗式调试"));
         Some(Self {
             asked,
             task: &asked[task..],
             found: said.map(|message| &*message.content).collect(),
-            words: if is_chinese { &CHINESE } else { &ENGLISH },
+            words,
         })
     }
 
     /// Returns what the reply is to be: the header of its first block.
     fn form(&self) -> &'a str {
-        let form = self.task.rsplit_once(FORM).map_or("", |(_, form)| form);
+        let form = self.task.rsplit_once(self.words.form).map_or("", |(_, form)| form);
         form.split(']').next().unwrap_or_default().trim_start_matches('[')
     }
 
@@ -146,15 +168,16 @@ impl<'a> Sheet<'a> {
 /// Returns what a role says; `None` where the prompt is of another format.
 pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> Option<String> {
     let sheet = Sheet::read(request)?;
-    match sheet.form() {
-        "HYPOTHESES" => Some(propose(&sheet, draw)),
-        "EVIDENCE REPORT" => Some(look(&sheet, draw).unwrap_or_else(|| report(&sheet, draw))),
-        "CHALLENGE" => Some(challenge(&sheet, draw)),
-        "STATUS UPDATE" => Some(status(&sheet, draw)),
-        "VERDICT" => Some(verdict(&sheet, draw)),
-        "CONCLUSION" => Some(conclude(&sheet)),
-        _ => None,
-    }
+    let reply = match sheet.form() {
+        "HYPOTHESES" | "假设列表" => propose(&sheet, draw),
+        "EVIDENCE REPORT" | "证据报告" => look(&sheet, draw).unwrap_or_else(|| report(&sheet, draw)),
+        "CHALLENGE" | "挑战" => challenge(&sheet, draw),
+        "STATUS UPDATE" | "状态更新" => status(&sheet, draw),
+        "VERDICT" | "裁决" => verdict(&sheet, draw),
+        "CONCLUSION" | "结论" => conclude(&sheet),
+        _ => return None,
+    };
+    Some(if sheet.words.is_chinese { chinese::of(&reply) } else { reply })
 }
 
 /// Returns who speaks, as the persona says it; `None` where the prompt is of another format.
@@ -224,7 +247,7 @@ fn seen(sheet: &Sheet<'_>) -> Option<(String, String)> {
 
 fn report(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
     let words = sheet.words;
-    let hypothesis = sheet.number("[EVIDENCE REPORT]\nHypothesis: H");
+    let hypothesis = sheet.number(sheet.words.report);
     let confidence = 1 + draw.below(8);
     let status = ["WEAKENED", "INVESTIGATING", "SUPPORTED"][(confidence - 1) / 3];
     let finding = draw.pick(&words.findings).copied().unwrap_or(words.findings[0]);
@@ -253,7 +276,7 @@ fn report(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
         );
     }
     let open = sheet.attributes("challenge", "id", "state=\"open\"");
-    if !open.is_empty() && sheet.task.contains("\nResponses:") {
+    if !open.is_empty() && sheet.task.contains(sheet.words.responses) {
         text.push_str("\nResponses:");
         for challenge in open {
             let stance = if draw.chance(0.1) {
@@ -301,7 +324,7 @@ fn status(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
     format!(
         "[STATUS UPDATE]\nRound: {}\nActive Hypotheses: {}\nLeading Hypothesis: {}\nConvergence: None\n\
          Answered Challenges: {}\nOpen Challenges: {}\nSummary: {MARK} {}",
-        sheet.number("[STATUS UPDATE]\nRound: "),
+        sheet.number(sheet.words.round),
         sheet.attributes("hypothesis", "id", "").join(", "),
         strongest(sheet),
         answered.join(", "),
@@ -338,7 +361,7 @@ fn verdict(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
 }
 
 fn conclude(sheet: &Sheet<'_>) -> String {
-    let named = sheet.asked.rsplit_once("[VERDICT]\nHypothesis: ").map_or("", |(_, rest)| rest);
+    let named = sheet.asked.rsplit_once(sheet.words.named).map_or("", |(_, rest)| rest);
     let named = room::clipped(named.lines().next().unwrap_or_default(), 4, 8);
     let (conclusion, step) = (sheet.words.conclusion, sheet.words.step);
     format!("[CONCLUSION]\nConclusion: {MARK} {named} {conclusion}\nNext Steps:\n- {MARK} {step}")

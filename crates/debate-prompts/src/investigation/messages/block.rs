@@ -2,7 +2,7 @@
 
 use debate_core::formats::investigation::answer::Act;
 
-use super::labels::{Label, folded, headers};
+use super::labels::{self, Label, folded};
 
 /// The lines of one message.
 #[derive(Debug, Clone)]
@@ -98,10 +98,7 @@ fn header(line: &str) -> Option<(Act, &str)> {
         None => return None,
     };
     let name = folded(inside.trim_matches(['*', '#', ':', '：', '`', ' ']));
-    let act = Act::ALL.into_iter().find(|act| {
-        let (written, others) = headers(*act);
-        name == folded(written.trim_matches(['[', ']'])) || others.contains(&name.as_str())
-    })?;
+    let act = Act::ALL.into_iter().find(|act| labels::header(*act).is(&name))?;
     Some((act, rest.trim_matches(['*', ':', '：', ' ', '`', '#'])))
 }
 
@@ -111,10 +108,7 @@ fn labelled(line: &str, labels: &[Label]) -> Option<(Label, String)> {
     let is_marked = line.trim_start().trim_start_matches(['-', '•', '>', '·', '+', ' ']).starts_with("**");
     let (name, value) = bare.split_once([':', '：'])?;
     let name = folded(name.trim_matches(['*', '_', '`', ' ', '"']));
-    let label = labels.iter().copied().find(|label| {
-        let (written, others) = label.names();
-        name == folded(written) || others.contains(&name.as_str())
-    })?;
+    let label = labels.iter().copied().find(|label| label.name().is(&name))?;
     let value = if is_marked { value.trim_start().trim_start_matches("**") } else { value };
     Some((label, one_line(value)))
 }

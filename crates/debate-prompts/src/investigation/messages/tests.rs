@@ -2,6 +2,7 @@ use debate_core::formats::investigation::answer::{
     Act, Challenge, ChallengeKind, Conclusion, Convergence, Expected, HypothesisText, Report, Response,
     Stance, Status, StatusUpdate, Verdict,
 };
+use debate_core::formats::investigation::config::Language;
 use debate_core::formats::investigation::evidence::{Evidence, EvidenceKind};
 use proptest::option;
 use proptest::prelude::*;
@@ -18,6 +19,10 @@ fn line() -> impl Strategy<Value = String> {
             .prop_map(str::to_owned),
     ];
     proptest::collection::vec(word, 1..6).prop_map(|words| words.join(" "))
+}
+
+fn language() -> impl Strategy<Value = Language> {
+    select(Language::ALL.to_vec())
 }
 
 fn plain() -> impl Strategy<Value = String> {
@@ -67,10 +72,31 @@ fn report_of() -> impl Strategy<Value = Report> {
         )
 }
 
+#[test]
+fn i8_a_chinese_message_has_chinese_labels_and_values() {
+    let blocks = read(PLAIN);
+    let [Block::Report(said)] = &blocks[..] else { panic!("{blocks:?}") };
+    let written = report(said, Language::Zh);
+    let chinese = "[证据报告]\n假设：H2\n状态：削弱\n置信度：4/10\n原置信度：7/10\n\
+                   关键发现：three listeners are never removed\n支持证据：\n\
+                   - [文件行] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n反证：\n\
+                   - [命令输出] node --prof | \"heap 41 MB\" | memory is stable\n回应：\n\
+                   - C1.2 | 回答 | the profiler ran for an hour";
+    assert_eq!(written, chinese);
+    assert_eq!(read(chinese), blocks);
+    let names = Status::ALL.map(Status::as_str).into_iter().chain(Act::ALL.map(Act::as_str));
+    let names = names.chain(ChallengeKind::ALL.map(ChallengeKind::as_str));
+    let names = names.chain(Expected::ALL.map(Expected::as_str)).chain(Stance::ALL.map(Stance::as_str));
+    let names = names.chain(EvidenceKind::ALL.map(EvidenceKind::as_str));
+    for name in names.chain(Convergence::ALL.map(Convergence::as_str)) {
+        assert!(words::chinese(name).is_some(), "{name}");
+    }
+}
+
 proptest! {
     #[test]
-    fn i8_a_report_is_read_as_it_was_written(said in report_of()) {
-        let written = report(&said);
+    fn i8_a_report_is_read_as_it_was_written(said in report_of(), language in language()) {
+        let written = report(&said, language);
         prop_assert_eq!(read(&written), vec![Block::Report(said)], "{}", written);
     }
 
@@ -78,10 +104,10 @@ proptest! {
     fn i8_a_challenge_is_read_as_it_was_written(
         to in "[a-z_]{1,9}", hypothesis in option::of(1_u32..9), kind in select(ChallengeKind::ALL.to_vec()),
         reason in line(), counter_evidence in proptest::collection::vec(evidence(), 0..3),
-        expects in select(Expected::ALL.to_vec()), hidden in any::<bool>(),
+        expects in select(Expected::ALL.to_vec()), hidden in any::<bool>(), language in language(),
     ) {
         let said = Challenge { to, hypothesis, kind, challenge: reason, counter_evidence, expects, hidden };
-        let written = challenge(&said);
+        let written = challenge(&said, language);
         prop_assert_eq!(read(&written), vec![Block::Challenge(said)], "{}", written);
     }
 
@@ -90,11 +116,11 @@ proptest! {
         round in option::of(1_u32..4), active in proptest::collection::btree_set(1_u32..9, 0..4),
         leading in option::of(1_u32..9), convergence in select(Convergence::ALL.to_vec()),
         answered in proptest::collection::vec("C[1-3]\\.[1-9]", 0..3),
-        open in proptest::collection::vec("C[1-3]\\.[1-9]", 0..3), summary in line(),
+        open in proptest::collection::vec("C[1-3]\\.[1-9]", 0..3), summary in line(), language in language(),
     ) {
         let active = active.into_iter().collect();
         let said = StatusUpdate { round, active, leading, convergence, answered, open, summary };
-        let written = status(&said);
+        let written = status(&said, language);
         prop_assert_eq!(read(&written), vec![Block::Status(said)], "{}", written);
     }
 
@@ -103,17 +129,18 @@ proptest! {
         hypothesis in option::of(1_u32..9), confidence in confidence(), reasoning in line(),
         evidence_for in proptest::collection::vec("H[1-9]\\.E[1-9]", 0..3), needs in any::<bool>(),
         missing in proptest::collection::vec(plain(), 0..3), text in line(),
+        language in language(),
     ) {
         let said = Verdict {
             hypothesis, confidence, reasoning, evidence_for: evidence_for.clone(), evidence_against: evidence_for,
             needs_more_information: needs, missing: missing.clone(),
         };
-        prop_assert_eq!(read(&verdict(&said)), vec![Block::Verdict(said)]);
+        prop_assert_eq!(read(&verdict(&said, language)), vec![Block::Verdict(said)]);
         let said = Conclusion { text: text.clone(), next_steps: missing.clone() };
-        prop_assert_eq!(read(&conclusion(&said)), vec![Block::Conclusion(said)]);
+        prop_assert_eq!(read(&conclusion(&said, language)), vec![Block::Conclusion(said)]);
         let said: Vec<HypothesisText> =
             missing.into_iter().map(|statement| HypothesisText { statement, prediction: text.clone() }).collect();
-        prop_assert_eq!(read(&hypotheses(&said)), vec![Block::Hypotheses(said)]);
+        prop_assert_eq!(read(&hypotheses(&said, language)), vec![Block::Hypotheses(said)]);
     }
 
     #[test]
@@ -179,7 +206,7 @@ fn i8_reports_that_are_bent_a_little_are_read_as_meant() {
     let plain = read(PLAIN);
     let [Block::Report(meant)] = &plain[..] else { panic!("{plain:?}") };
     assert_eq!((meant.hypothesis, meant.status, meant.confidence), (Some(2), Status::Weakened, Some(4.0)));
-    assert_eq!(report(meant), PLAIN);
+    assert_eq!(report(meant, Language::En), PLAIN);
     for bent in BENT {
         assert_eq!(read(bent), plain, "{bent}");
     }
@@ -204,6 +231,34 @@ fn i8_challenges_and_statuses_that_are_bent_a_little_are_read_as_meant() {
         (status.convergence, &status.answered[..]),
         (Convergence::Weak, &["C1.1".into(), "C2.1".into()][..])
     );
+}
+
+#[test]
+fn i8_verdicts_that_are_bent_a_little_are_read_as_meant() {
+    let meant = Verdict {
+        hypothesis: Some(2),
+        confidence: Some(8.0),
+        reasoning: "it has the most evidence".to_owned(),
+        evidence_for: vec!["H2.E1".to_owned(), "H2.E3".to_owned()],
+        evidence_against: vec!["H1.E2".to_owned()],
+        needs_more_information: true,
+        missing: vec!["a trace".to_owned(), "the old build".to_owned()],
+    };
+    let bent = [
+        "My ruling:\n\n## Final verdict\n- **Hypothesis:** Hypothesis 2 (the leak)\n- **Confidence:** 80%\n\
+         * Evidence for:\n  - h2.e1, the heap\n  - `H2.E3`\nEvidence against: [H1.E2]\n\
+         **Needs more info:** Yes, two things\nMissing:\n1. a trace\n2) the old build\nReasoning: it has\nthe most evidence",
+        "```\n【最终判定】\n假设：假设2\n置信度：8分\n支持证据：H2.E1、H2.E3\n反证：H1.E2\n需要更多信息：需要\n\
+         缺少的信息：\n- a trace\n- the old build\n理由说明：it has the most evidence\n```",
+        // What is missing is needed, also where nobody says so.
+        "> [verdict]\n> Summary: it has the most evidence\n> Missing_Information:\n> • a trace\n> • the old build\n\
+         > Supporting_Evidence: H2.E1 H2.E3\n> Counter-Evidence: H1.E2\n> CONFIDENCE: 8 / 10\n> HYPOTHESIS: #2",
+    ];
+    for bent in bent {
+        assert_eq!(read(bent), [Block::Verdict(meant.clone())], "{bent}");
+    }
+    let bare = read("**VERDICT**\nHypothesis: none of them\nNeeds More Information: no");
+    assert_eq!(bare, [Block::Verdict(Verdict::default())]);
 }
 
 #[test]

@@ -1,39 +1,45 @@
-//! Writes messages.
+//! Writes messages, in the language of the debate.
 
 use std::fmt::Write as _;
 
 use debate_core::formats::investigation::answer::{
-    Act, Challenge, ChallengeKind, Conclusion, Convergence, Expected, HypothesisText, Report, Status,
+    Act, Challenge, ChallengeKind, Conclusion, Convergence, Expected, HypothesisText, Report, Response, Status,
     StatusUpdate, Verdict,
 };
+use debate_core::formats::investigation::config::Language;
 use debate_core::formats::investigation::evidence::Evidence;
 
-use super::labels::{Label, headers};
+use super::labels::{Label, header};
+use super::words;
 
 /// A message in the making.
-struct Page(String);
+struct Page {
+    text: String,
+    language: Language,
+}
 
 impl Page {
-    fn of(act: Act) -> Self {
-        Self(headers(act).0.to_owned())
+    fn of(act: Act, language: Language) -> Self {
+        Self { text: format!("[{}]", header(act).written(language)), language }
     }
 
     fn line(mut self, label: Label, value: &str) -> Self {
-        if value.is_empty() {
-            return self;
+        if !value.is_empty() {
+            let (name, language) = (label.name().written(self.language), self.language);
+            let colon = if language == Language::Zh { "：" } else { ": " };
+            let _infallible = write!(self.text, "\n{name}{colon}{value}");
         }
-        let (name, _) = label.names();
-        let _infallible = write!(self.0, "\n{name}: {value}");
         self
     }
 
     fn list(mut self, label: Label, items: impl Iterator<Item = String>) -> Self {
-        let (name, _) = label.names();
+        let (name, language) = (label.name().written(self.language), self.language);
         for (place, item) in items.enumerate() {
             if place == 0 {
-                let _infallible = write!(self.0, "\n{name}:");
+                let colon = if language == Language::Zh { "：" } else { ":" };
+                let _infallible = write!(self.text, "\n{name}{colon}");
             }
-            let _infallible = write!(self.0, "\n- {item}");
+            let _infallible = write!(self.text, "\n- {item}");
         }
         self
     }
@@ -41,80 +47,116 @@ impl Page {
 
 /// Writes hypotheses as the lead proposes them.
 #[must_use]
-pub fn hypotheses(hypotheses: &[HypothesisText]) -> String {
-    let page = hypotheses.iter().fold(Page::of(Act::Propose), |page, hypothesis| {
+pub fn hypotheses(hypotheses: &[HypothesisText], language: Language) -> String {
+    let page = hypotheses.iter().fold(Page::of(Act::Propose, language), |page, hypothesis| {
         let page = page.line(Label::Hypothesis, &hypothesis.statement);
         page.line(Label::Prediction, &hypothesis.prediction)
     });
-    page.0
+    page.text
 }
 
 /// Writes a report.
 #[must_use]
-pub fn report(report: &Report) -> String {
-    let response = |response: &debate_core::formats::investigation::answer::Response| {
-        format!("{} | {} | {}", response.challenge, response.stance.as_str(), escaped(&response.text))
+pub fn report(report: &Report, language: Language) -> String {
+    let evidence = |one: &Evidence| evidence(one, language);
+    let response = |response: &Response| {
+        let stance = named(response.stance.as_str(), response.stance.as_str(), language);
+        format!("{} | {stance} | {}", response.challenge, escaped(&response.text))
     };
-    Page::of(Act::Investigate)
+    let status = named(status_word(report.status), report.status.as_str(), language);
+    Page::of(Act::Investigate, language)
         .line(Label::Hypothesis, &report.hypothesis.map(numbered).unwrap_or_default())
-        .line(Label::Status, status_word(report.status))
+        .line(Label::Status, status)
         .line(Label::Confidence, &report.confidence.map(of_ten).unwrap_or_default())
         .line(Label::ConfidenceBefore, &report.confidence_before.map(of_ten).unwrap_or_default())
         .line(Label::KeyFinding, &report.key_finding)
         .list(Label::EvidenceFor, report.evidence_for.iter().map(evidence))
         .list(Label::EvidenceAgainst, report.evidence_against.iter().map(evidence))
         .list(Label::Responses, report.responses.iter().map(response))
-        .0
+        .text
 }
 
 /// Writes a challenge.
 #[must_use]
-pub fn challenge(challenge: &Challenge) -> String {
-    Page::of(Act::Challenge)
+pub fn challenge(challenge: &Challenge, language: Language) -> String {
+    let evidence = |one: &Evidence| evidence(one, language);
+    let kind = named(kind_words(challenge.kind), challenge.kind.as_str(), language);
+    let expects = named(expected_words(challenge.expects), challenge.expects.as_str(), language);
+    Page::of(Act::Challenge, language)
         .line(Label::To, &challenge.to)
         .line(Label::Hypothesis, &challenge.hypothesis.map(numbered).unwrap_or_default())
-        .line(Label::ChallengeType, kind_words(challenge.kind))
+        .line(Label::ChallengeType, kind)
         .line(Label::Challenge, &challenge.challenge)
         .list(Label::EvidenceAgainst, challenge.counter_evidence.iter().map(evidence))
-        .line(Label::ExpectedResponse, expected_words(challenge.expects))
-        .line(Label::Hidden, if challenge.hidden { "yes" } else { "" })
-        .0
+        .line(Label::ExpectedResponse, expects)
+        .line(Label::Hidden, if challenge.hidden { yes(language) } else { "" })
+        .text
 }
 
 /// Writes where things stand.
 #[must_use]
-pub fn status(status: &StatusUpdate) -> String {
+pub fn status(status: &StatusUpdate, language: Language) -> String {
     let numbers: Vec<String> = status.active.iter().copied().map(numbered).collect();
-    Page::of(Act::Assess)
+    let convergence = named(convergence_word(status.convergence), status.convergence.as_str(), language);
+    Page::of(Act::Assess, language)
         .line(Label::Round, &status.round.map(|round| round.to_string()).unwrap_or_default())
         .line(Label::Active, &numbers.join(", "))
         .line(Label::Leading, &status.leading.map(numbered).unwrap_or_default())
-        .line(Label::Convergence, convergence_word(status.convergence))
+        .line(Label::Convergence, convergence)
         .line(Label::Answered, &status.answered.join(", "))
         .line(Label::Open, &status.open.join(", "))
         .line(Label::Summary, &status.summary)
-        .0
+        .text
 }
 
 /// Writes a verdict.
 #[must_use]
-pub fn verdict(verdict: &Verdict) -> String {
-    Page::of(Act::Judge)
+pub fn verdict(verdict: &Verdict, language: Language) -> String {
+    let needs = if verdict.needs_more_information { yes(language) } else { no(language) };
+    Page::of(Act::Judge, language)
         .line(Label::Hypothesis, &verdict.hypothesis.map(numbered).unwrap_or_default())
         .line(Label::Confidence, &verdict.confidence.map(of_ten).unwrap_or_default())
         .line(Label::EvidenceFor, &verdict.evidence_for.join(", "))
         .line(Label::EvidenceAgainst, &verdict.evidence_against.join(", "))
-        .line(Label::NeedsMore, if verdict.needs_more_information { "yes" } else { "no" })
+        .line(Label::NeedsMore, needs)
         .list(Label::Missing, verdict.missing.iter().cloned())
         .line(Label::Summary, &verdict.reasoning)
-        .0
+        .text
 }
 
 /// Writes a conclusion.
 #[must_use]
-pub fn conclusion(conclusion: &Conclusion) -> String {
-    let page = Page::of(Act::Convey).line(Label::Conclusion, &conclusion.text);
-    page.list(Label::NextSteps, conclusion.next_steps.iter().cloned()).0
+pub fn conclusion(conclusion: &Conclusion, language: Language) -> String {
+    let page = Page::of(Act::Convey, language).line(Label::Conclusion, &conclusion.text);
+    page.list(Label::NextSteps, conclusion.next_steps.iter().cloned()).text
+}
+
+/// Writes a hypothesis as those who weigh it are shown it.
+pub(in crate::investigation) fn hypothesis(text: &HypothesisText, language: Language) -> String {
+    let written = hypotheses(std::slice::from_ref(text), language);
+    written.split_once('\n').map_or(String::new(), |(_, lines)| lines.to_owned())
+}
+
+/// Returns what a value is written as, given its English words and its name on every interface.
+fn named(english: &'static str, name: &str, language: Language) -> &'static str {
+    match language {
+        Language::En => english,
+        Language::Zh => words::chinese(name).unwrap_or(english),
+    }
+}
+
+const fn yes(language: Language) -> &'static str {
+    match language {
+        Language::En => "yes",
+        Language::Zh => "是",
+    }
+}
+
+const fn no(language: Language) -> &'static str {
+    match language {
+        Language::En => "no",
+        Language::Zh => "否",
+    }
 }
 
 fn numbered(hypothesis: u32) -> String {
@@ -126,8 +168,9 @@ pub(super) fn of_ten(confidence: f64) -> String {
     format!("{confidence}/10")
 }
 
-fn evidence(evidence: &Evidence) -> String {
-    let mut text = evidence.kind.map(|kind| format!("[{}] ", kind.as_str())).unwrap_or_default();
+fn evidence(evidence: &Evidence, language: Language) -> String {
+    let kind = evidence.kind.map(|kind| named(kind.as_str(), kind.as_str(), language));
+    let mut text = kind.map(|kind| format!("[{kind}] ")).unwrap_or_default();
     let quote = match escaped(&evidence.quote) {
         quote if quote.is_empty() => quote,
         quote => format!("\"{quote}\""),
