@@ -1,6 +1,7 @@
 //! What every format's request has in common at the edge: limits on every size, and violations that are collected
 //! until every field was looked at (rule K12). Nothing behind this module sees raw input.
 
+pub mod added;
 pub(crate) mod fields;
 mod json;
 pub mod limits;

@@ -143,8 +143,7 @@ fn standing(page: &mut Page, headings: &Headings, hypothesis: &HypothesisEntry, 
     if full {
         page.hanging(2, &format!("{}: ", headings.prediction), &one_line(&hypothesis.prediction));
     }
-    let trusted =
-        if hypothesis.trusted { String::new() } else { format!(", {}", headings.untrusted) };
+    let trusted = if hypothesis.trusted { String::new() } else { format!(", {}", headings.untrusted) };
     page.line(&format!(
         "  {}: {}, {}/10{trusted}",
         hypothesis.investigator,

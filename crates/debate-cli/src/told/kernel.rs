@@ -116,7 +116,10 @@ fn failure(failed: &AttemptFailed) -> String {
     let message = failed.prose.shown().map_or(REDACTED, |prose| prose.message.as_str());
     let last = if failed.last { ", for good" } else { "" };
     let (kind, attempt) = (failures::name(failed.failure), failed.attempt.attempt);
-    format!("{call} failed at attempt {attempt}{last} ({kind}): {}", quoted(message))
+    format!(
+        "{call} failed at attempt {attempt}{last} ({kind}): {}",
+        quoted(failures::bare(message, failed.failure))
+    )
 }
 
 fn stop(fired: &StopRuleFired) -> Told {

@@ -5,6 +5,7 @@
 mod archiving;
 mod bad_input;
 mod benching;
+mod continuing;
 mod doctor;
 mod forking;
 mod help;

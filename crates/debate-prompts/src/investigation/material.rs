@@ -144,7 +144,12 @@ fn conveyed(view: &ConveyView, language: Language, parts: &mut Vec<Part>) -> Opt
         Some(verdict) => {
             let mut said = verdict.prose.shown()?.clone();
             said.hypothesis = Some(verdict.hypothesis);
-            parts.push(Part::message("verdict", "verdict".to_owned(), messages::verdict(&said, language), u32::MAX));
+            parts.push(Part::message(
+                "verdict",
+                "verdict".to_owned(),
+                messages::verdict(&said, language),
+                u32::MAX,
+            ));
         }
         None => {
             let strongest = view.strongest.map_or_else(String::new, |number| format!("strongest: H{number}"));

@@ -22,7 +22,12 @@ pub(super) fn of(result: &ReviewResult) -> String {
         let _infallible = writeln!(text, "Nobody debated: {}.\n", shown(&not_run.reason));
     }
     if let Completeness::Partial { why, .. } | Completeness::Void { why } = &result.completeness {
-        let why: Vec<String> = why.iter().map(|why| shown(why)).collect();
+        // Why a pair failed is told where it is named.
+        let is_told = |why: &&String| result.failed_pairs.iter().any(|failed| failed.why == **why);
+        let more = why.iter().filter(|why| !is_told(why)).map(|why| shown(why));
+        let failed = result.failed_pairs.len();
+        let failed = (failed > 0).then(|| format!("{} could not debate", counted(failed, "pair", "pairs")));
+        let why: Vec<String> = failed.into_iter().chain(more).collect();
         let _infallible = writeln!(text, "> **Incomplete:** {}.\n", why.join("; "));
     }
     let judged: Vec<&PairDebate> =

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::call::JUDGE;
 use super::config::{
-    Brief, Config, Critique, JUDGE_MODEL_DEFAULT, MAX_PAIRS_DEFAULT, MIN_CONFLICTS_DEFAULT, MODEL_DEFAULT, Speech,
+    Brief, Config, Critique, JUDGE_MODEL_DEFAULT, MAX_PAIRS_DEFAULT, MIN_CONFLICTS_DEFAULT, MODEL_DEFAULT,
+    Speech,
 };
 use super::conflict::{self, Conflict, Operation};
 use super::{Review, findings};

@@ -35,9 +35,7 @@ impl Name {
 pub(super) const fn header(act: Act) -> Name {
     match act {
         Act::Propose => Name::new("HYPOTHESES", "假设列表", &["hypothesis proposal", "假设"]),
-        Act::Investigate => {
-            Name::new("EVIDENCE REPORT", "证据报告", &["investigation report", "调查报告"])
-        }
+        Act::Investigate => Name::new("EVIDENCE REPORT", "证据报告", &["investigation report", "调查报告"]),
         Act::Challenge => Name::new("CHALLENGE", "挑战", &["challenges", "质疑"]),
         Act::Assess => Name::new("STATUS UPDATE", "状态更新", &[]),
         Act::Judge => Name::new("VERDICT", "裁决", &["final verdict", "最终判定", "判定"]),
@@ -80,9 +78,11 @@ impl Label {
     pub(super) const fn name(self) -> Name {
         match self {
             Self::Hypothesis => Name::new("Hypothesis", "假设", &["statement", "陈述"]),
-            Self::Prediction => {
-                Name::new("Prediction", "预测", &["test", "testable prediction", "可验证的预测", "可验证预测"])
-            }
+            Self::Prediction => Name::new(
+                "Prediction",
+                "预测",
+                &["test", "testable prediction", "可验证的预测", "可验证预测"],
+            ),
             Self::Status => Name::new("Status", "状态", &["state"]),
             Self::Confidence => {
                 Name::new("Confidence", "置信度", &["置信度下调", "置信度上调", "confidence after"])
@@ -122,9 +122,7 @@ impl Label {
             Self::Answered => Name::new("Answered Challenges", "已回应的挑战", &["answered", "已回应"]),
             Self::Open => Name::new("Open Challenges", "未回应的挑战", &["open", "未回应"]),
             Self::Summary => Name::new("Summary", "总结", &["reasoning", "小结", "推理", "理由说明"]),
-            Self::NeedsMore => {
-                Name::new("Needs More Information", "需要更多信息", &["needs more info"])
-            }
+            Self::NeedsMore => Name::new("Needs More Information", "需要更多信息", &["needs more info"]),
             Self::Missing => Name::new("Missing Information", "缺失信息", &["missing", "缺少的信息"]),
             Self::Conclusion => Name::new("Conclusion", "结论", &[]),
             Self::NextSteps => {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use debate_core::formats::investigation::answer::{
-    Act, Challenge, ChallengeKind, Conclusion, Convergence, Expected, HypothesisText, Report, Response, Status,
-    StatusUpdate, Verdict,
+    Act, Challenge, ChallengeKind, Conclusion, Convergence, Expected, HypothesisText, Report, Response,
+    Status, StatusUpdate, Verdict,
 };
 use debate_core::formats::investigation::config::Language;
 use debate_core::formats::investigation::evidence::Evidence;

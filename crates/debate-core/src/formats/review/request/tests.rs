@@ -54,9 +54,13 @@ fn v7_a_name_that_no_proposal_could_have_is_refused_at_the_door() {
         let found = violations(&json!({"format": "review", "critiques": [{"role": name}]}));
         assert!(found.len() == 1 && found[0].starts_with("critiques[0].role: "), "{found:?}");
     }
-    let conflict = json!({"type": "x", "target": "t", "ops": [{"reviewer_role": "..", "op": "AddX", "target": "t"}]});
+    let conflict =
+        json!({"type": "x", "target": "t", "ops": [{"reviewer_role": "..", "op": "AddX", "target": "t"}]});
     let found = violations(&json!({"format": "review", "critiques": [], "conflicts": [conflict]}));
-    assert!(found[0].starts_with("conflicts[0].ops[0].reviewer_role: \"..\" is no reviewer's name"), "{found:?}");
+    assert!(
+        found[0].starts_with("conflicts[0].ops[0].reviewer_role: \"..\" is no reviewer's name"),
+        "{found:?}"
+    );
 }
 
 #[test]
