@@ -17,7 +17,7 @@ use crate::house::House;
 /// Hold more rounds of a debate that has concluded, and show what it comes to then
 ///
 /// Predictions and roundtables take more rounds, up to 10 in all; roundtables also with a question of their own. The new
-/// conclusion stands behind the old one in the log, and what the rounds may use is what the debate had.
+/// conclusion stands behind the old one in the log.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
