@@ -8,6 +8,7 @@ mod cancel;
 mod checkpoint;
 mod completions;
 mod config;
+mod continuing;
 mod diff;
 mod doctor;
 mod export;
@@ -67,6 +68,7 @@ pub(crate) enum Command {
     Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
+    Continue(continuing::Continue),
     Fork(fork::Fork),
     Diff(diff::Diff),
     Calibration(calibration::Calibration),
@@ -106,6 +108,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Keys(keys) => keys.run(),
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Resolve(resolve) => resolve.run(options).await,
+        Command::Continue(more) => more.run(options).await,
         Command::Fork(fork) => fork.run(options).await,
         Command::Diff(diff) => diff.run(options).await,
         Command::Calibration(calibration) => calibration.run(options).await,

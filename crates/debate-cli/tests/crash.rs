@@ -68,31 +68,52 @@ async fn k2_ten_debates_survive_kill_9_and_no_answer_is_asked_for_again() {
     assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn k2_a_killed_run_is_taken_up_by_the_next_server() {
-    let program = Program::new();
-    let file = program::example("ice.json");
+/// Runs an example until it says something, and kills it there; returns its debate.
+fn kill_at(program: &Program, name: &str, sign: &str) -> String {
+    let file = program::example(name);
     let mut command = program.command(["run", file.to_str().unwrap()].into_iter().chain(MODEL));
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("round 2") {
+    while !line.contains(sign) {
         line.clear();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended before it was killed");
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{name} ended before it was killed");
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let id = program.run(["list", "--json", "--status", "running"]).lines()[0]["debate_id"].clone();
-    let id = id.as_str().unwrap();
+    let newest = program.run(["list", "--json", "--status", "running"]).lines()[0]["debate_id"].clone();
+    newest.as_str().unwrap().to_owned()
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn k2_killed_runs_of_any_format_are_taken_up_by_the_next_server() {
+    let program = Program::new();
+    let ids = [
+        kill_at(&program, "ice.json", "round 2"),
+        kill_at(&program, "review.json", "(argue, pair"),
+        kill_at(&program, "leap_second.json", "reports on H"),
+    ];
     let mut server = Server::start(&program, &MODEL);
-    assert!(server.says().contains("1 debates taken up"));
-    follow(&mut server.client().await, id, usize::MAX).await;
+    assert!(server.says().contains("3 debates taken up"));
+    let mut client = server.client().await;
+    for id in &ids {
+        follow(&mut client, id, usize::MAX).await;
+    }
     drop(server);
-    let log = program.run(["log", id, "--json"]).lines();
-    assert_eq!(log.last().unwrap()["kind"], "concluded");
-    check_asked_once(&log);
-    assert_eq!(program.run(["verify", id]).code, Some(0));
+    for (id, format) in ids.iter().zip(["prediction", "review", "investigation"]) {
+        let log = program.run(["log", id, "--json"]).lines();
+        assert_eq!(
+            (&log[0]["body"]["format"], &log.last().unwrap()["kind"]),
+            (&format.into(), &"concluded".into())
+        );
+        check_asked_once(&log);
+        let result = program.run(["show", id, "--json"]).json();
+        let state =
+            if format == "prediction" { &result["extra"]["completeness"] } else { &result["completeness"] };
+        assert_eq!(state["state"], "full", "{format}: {result}");
+    }
+    let verified = program.run(["verify", "--all"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
 #[test]

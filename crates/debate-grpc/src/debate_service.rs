@@ -154,6 +154,17 @@ impl v1::debate_service_server::DebateService for Debates {
         Ok(Response::new(v1::ResumeDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
+    async fn continue_debate(
+        &self,
+        request: Request<v1::ContinueDebateRequest>,
+    ) -> Result<Response<v1::ContinueDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let added = from_proto::added_rounds(&request).map_err(Refusal::from)?;
+        let debate = desk.continue_debate(&request.debate_id, added).await?;
+        Ok(Response::new(v1::ContinueDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
     async fn resolve_debate(
         &self,
         request: Request<v1::ResolveDebateRequest>,

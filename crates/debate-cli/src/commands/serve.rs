@@ -9,6 +9,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
+use debate_core::counted::counted;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Mount, ServeError, ServeOptions};
@@ -215,7 +216,8 @@ fn announce(
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
     let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
-    writeln!(stdout, "model {}, store {kept}, {taken} debates taken up", house.engine.model_name())?;
+    let taken = counted(taken, "debate", "debates");
+    writeln!(stdout, "model {}, store {kept}, {taken} taken up", house.engine.model_name())?;
     if house.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
     }

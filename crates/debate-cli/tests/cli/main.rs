@@ -8,6 +8,7 @@ mod bad_input;
 mod benching;
 mod client;
 mod configuring;
+mod continuing;
 mod doctor;
 mod forking;
 mod help;

@@ -84,7 +84,7 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
     assert_eq!(server.terminate().code(), Some(0));
     assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "running");
     let mut server = Server::start(&program, &SLOW);
-    assert!(server.says().contains("1 debates taken up"));
+    assert!(server.says().contains("1 debate taken up"));
     follow(&mut server.client().await, &id, usize::MAX).await;
     drop(server);
     assert_eq!(program.run(["list", "--json"]).lines()[0]["completeness"], "full");

@@ -16,6 +16,8 @@ use debate_core::formats::accept::accept_bytes;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
+use debate_core::request::WHOLE;
+use debate_core::request::added::AddedRounds;
 use debate_engine::{Control, Watched};
 use debate_proto::v1;
 use futures::{Stream, StreamExt as _, stream};
@@ -100,6 +102,20 @@ pub(super) async fn show(
         return Ok(tagged(&headers, text));
     }
     Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
+}
+
+/// Holds more rounds of a debate that has concluded, and returns at once (rule K17).
+pub(super) async fn go_on(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let body = body_of(&headers, body)?;
+    let json = str::from_utf8(&body).map_err(|_| Refusal::field(WHOLE, "is not UTF-8"))?;
+    let debate = rest.desk(grant).continue_debate(&id, AddedRounds::read(json)?).await?;
+    Ok(super::body(&json!({ "debate": debate_json(&debate) })))
 }
 
 #[derive(serde::Serialize)]

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use debate_core::formats::any::FORMATS;
+use debate_core::request::added::ROUNDS_ADDED_DEFAULT;
+use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED};
 use prost_reflect::{Cardinality, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
@@ -65,6 +67,13 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "Records what happened in the world; returns the debate with how good its forecasts were.",
         "200",
         "DebateAnswer",
+    ),
+    (
+        "POST",
+        "/api/v1/debates/{debate_id}/continue",
+        "Holds more rounds of a concluded debate and returns at once.",
+        "200",
+        "Started",
     ),
     (
         "GET",
@@ -254,6 +263,7 @@ fn request_of(path: &str) -> &'static str {
         "/api/v1/reasoning/policy/proposals" => "ProposePromptRequest",
         "/api/v1/reasoning/policy/acceptances" => "AcceptPromptRequest",
         "/api/v1/debates/{debate_id}/resolution" => "Resolution",
+        "/api/v1/debates/{debate_id}/continue" => "AddedRounds",
         _ => "Request",
     }
 }
@@ -344,6 +354,13 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
         ("RoundAnswer", object(json!({ "round": reference("Round") }))),
         ("RoleAnswer", object(json!({ "arguments": list("Argument") }))),
         ("Resolution", resolution()),
+        (
+            "AddedRounds",
+            object(json!({
+                "rounds": { "type": "integer", "minimum": 1, "maximum": ROUNDS_ADDED.end(), "default": ROUNDS_ADDED_DEFAULT },
+                "focus": { "type": "string", "maxLength": FOCUS_CHARS_MAX },
+            })),
+        ),
         ("Started", object(json!({ "debate": reference("Debate") }))),
         (
             "Listing",

@@ -29,6 +29,7 @@ async fn ask_all(
         ask!(debates.cancel_debate(CancelDebateRequest)),
         ask!(debates.pause_debate(PauseDebateRequest)),
         ask!(debates.resume_debate(ResumeDebateRequest)),
+        ask!(debates.continue_debate(ContinueDebateRequest)),
         ask!(debates.resolve_debate(ResolveDebateRequest)),
         ask!(debates.list_rounds(ListRoundsRequest)),
         ask!(debates.list_arguments(ListArgumentsRequest)),
