@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
-use debate_grpc::{Mount, ServeError, ServeOptions};
+use debate_grpc::{Mount, Origin, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use debate_viewer::{Viewer, viewer};
 use futures::channel::oneshot;
@@ -68,6 +68,11 @@ pub(crate) struct Serve {
     /// Certificates of authorities in PEM: only clients with a certificate of theirs may connect (mutual TLS)
     #[arg(long, env = "DEBATE_TLS_CLIENT_AUTHORITIES", value_name = "FILE", requires = "tls_certificate")]
     tls_client_authorities: Option<PathBuf>,
+
+    /// Origins of pages that may use this server through a browser (CORS), such as https://app.example; none unless set. They
+    /// need a token as everybody does
+    #[arg(long, env = "DEBATE_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
+    cors_origins: Vec<Origin>,
 
     /// Debates driven at once; more wait their turn
     #[arg(
@@ -156,6 +161,7 @@ impl Serve {
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls: self.tls(),
+            cors_origins: self.cors_origins.clone(),
             admission: admission(options, self.skills_dir.clone())?,
             pages: viewer.pages,
             data: viewer.data,

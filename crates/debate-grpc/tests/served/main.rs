@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bad_input;
 mod connections;
 #[path = "../house/mod.rs"]
 mod house;
 mod http;
 mod limits;
 mod methods;
+mod pressure;
 mod tenants;
 mod tls;
 mod tokens;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Connections, ServeError, ServeOptions, serve};
@@ -14,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::house::House;
+use crate::house::{House, PATIENCE};
 
 /// An authority, and what it signs.
 struct Authority {
@@ -121,4 +122,20 @@ async fn certificates_of_no_use_are_told_before_anything_is_served() {
         ServeOptions { tls: Some(files), connections: Connections::default(), ..ServeOptions::default() };
     let served = serve(listener, engine, options, std::future::pending()).await;
     assert!(matches!(served, Err(ServeError::Tls(_))), "{served:?}");
+}
+
+#[tokio::test]
+async fn a_greeting_that_is_never_finished_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = Connections { first_request: Duration::from_millis(300), ..Connections::default() };
+    let tls = Some(write(&folder, &Authority::new().sign("localhost")));
+    let house =
+        House::with(ServeOptions { tls, connections, ..ServeOptions::default() }, "simulated:7").await;
+    for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01"] {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        stream.write_all(begun).await.unwrap();
+        let mut told = Vec::new();
+        let _reset =
+            tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await.expect("it is ended");
+    }
 }
