@@ -11,11 +11,11 @@ use axum::body::{Body, Bytes, HttpBody};
 use debate_core::id::Seq;
 use debate_store::Position;
 use http_body::{Frame, SizeHint};
-use tokio::time::Instant;
 
 use crate::{feed, telemetry};
 
-/// In how many steps the patience with a client passes.
+/// In how many looks the patience with a client passes. Looks are counted, not time: while this process itself stands still,
+/// nobody is blamed for it.
 const LOOKS: u32 = 4;
 
 /// Where a stream that was given up can be gone on with.
@@ -110,7 +110,7 @@ impl Unread {
             let mut under_way = Vec::new();
             locked(&self.held).retain(|held| held.upgrade().map(|held| under_way.push(held)).is_some());
             for held in under_way {
-                held.give_up(self.patience);
+                held.look();
             }
         }
     }
@@ -124,23 +124,23 @@ pub(crate) struct Held(Mutex<Waiting>);
 
 struct Waiting {
     body: Option<Body>,
-    /// Since when a piece that was handed over waits for its client, as far as one does.
-    since: Option<Instant>,
+    /// Whether a piece that was handed over waits for its client.
+    is_waiting: bool,
+    /// How often it was seen to.
+    looks: u32,
 }
 
 impl Held {
     pub(crate) fn new(body: Body) -> Self {
-        Self(Mutex::new(Waiting { body: Some(body), since: None }))
+        Self(Mutex::new(Waiting { body: Some(body), is_waiting: false, looks: 0 }))
     }
 
     /// Returns the next piece; `None` where the body was given up.
     pub(crate) fn poll_frame(&self, context: &mut Context<'_>) -> Option<Polled> {
         let mut waiting = locked(&self.0);
-        waiting.since = None;
+        (waiting.is_waiting, waiting.looks) = (false, 0);
         let polled = Pin::new(waiting.body.as_mut()?).poll_frame(context);
-        if matches!(polled, Poll::Ready(Some(_))) {
-            waiting.since = Some(Instant::now());
-        }
+        waiting.is_waiting = matches!(polled, Poll::Ready(Some(_)));
         Some(polled)
     }
 
@@ -160,10 +160,11 @@ impl Held {
         drop(body);
     }
 
-    fn give_up(&self, patience: Duration) {
+    fn look(&self) {
         let is_over = {
-            let waiting = locked(&self.0);
-            waiting.body.is_some() && waiting.since.is_some_and(|since| since.elapsed() >= patience)
+            let mut waiting = locked(&self.0);
+            waiting.looks += u32::from(waiting.is_waiting);
+            waiting.body.is_some() && waiting.looks > LOOKS
         };
         if is_over {
             self.let_go();

@@ -5,10 +5,12 @@
 
 mod bad_input;
 mod connections;
+mod hearing;
 #[path = "../house/mod.rs"]
 mod house;
 mod http;
 mod limits;
+mod measured;
 mod methods;
 mod pressure;
 mod tenants;

@@ -1,7 +1,6 @@
 //! Streams under pressure: subscribers that stop reading, clients that vanish, and those beside them (rule K10).
 
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,14 +10,12 @@ use debate_proto::v1::debate_service_client::DebateServiceClient;
 use futures::future::join_all;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 use tonic_types::StatusExt as _;
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
 use v1::watch_debate_response::Item;
 
+use crate::hearing::Hearing;
 use crate::house::{House, PATIENCE};
 use crate::tokens::start;
 
@@ -29,59 +26,12 @@ const WINDOW: u32 = 1_024;
 /// Subscribers of one debate that do not read.
 const MANY: usize = 300;
 
-async fn impatient() -> House {
-    let connections = Connections { unread: SHORT, keepalive: SHORT, ..Connections::default() };
+async fn with(connections: Connections) -> House {
     House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await
 }
 
-/// Hears of every stream that the server gives up, on this thread.
-#[derive(Clone)]
-struct GivenUp(Arc<Semaphore>);
-
-impl GivenUp {
-    fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
-        let heard = Self(Arc::new(Semaphore::new(0)));
-        (heard.clone(), tracing::subscriber::set_default(heard))
-    }
-
-    /// Waits until so many more were given up.
-    async fn wait(&self, streams: usize) {
-        let heard = self.0.acquire_many(u32::try_from(streams).unwrap());
-        tokio::time::timeout(PATIENCE, heard).await.expect("they are given up").unwrap().forget();
-    }
-}
-
-impl Visit for GivenUp {
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        if field.name() == "monotonic_counter.debate.streams_given_up" {
-            self.0.add_permits(usize::try_from(value).unwrap());
-        }
-    }
-
-    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
-}
-
-impl tracing::Subscriber for GivenUp {
-    fn enabled(&self, about: &tracing::Metadata<'_>) -> bool {
-        about.target() == "debate_grpc::metrics"
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &tracing::Event<'_>) {
-        event.record(&mut self.clone());
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
+/// What is told of a stream that is given up.
+const GIVEN_UP: &str = "monotonic_counter.debate.streams_given_up=1";
 
 /// Connects in a way that leaves a stream little room while it is not read.
 async fn narrow(house: &House) -> DebateServiceClient<Channel> {
@@ -123,8 +73,8 @@ async fn read(mut stream: Streaming<v1::WatchDebateResponse>) -> (Vec<u64>, Opti
 
 #[tokio::test]
 async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobody() {
-    let (given_up, _listening) = GivenUp::listen();
-    let house = impatient().await;
+    let (hearing, _listening) = Hearing::begin();
+    let house = with(Connections { unread: SHORT, ..Connections::default() }).await;
     let mut narrow = narrow(&house).await;
     let id = begun(&mut narrow, "watched").await;
     let beside = begun(&mut narrow, "beside").await;
@@ -142,7 +92,7 @@ async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobo
     let whole: Vec<u64> = (1..=log.len() as u64).collect();
     assert!(ended.is_none() && seen == whole, "who reads sees everything while others do not read");
     assert!(!seen_beside.is_empty());
-    given_up.wait(MANY + 1).await;
+    hearing.wait(GIVEN_UP, MANY + 1).await;
     for (seen, ended) in join_all(stopped.into_iter().map(read)).await {
         let ended = ended.expect("it was given up");
         let info = ended.get_error_details().error_info().unwrap().clone();
@@ -210,13 +160,13 @@ fn ids(text: &str) -> Vec<u64> {
 
 #[tokio::test]
 async fn k10_server_sent_events_that_are_not_read_end_with_the_id_to_go_on_from() {
-    let (given_up, _listening) = GivenUp::listen();
-    let house = impatient().await;
+    let (hearing, _listening) = Hearing::begin();
+    let house = with(Connections { unread: SHORT, ..Connections::default() }).await;
     let id = begun(&mut DebateServiceClient::new(house.channel().await), "").await;
     let (stopped, _driving) = events(&house, &id, None).await;
     house.let_all_answer();
     assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
-    given_up.wait(1).await;
+    hearing.wait(GIVEN_UP, 1).await;
     let told = text(stopped).await;
     let (events_told, problem) = told.split_once("event: problem\ndata: ").unwrap();
     let problem: serde_json::Value = serde_json::from_str(problem.trim()).unwrap();
@@ -232,7 +182,8 @@ async fn k10_server_sent_events_that_are_not_read_end_with_the_id_to_go_on_from(
 
 #[tokio::test]
 async fn a_client_that_vanishes_is_found_by_keepalive() {
-    let house = impatient().await;
+    let keepalive = Duration::from_secs(1);
+    let house = with(Connections { keepalive, ..Connections::default() }).await;
     let id = begun(&mut DebateServiceClient::new(house.channel().await), "").await;
     let stream = TcpStream::connect(house.address).await.unwrap().into_std().unwrap();
     let mut wire = TcpStream::from_std(stream.try_clone().unwrap()).unwrap();
