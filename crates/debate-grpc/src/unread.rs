@@ -103,7 +103,7 @@ impl Unread {
 
     /// Gives up, again and again, what was not read for too long.
     pub(crate) async fn watch_over(&self) {
-        let mut looks = tokio::time::interval(self.patience / LOOKS);
+        let mut looks = tokio::time::interval((self.patience / LOOKS).max(Duration::from_millis(1)));
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             looks.tick().await;
