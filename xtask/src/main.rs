@@ -8,6 +8,7 @@ mod cargo;
 mod clients;
 mod deploy;
 mod estimates;
+mod fuzz;
 mod lint;
 mod packages;
 mod peers;
@@ -64,6 +65,14 @@ enum Task {
         #[arg(last = true)]
         criterion: Vec<String>,
     },
+    /// Run the fuzz targets, each for so long; needs cargo-fuzz and a nightly toolchain
+    Fuzz {
+        /// These alone, such as `request port`
+        targets: Vec<String>,
+        /// How long each runs; an hour is 3600
+        #[arg(long, default_value_t = fuzz::SECONDS)]
+        seconds: u64,
+    },
     /// Run simulated worlds: `cargo xtask sim 123` repeats the failing seed 123
     #[command(disable_help_flag = true)]
     Sim {
@@ -79,7 +88,7 @@ enum Task {
     },
     /// Build the page of debate-viewer into its assets, which are committed; needs node and npm
     Viewer,
-    /// Run all of lint, then the two commands of the README
+    /// Run all of lint, the two commands of the README, and each fuzz target for a minute where cargo-fuzz is installed
     Ci,
 }
 
@@ -117,6 +126,11 @@ fn run(task: Task) -> Result<ExitCode> {
             bench::run(&workspace, &name, json, quick, &criterion)?;
             Ok(ExitCode::SUCCESS)
         }
+        Task::Fuzz { targets, seconds } => {
+            let mut report = Report::new("fuzz");
+            fuzz::add_steps(&workspace, &mut report, seconds, &targets)?;
+            Ok(report.close())
+        }
         Task::Sim { arguments } => {
             let status = workspace
                 .cargo(["run", "--quiet", "--profile", "sim", "--package", "debate-sim", "--"])
@@ -137,6 +151,7 @@ fn run(task: Task) -> Result<ExitCode> {
             let mut report = Report::new("ci");
             lint::add_steps(&workspace, &mut report);
             readme::add_steps(&workspace, &mut report);
+            fuzz::add_steps(&workspace, &mut report, fuzz::SECONDS, &[])?;
             Ok(report.close())
         }
     }

@@ -65,8 +65,8 @@ impl Telemetry {
     where
         S: tracing::Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
     {
-        let only = |targets: [&'static str; 2]| {
-            Targets::new().with_targets(targets.map(|target| (target, LevelFilter::DEBUG)))
+        let only = |targets: &[&'static str]| {
+            Targets::new().with_targets(targets.iter().map(|target| (*target, LevelFilter::DEBUG)))
         };
         let spans = self.spans.as_ref().map(|provider| {
             let tracer = provider.tracer("debate");
@@ -76,11 +76,11 @@ impl Telemetry {
                 .with_tracked_inactivity(false)
                 .with_target(false)
                 .with_level(false)
-                .with_filter(only(["debate_engine::spans", "debate_llm::spans"]))
+                .with_filter(only(&["debate_engine::spans", "debate_llm::spans"]))
                 .boxed()
         });
         let measurements = self.measurements.as_ref().map(|provider| {
-            let targets = only(["debate_engine::metrics", "debate_llm::metrics"]);
+            let targets = only(&["debate_engine::metrics", "debate_grpc::metrics", "debate_llm::metrics"]);
             MetricsLayer::new(provider.clone()).with_filter(targets).boxed()
         });
         let layers: Vec<_> = spans.into_iter().chain(measurements).collect();
@@ -175,8 +175,9 @@ fn resource() -> Resource {
 mod tests {
     use std::collections::BTreeSet;
 
-    const SOURCES: [&str; 2] = [
+    const SOURCES: [&str; 3] = [
         include_str!("../../debate-engine/src/telemetry.rs"),
+        include_str!("../../debate-grpc/src/telemetry.rs"),
         include_str!("../../debate-llm/src/telemetry.rs"),
     ];
     const PAGE: &str = include_str!("../../../docs/telemetry.md");

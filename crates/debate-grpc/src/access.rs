@@ -22,12 +22,14 @@ use futures::FutureExt as _;
 pub(crate) use grant::{Grant, now};
 pub(crate) use keyring::Keyring;
 pub(crate) use needs::{Needs, TABLE};
-use needs::{is_listed, needs};
+use needs::{is_grpc, is_listed, needs, place};
 
 use crate::bodies::{Inbound, Outbound};
 use crate::following::grpc_timeout;
 use crate::protocol::Protocol;
 use crate::refusal::Refusal;
+use crate::telemetry::Call;
+use crate::unread::{Reached, Unread};
 
 /// The services whose requests may be as long as a client likes to listen.
 const ENDLESS_REQUESTS: &str = "/grpc.reflection.";
@@ -38,6 +40,7 @@ pub(crate) struct Door {
     pub(crate) keyring: Arc<Keyring>,
     /// The longest that a request's body may take to arrive.
     pub(crate) body_patience: Duration,
+    pub(crate) unread: Arc<Unread>,
 }
 
 /// Returns whether a server without a token may listen here.
@@ -51,10 +54,16 @@ pub(crate) fn is_private(address: SocketAddr) -> bool {
 /// gone out to the end.
 pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next) -> Response {
     let protocol = Protocol::of(request.headers());
-    let passed = door.pass(request);
-    match passed {
-        Ok(passed) => passed.answer(protocol, next).await,
-        Err(refusal) => protocol.refuse(refusal),
+    let template = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+    let place = place(template, request.uri().path());
+    let mut call = Call::begin(protocol, request.method().clone(), place);
+    match door.pass(request) {
+        Ok(passed) => passed.answer(protocol, next, call, &door.unread).await,
+        Err(refusal) => {
+            let refused = protocol.refuse(refusal);
+            call.answered(&refused);
+            refused
+        }
     }
 }
 
@@ -91,6 +100,12 @@ impl Door {
             None if template.is_some_and(is_listed) => return Err(Refusal::NoMethod),
             None => return Err(Refusal::NoRoute),
         }
+        if is_grpc(path) && Protocol::of(&parts.headers) != Protocol::Grpc {
+            return Err(Refusal::NotGrpc);
+        }
+        if !is_text(path) {
+            return Err(Refusal::NoRoute);
+        }
         let bytes_max = grant.request_bytes_max();
         let is_endless = path.starts_with(ENDLESS_REQUESTS);
         let body = if is_endless {
@@ -115,19 +130,24 @@ impl Door {
 
 impl Passed {
     /// Has the request answered; a panic is answered too, and so is a deadline that passes before there is an answer.
-    async fn answer(self, protocol: Protocol, next: Next) -> Response {
+    async fn answer(self, protocol: Protocol, next: Next, mut call: Call, unread: &Unread) -> Response {
         let answering = AssertUnwindSafe(next.run(self.request)).catch_unwind();
         let answered = match self.timeout {
             Some(timeout) => tokio::time::timeout(timeout, answering).await,
             None => Ok(answering.await),
         };
         let response = match answered {
-            Ok(Ok(response)) => response,
+            Ok(Ok(response)) => protocol.told_of_undecodable(response),
             Ok(Err(_panic)) => protocol.refuse(Refusal::panicked()),
             Err(_elapsed) => protocol.refuse(Refusal::DeadlineExceeded),
         };
         let Self { grant, permit, .. } = self;
-        response.map(|body| Body::new(Outbound::new(body, protocol, grant, permit)))
+        let reached = response.extensions().get::<Reached>().cloned();
+        call.answered(&response);
+        response.map(|body| {
+            let outbound = Outbound::new(body, protocol, grant, permit);
+            Body::new(outbound.measured(call).watched_over(reached, unread))
+        })
     }
 }
 
@@ -143,6 +163,22 @@ fn is_of_another_site(headers: &HeaderMap, uri: &Uri) -> bool {
         name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback())
     };
     host.into_iter().chain(origin).any(|place| !is_here(place))
+}
+
+/// Returns whether a path is text, once what is escaped in it is read.
+fn is_text(path: &str) -> bool {
+    let mut pieces = path.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        match piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&piece.as_bytes()[2..]);
+            }
+            None => bytes.extend_from_slice(piece.as_bytes()),
+        }
+    }
+    std::str::from_utf8(&bytes).is_ok()
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

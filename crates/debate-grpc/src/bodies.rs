@@ -1,4 +1,5 @@
-//! Bodies with bounds: requests that are too long or never end, answers whose caller loses its grant or whose making panics.
+//! Bodies with bounds: requests that are too long or never end, answers whose caller loses its grant or stops reading, or whose
+//! making panics.
 
 use std::future::Future as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,8 +17,11 @@ use tokio::time::{Sleep, sleep};
 use tonic::Status;
 
 use crate::access::Grant;
+use crate::problem;
 use crate::protocol::Protocol;
 use crate::refusal::Refusal;
+use crate::telemetry::Call;
+use crate::unread::{Held, Reached, Unread};
 
 /// A request's body went beyond its bounds. tonic looks for a status among the causes, and finds it.
 #[derive(Debug, thiserror::Error)]
@@ -98,10 +102,12 @@ pub(crate) fn bound_of(error: &(dyn std::error::Error + 'static)) -> Option<Refu
 
 /// An answer that counts against its caller's grant until it has gone out, and ends when the grant does.
 pub(crate) struct Outbound {
-    inner: Body,
+    inner: Arc<Held>,
     protocol: Protocol,
     grant: Arc<Grant>,
     permit: Option<OwnedSemaphorePermit>,
+    reached: Option<Reached>,
+    call: Option<Call>,
     is_over: bool,
 }
 
@@ -112,7 +118,34 @@ impl Outbound {
         grant: Arc<Grant>,
         permit: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        Self { inner, protocol, grant, permit, is_over: false }
+        let inner = Arc::new(Held::new(inner));
+        Self { inner, protocol, grant, permit, reached: None, call: None, is_over: false }
+    }
+
+    /// Tells how the call went, once the answer has gone out.
+    pub(crate) fn measured(mut self, call: Call) -> Self {
+        self.call = Some(call);
+        self
+    }
+
+    /// Gives the answer up where its client stops reading, if it is a stream that can be gone on with.
+    pub(crate) fn watched_over(mut self, reached: Option<Reached>, unread: &Unread) -> Self {
+        if reached.is_some() {
+            unread.watch(&self.inner);
+        }
+        self.reached = reached;
+        self
+    }
+
+    /// Says where to go on to a client that reads again what was given up.
+    fn given_up(&mut self) -> Option<Result<Frame<Bytes>, BoxError>> {
+        let refusal = Refusal::Unread(self.reached.as_ref().map(Reached::resume));
+        if self.protocol == Protocol::Grpc || self.reached.is_none() {
+            return self.end(refusal);
+        }
+        self.over();
+        let problem = format!("event: problem\ndata: {}\n\n", problem::of_stream(&refusal));
+        Some(Ok(Frame::data(problem.into())))
     }
 
     /// Ends the answer in the way of its protocol: HTTP has no way but to break off.
@@ -121,15 +154,24 @@ impl Outbound {
         let status = Status::from(refusal);
         let mut trailers = HeaderMap::new();
         match self.protocol {
-            Protocol::Grpc if status.add_header(&mut trailers).is_ok() => Some(Ok(Frame::trailers(trailers))),
+            Protocol::Grpc if status.add_header(&mut trailers).is_ok() => {
+                self.note(&trailers);
+                Some(Ok(Frame::trailers(trailers)))
+            }
             Protocol::Grpc | Protocol::Rest => Some(Err(status.into())),
+        }
+    }
+
+    fn note(&mut self, trailers: &HeaderMap) {
+        if let Some(call) = &mut self.call {
+            call.ended(trailers);
         }
     }
 
     fn over(&mut self) {
         self.is_over = true;
         self.permit = None;
-        self.inner = Body::empty();
+        self.inner.let_go();
     }
 }
 
@@ -147,10 +189,15 @@ impl HttpBody for Outbound {
         if !self.grant.holds() {
             return Poll::Ready(self.end(Refusal::Unauthenticated));
         }
-        let inner = Pin::new(&mut self.inner);
-        let polled = catch_unwind(AssertUnwindSafe(|| inner.poll_frame(context)));
+        let polled = catch_unwind(AssertUnwindSafe(|| self.inner.poll_frame(context)));
         let Ok(polled) = polled else { return Poll::Ready(self.end(Refusal::panicked())) };
+        let Some(polled) = polled else { return Poll::Ready(self.given_up()) };
         let frame = ready!(polled);
+        if let Some(Ok(frame)) = &frame
+            && let Some(trailers) = frame.trailers_ref()
+        {
+            self.note(trailers);
+        }
         if frame.is_none() {
             self.over();
         }

@@ -17,6 +17,7 @@ use crate::facade::{Facade, Opening, trace};
 use crate::following::{self, Wanted};
 use crate::refusal::Refusal;
 use crate::serve::PATIENCE_DEFAULT;
+use crate::unread::Reached;
 use crate::{cursor, from_proto, masks, to_proto};
 
 /// Debates on a page, unless the request says otherwise.
@@ -89,8 +90,11 @@ impl v1::debate_service_server::DebateService for Debates {
             tokens: request.include_tokens,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
-        let watched = desk.watch(&request.debate_id, Seq(request.after_seq), wanted.tokens).await?;
-        Ok(Response::new(following::follow(watched, wanted, self.0.closing.clone())))
+        let after = Seq(request.after_seq);
+        let watched = desk.watch(&request.debate_id, after, wanted.tokens).await?;
+        let reached = Reached::in_debate(&request.debate_id, after);
+        let followed = following::follow(watched, wanted, reached.clone(), self.0.closing.clone());
+        Ok(reached.on(followed))
     }
 
     async fn cancel_debate(
@@ -196,7 +200,7 @@ impl v1::debate_service_server::DebateService for Debates {
             tokens: false,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
-        Ok(Response::new(desk.watch_all(&request, wanted).await?))
+        Ok(desk.watch_all(&request, wanted).await?)
     }
 
     async fn list_rounds(

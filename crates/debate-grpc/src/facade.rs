@@ -27,7 +27,7 @@ use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio::sync::MutexGuard;
 use tokio_util::sync::CancellationToken;
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::access::Grant;
 use crate::debate_service::{list_filter, page_token};
@@ -364,7 +364,7 @@ impl Desk {
         &self,
         request: &v1::WatchDebatesRequest,
         wanted: Wanted,
-    ) -> Result<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>, Refusal> {
+    ) -> Result<Response<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>>, Refusal> {
         let store = Arc::clone(self.engine().store());
         let tenant = self.grant.tenant.clone();
         let after = feed::begin(&*store, &tenant, request).await?;

@@ -11,10 +11,11 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt as _, future};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::following::{Wanted, is_wanted};
 use crate::refusal::Refusal;
+use crate::unread::Reached;
 use crate::{cursor, to_proto};
 
 /// Events read at once.
@@ -71,7 +72,7 @@ impl Feed {
 }
 
 /// Returns the cursor's text for a tenant.
-fn place(tenant: &str, position: Position) -> String {
+pub(crate) fn place(tenant: &str, position: Position) -> String {
     cursor::sealed(&[b"feed", tenant.as_bytes()], position)
 }
 
@@ -101,10 +102,12 @@ pub(crate) fn follow_all(
     after: Position,
     wanted: Wanted,
     closing: CancellationToken,
-) -> BoxStream<'static, Result<v1::WatchDebatesResponse, Status>> {
+) -> Response<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>> {
+    let reached = Reached::in_feed(&tenant, after);
+    let noted = reached.clone();
     let feed = Feed { store, tenant, after, page: VecDeque::new(), shown_at: Instant::now() };
-    stream::unfold(Some(feed), move |feed| {
-        let closing = closing.clone();
+    let followed = stream::unfold(Some(feed), move |feed| {
+        let (closing, reached) = (closing.clone(), noted.clone());
         async move {
             let mut feed = feed?;
             let expired = async {
@@ -121,6 +124,7 @@ pub(crate) fn follow_all(
             };
             match next {
                 Ok((position, event)) => {
+                    reached.note(position.0);
                     let response = v1::WatchDebatesResponse {
                         cursor: place(&feed.tenant, position),
                         debate_id: event
@@ -134,6 +138,6 @@ pub(crate) fn follow_all(
                 Err(refusal) => Some((Err(refusal.into()), None)),
             }
         }
-    })
-    .boxed()
+    });
+    reached.on(followed.boxed())
 }

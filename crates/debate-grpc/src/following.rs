@@ -20,6 +20,7 @@ use v1::watch_debate_response::Item;
 
 use crate::refusal::Refusal;
 use crate::to_proto;
+use crate::unread::Reached;
 
 /// The longest silence while events pass that the client does not want.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
@@ -51,18 +52,20 @@ pub(crate) struct Wanted {
 struct Following {
     watched: BoxStream<'static, Result<Watched, WatchError>>,
     wanted: Wanted,
+    reached: Reached,
     closing: CancellationToken,
     sent_at: Instant,
     done: bool,
 }
 
-/// Turns what the engine shows into what goes over the wire.
+/// Turns what the engine shows into what goes over the wire, and notes how far that has come.
 pub(crate) fn follow(
     watched: BoxStream<'static, Result<Watched, WatchError>>,
     wanted: Wanted,
+    reached: Reached,
     closing: CancellationToken,
 ) -> BoxStream<'static, Result<v1::WatchDebateResponse, Status>> {
-    let following = Following { watched, wanted, closing, sent_at: Instant::now(), done: false };
+    let following = Following { watched, wanted, reached, closing, sent_at: Instant::now(), done: false };
     stream::unfold(following, |mut following| async move {
         let item = following.next().await?;
         following.done |= item.is_err();
@@ -94,7 +97,12 @@ impl Following {
                 watched = self.watched.next() => watched?,
             };
             let item = match watched {
-                Ok(watched) => self.item(&watched).map(Ok),
+                Ok(watched) => {
+                    if let Watched::Event(envelope) = &watched {
+                        self.reached.note(envelope.seq.0);
+                    }
+                    self.item(&watched).map(Ok)
+                }
                 Err(error) => Some(Err(error.into())),
             };
             if item.is_some() {
@@ -199,7 +207,8 @@ mod tests {
         watched: impl Stream<Item = Result<Watched, WatchError>> + Send + 'static,
         wanted: Wanted,
     ) -> Vec<String> {
-        let sent = follow(watched.boxed(), wanted, CancellationToken::new());
+        let reached = Reached::in_debate("", Seq::START);
+        let sent = follow(watched.boxed(), wanted, reached, CancellationToken::new());
         sent.map(|item| match item.map(|response| response.item.unwrap()) {
             Ok(Item::Event(event)) => format!("{}:{}", event.seq, event.kind),
             Ok(Item::Chunk(chunk)) => chunk.text,

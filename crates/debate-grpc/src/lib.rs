@@ -3,6 +3,7 @@
 mod access;
 mod audit_service;
 mod bodies;
+mod cors;
 mod cursor;
 mod debate_service;
 mod facade;
@@ -23,13 +24,17 @@ mod scraping;
 pub mod serve;
 mod spending;
 mod status;
+mod telemetry;
 pub mod tls;
 pub mod to_proto;
 pub mod tokens;
+mod unread;
 mod wire_json;
 
+pub use cors::{Origin, OriginError};
 pub use facade::{Admission, Desk, Facade, Mount, Opening};
 pub use listen::Connections;
 pub use rest::{debate_json, event_json, listed_json};
 pub use scraping::serve_metrics;
 pub use serve::{GRACE_DEFAULT, PATIENCE_DEFAULT, ServeError, ServeOptions, serve};
+pub use unread::Resume;

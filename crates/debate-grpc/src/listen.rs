@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::Request;
+use axum::http::{Request, Version};
 use axum::response::Response;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
@@ -53,6 +54,9 @@ pub struct Connections {
     pub body: Duration,
     /// The longest that a connection may have nothing under way.
     pub idle: Duration,
+    /// The longest that a client may not read on in a stream before the stream is given up; one over HTTP/1.1 is ended with its
+    /// connection, before three times as long.
+    pub unread: Duration,
     /// How often a connection that is quiet is asked whether it is still there; as long again it may take to answer.
     pub keepalive: Duration,
 }
@@ -65,6 +69,7 @@ impl Default for Connections {
             headers: Duration::from_secs(10),
             body: Duration::from_secs(30),
             idle: Duration::from_secs(300),
+            unread: Duration::from_secs(30),
             keepalive: Duration::from_secs(30),
         }
     }
@@ -146,8 +151,12 @@ impl Talk {
         let Self { app, connections, closing } = self;
         let (under_way, mut watching) = watch::channel(UnderWay::default());
         let under_way = Arc::new(under_way);
+        let reading = Arc::new(Reading::default());
         let web: GrpcWebService<Router> = GrpcWebLayer::new().layer(app.clone());
-        let service = service_fn(|request| answer(app.clone(), web.clone(), request, Arc::clone(&under_way)));
+        let service = service_fn(|request| {
+            let counted = (Arc::clone(&under_way), Arc::clone(&reading));
+            answer(app.clone(), web.clone(), request, counted)
+        });
         let builder = protocols(connections);
         let mut talking = pin!(builder.serve_connection(TokioIo::new(stream), service));
         tokio::select! {
@@ -158,6 +167,7 @@ impl Talk {
                 return tell(talking.await);
             }
             () = silence(&mut watching, connections) => talking.as_mut().graceful_shutdown(),
+            () = reading.ends(connections.unread) => return,
         }
         if let Ok(ended) = tokio::time::timeout(FAREWELL, talking).await {
             tell(ended);
@@ -209,10 +219,13 @@ async fn answer(
     mut app: Router,
     mut web: GrpcWebService<Router>,
     request: Request<Incoming>,
-    under_way: Arc<watch::Sender<UnderWay>>,
+    (under_way, reading): (Arc<watch::Sender<UnderWay>>, Arc<Reading>),
 ) -> Result<Response, Infallible> {
     under_way.send_modify(|now| *now = UnderWay { requests: now.requests + 1, has_begun: true });
     let counted = Counted(under_way);
+    // A connection over HTTP/2 is kept for what else is on it; it answers pings or ends.
+    let is_alone = request.version() < Version::HTTP_2;
+    let reading = is_alone.then_some(reading);
     let content_type = request.headers().get(axum::http::header::CONTENT_TYPE);
     let is_web = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc-web"));
     let response = if is_web {
@@ -220,7 +233,36 @@ async fn answer(
     } else {
         app.call(request.map(Body::new)).await?
     };
-    Ok(response.map(|inner| Body::new(Answer { inner, _counted: counted })))
+    Ok(response.map(|inner| Body::new(Answer { inner, reading, _counted: counted })))
+}
+
+/// How a client reads the answer that is under way on its connection.
+#[derive(Debug, Default)]
+struct Reading {
+    pieces: AtomicUsize,
+    /// Whether the last piece still waits for the client.
+    is_waiting: AtomicBool,
+}
+
+impl Reading {
+    fn polled(&self, has_piece: bool) {
+        self.pieces.fetch_add(usize::from(has_piece), Ordering::Relaxed);
+        self.is_waiting.store(has_piece, Ordering::Relaxed);
+    }
+
+    /// Returns when one piece has waited for longer than the patience, and before three times as long.
+    async fn ends(&self, patience: Duration) {
+        let mut waiting_for = None;
+        loop {
+            let is_waiting = self.is_waiting.load(Ordering::Relaxed);
+            let piece = is_waiting.then(|| self.pieces.load(Ordering::Relaxed));
+            if piece.is_some() && piece == waiting_for {
+                return;
+            }
+            waiting_for = piece;
+            tokio::time::sleep(patience).await;
+        }
+    }
 }
 
 /// One request that is under way until this is dropped.
@@ -235,7 +277,16 @@ impl Drop for Counted {
 /// An answer's body, under way for as long as it is.
 struct Answer {
     inner: Body,
+    reading: Option<Arc<Reading>>,
     _counted: Counted,
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        if let Some(reading) = &self.reading {
+            reading.polled(false);
+        }
+    }
 }
 
 impl HttpBody for Answer {
@@ -246,7 +297,11 @@ impl HttpBody for Answer {
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        std::pin::Pin::new(&mut self.inner).poll_frame(context)
+        let polled = std::pin::Pin::new(&mut self.inner).poll_frame(context);
+        if let Some(reading) = &self.reading {
+            reading.polled(matches!(polled, std::task::Poll::Ready(Some(_))));
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {
@@ -255,5 +310,37 @@ impl HttpBody for Answer {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use futures::StreamExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_over_http_1_whose_client_stops_reading_is_ended_and_a_slow_reader_is_not() {
+        let endless =
+            async || Body::from_stream(futures::stream::repeat("x".repeat(1_000)).map(Ok::<_, io::Error>));
+        let connections = Connections::default();
+        for read in [0, 20] {
+            let app = Router::new().route("/", get(endless));
+            let talk = Talk { app, connections, closing: CancellationToken::new() };
+            let (mut client, server) = tokio::io::duplex(1_024);
+            let talking = tokio::spawn(talk.hold(server));
+            client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+            let mut some = vec![0; 100_000];
+            for _ in 0..read {
+                tokio::time::sleep(connections.unread / 2).await;
+                client.read_exact(&mut some).await.unwrap();
+            }
+            let stopped = tokio::time::Instant::now();
+            talking.await.unwrap();
+            let waited = stopped.elapsed();
+            assert!(connections.unread <= waited && waited <= connections.unread * 3, "{read}: {waited:?}");
+        }
     }
 }

@@ -4,6 +4,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use debate_core::request::Violation;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::refusal::Refusal;
 
@@ -59,11 +60,20 @@ impl IntoResponse for Refusal {
     }
 }
 
+/// Returns why a stream of server-sent events does not go on.
+pub(crate) fn of_stream(refusal: &Refusal) -> Value {
+    let mut problem = json!({ "reason": refusal.reason(), "detail": refusal.to_string() });
+    for (name, fact) in refusal.facts() {
+        problem[name] = fact.into();
+    }
+    problem
+}
+
 fn http_status(refusal: &Refusal) -> StatusCode {
     match refusal {
         Refusal::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        Refusal::Unreadable => StatusCode::BAD_REQUEST,
-        Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Refusal::Unreadable | Refusal::Undecodable(_) => StatusCode::BAD_REQUEST,
+        Refusal::NotJson | Refusal::NotGrpc => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
         Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) | Refusal::NoRoute => {
             StatusCode::NOT_FOUND
@@ -75,7 +85,7 @@ fn http_status(refusal: &Refusal) -> StatusCode {
             StatusCode::TOO_MANY_REQUESTS
         }
         Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
-        Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
+        Refusal::TooSlow | Refusal::Unread(_) => StatusCode::REQUEST_TIMEOUT,
         Refusal::BeyondHead { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
         Refusal::Unserved(_) => StatusCode::NOT_IMPLEMENTED,
         Refusal::Unauthenticated => StatusCode::UNAUTHORIZED,

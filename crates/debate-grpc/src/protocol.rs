@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
-use tonic::Status;
+use tonic::{Code, Status};
 
 use crate::refusal::Refusal;
 
@@ -23,6 +23,22 @@ impl Protocol {
         let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         let is_grpc = content_type.is_some_and(|value| value.starts_with(b"application/grpc"));
         if is_grpc { Self::Grpc } else { Self::Rest }
+    }
+
+    /// Tells a caller whose message could not be decoded that it is at fault; tonic says INTERNAL.
+    ///
+    /// All else that is INTERNAL is refused here, with details.
+    pub(crate) fn told_of_undecodable(self, response: Response) -> Response {
+        let headers = response.headers();
+        if self == Self::Rest || headers.contains_key(Status::GRPC_STATUS_DETAILS) {
+            return response;
+        }
+        match Status::from_header_map(headers) {
+            Some(status) if status.code() == Code::Internal => {
+                self.refuse(Refusal::Undecodable(status.message().to_owned()))
+            }
+            Some(_) | None => response,
+        }
     }
 
     /// Refuses a request.

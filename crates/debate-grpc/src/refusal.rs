@@ -10,6 +10,8 @@ use debate_core::request::{Violation, Violations};
 use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_store::{AppendError, ReadError};
 
+use crate::unread::Resume;
+
 /// When a client may try again, unless it is known better.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// When a client may try again whose money is spent: the hours pass one by one.
@@ -124,9 +126,15 @@ pub enum Refusal {
     /// The request's body could not be read to its end.
     #[error("the request's body cannot be read")]
     Unreadable,
+    /// The request's message is none of its kind.
+    #[error("the request's message cannot be decoded: {0}")]
+    Undecodable(String),
     /// The request's body is of another type than JSON.
     #[error("the body must be application/json")]
     NotJson,
+    /// The request for a method of gRPC says that it is something else.
+    #[error("the content-type must be application/grpc")]
+    NotGrpc,
     /// There is nothing at this address.
     #[error("there is nothing here; see POST /api/v1/reasoning/debate")]
     NoRoute,
@@ -139,6 +147,9 @@ pub enum Refusal {
     /// The store or the debate's owner is not to be had just now.
     #[error("the debate cannot be reached just now; try again")]
     Unavailable,
+    /// The client did not read what it asked for; where it can go on, if it was a stream.
+    #[error("the stream was not read for too long; go on where it ended")]
+    Unread(Option<Resume>),
     /// The client's deadline has passed.
     #[error("the deadline has passed")]
     DeadlineExceeded,
@@ -180,11 +191,14 @@ impl Refusal {
             Self::TooLong(_) => "REQUEST_TOO_LONG",
             Self::TooSlow => "REQUEST_TOO_SLOW",
             Self::Unreadable => "REQUEST_UNREADABLE",
+            Self::Undecodable(_) => "REQUEST_UNDECODABLE",
             Self::NotJson => "NOT_JSON",
+            Self::NotGrpc => "NOT_GRPC",
             Self::NoRoute => "NO_ROUTE",
             Self::NoMethod => "NO_METHOD",
             Self::ShuttingDown => "SHUTTING_DOWN",
             Self::Unavailable => "UNAVAILABLE",
+            Self::Unread(_) => "STREAM_NOT_READ",
             Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
             Self::Corrupt(_) => "LOG_CORRUPT",
             Self::Defect => "INTERNAL",
@@ -198,6 +212,7 @@ impl Refusal {
             Self::NotFound(debate) | Self::Archived { debate, .. } | Self::Corrupt(debate) => {
                 Some(debate.clone())
             }
+            Self::Unread(Some(Resume::Debate { debate, .. })) => Some(debate.clone()),
             Self::NoPart { debate, .. }
             | Self::RequestTaken { debate, .. }
             | Self::BeyondHead { debate, .. }
@@ -216,14 +231,30 @@ impl Refusal {
             | Self::TooLong(_)
             | Self::TooSlow
             | Self::Unreadable
+            | Self::Undecodable(_)
             | Self::NotJson
+            | Self::NotGrpc
             | Self::NoRoute
             | Self::NoMethod
             | Self::ShuttingDown
             | Self::Unavailable
+            | Self::Unread(_)
             | Self::DeadlineExceeded
             | Self::Defect => None,
         }
+    }
+
+    /// Returns what a program needs to know beside the reason, by name.
+    #[must_use]
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts: Vec<_> = self.debate().map(|debate| ("debate_id", debate)).into_iter().collect();
+        if let Self::Unread(Some(resume)) = self {
+            facts.push(match resume {
+                Resume::Debate { after, .. } => ("resume_after_seq", after.to_string()),
+                Resume::Feed { cursor } => ("resume_cursor", cursor.clone()),
+            });
+        }
+        facts
     }
 
     /// Returns when the same request may succeed, if a little later it may.
@@ -232,9 +263,11 @@ impl Refusal {
         match self {
             Self::TooFast { wait } => Some(*wait),
             Self::Spent { .. } => Some(SPENT_RETRY_AFTER),
-            Self::Busy { .. } | Self::TooManyAtOnce | Self::ShuttingDown | Self::Unavailable => {
-                Some(RETRY_AFTER)
-            }
+            Self::Busy { .. }
+            | Self::TooManyAtOnce
+            | Self::ShuttingDown
+            | Self::Unavailable
+            | Self::Unread(_) => Some(RETRY_AFTER),
             Self::Invalid(_)
             | Self::NotFound(_)
             | Self::NoPart { .. }
@@ -251,7 +284,9 @@ impl Refusal {
             | Self::TooLong(_)
             | Self::TooSlow
             | Self::Unreadable
+            | Self::Undecodable(_)
             | Self::NotJson
+            | Self::NotGrpc
             | Self::NoRoute
             | Self::NoMethod
             | Self::DeadlineExceeded

@@ -19,12 +19,14 @@ use tonic_health::server::HealthReporter;
 
 use crate::access::{self, Door, Keyring};
 use crate::audit_service::Audits;
+use crate::cors::{self, Origin};
 use crate::debate_service::Debates;
 use crate::facade::{Admission, Facade, Mount};
 use crate::listen::{Connections, listen};
 use crate::policy_service::Policies;
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::tokens::TokenFileError;
+use crate::unread::Unread;
 use crate::{policy_rest, rest};
 
 /// The longest that a REST client waits for a result (the contract's timeout).
@@ -47,6 +49,8 @@ pub struct ServeOptions {
     pub tls: Option<TlsFiles>,
     /// How long connections may be silent, and how many there may be.
     pub connections: Connections,
+    /// Sites whose pages may use this server through a browser; they need tokens as everybody does.
+    pub cors_origins: Vec<Origin>,
     /// The longest that a REST client waits for a result before it is told 202.
     pub patience: Duration,
     /// The longest that open connections keep the server from ending.
@@ -71,6 +75,7 @@ impl Default for ServeOptions {
             tokens: None,
             tls: None,
             connections: Connections::default(),
+            cors_origins: Vec::new(),
             patience: PATIENCE_DEFAULT,
             grace: GRACE_DEFAULT,
             admission: Arc::new(|_| Ok(())),
@@ -140,6 +145,7 @@ pub async fn serve(
         tokens,
         tls,
         connections,
+        cors_origins,
         patience,
         grace,
         admission,
@@ -157,10 +163,16 @@ pub async fn serve(
     let closing = CancellationToken::new();
     let mut facade = Facade::new(engine, admission, closing.clone());
     facade.reviewers = reviewers;
-    let door = Door { keyring: Arc::clone(&keyring), body_patience: connections.body };
+    let unread = Arc::new(Unread::new(connections.unread));
+    let body_patience = connections.body;
+    let door = Door { keyring: Arc::clone(&keyring), body_patience, unread: Arc::clone(&unread) };
     let data = data.merge(mount.map(|mount| mount(facade.clone())).unwrap_or_default());
     let (health, app) = app(facade, data, door, patience).await?;
     let app = app.merge(pages);
+    let app = match cors::layer(&cors_origins) {
+        Some(layer) => app.layer(layer),
+        None => app,
+    };
     let ending = async {
         shutdown.await;
         health.set_not_serving::<DebateServiceServer<Debates>>().await;
@@ -180,6 +192,7 @@ pub async fn serve(
         () = listen(listener, tls, app, connections, closing.clone()) => {}
         () = ending => tracing::warn!("connections were still open when the server ended"),
         () = looking => {}
+        () = unread.watch_over() => {}
     }
     Ok(())
 }

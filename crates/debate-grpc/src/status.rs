@@ -13,8 +13,8 @@ pub(crate) const DOMAIN: &str = "debate.v1";
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
         let mut details = ErrorDetails::new();
-        let debate = refusal.debate().map(|debate| ("debate_id".to_owned(), debate));
-        details.set_error_info(refusal.reason(), DOMAIN, debate.into_iter().collect::<HashMap<_, _>>());
+        let facts = refusal.facts().into_iter().map(|(name, fact)| (name.to_owned(), fact));
+        details.set_error_info(refusal.reason(), DOMAIN, facts.collect::<HashMap<_, _>>());
         if let Refusal::Invalid(violations) = &refusal {
             let violations = violations.0.iter();
             let fields =
@@ -41,7 +41,11 @@ impl From<Refusal> for Status {
 
 fn code(refusal: &Refusal) -> Code {
     match refusal {
-        Refusal::Invalid(_) | Refusal::Unreadable | Refusal::NotJson => Code::InvalidArgument,
+        Refusal::Invalid(_)
+        | Refusal::Unreadable
+        | Refusal::Undecodable(_)
+        | Refusal::NotJson
+        | Refusal::NotGrpc => Code::InvalidArgument,
         Refusal::NotFound(_) | Refusal::Archived { .. } | Refusal::NoPart { .. } | Refusal::NoProposal(_) => {
             Code::NotFound
         }
@@ -57,6 +61,8 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::Unauthenticated => Code::Unauthenticated,
         Refusal::Forbidden { .. } => Code::PermissionDenied,
         Refusal::ShuttingDown | Refusal::Unavailable => Code::Unavailable,
+        // Resuming is another request than this one, so it is not for a client's transport to send it again.
+        Refusal::Unread(_) => Code::Aborted,
         Refusal::DeadlineExceeded | Refusal::TooSlow => Code::DeadlineExceeded,
         Refusal::Corrupt(_) => Code::DataLoss,
         Refusal::Defect => Code::Internal,

@@ -12,7 +12,7 @@ use clap::builder::NonEmptyStringValueParser;
 use debate_core::counted::counted;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
-use debate_grpc::{Mount, ServeError, ServeOptions};
+use debate_grpc::{Mount, Origin, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use debate_viewer::{Viewer, viewer};
 use futures::channel::oneshot;
@@ -71,6 +71,11 @@ pub(crate) struct Serve {
     /// Certificates of authorities in PEM: only clients with a certificate of theirs may connect (mutual TLS)
     #[arg(long, env = "DEBATE_TLS_CLIENT_AUTHORITIES", value_name = "FILE")]
     tls_client_authorities: Option<PathBuf>,
+
+    /// Origins of pages that may use this server through a browser (CORS), such as https://app.example; none unless set. They
+    /// need a token as everybody does
+    #[arg(long, env = "DEBATE_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
+    cors_origins: Vec<Origin>,
 
     /// Debates driven at once; more wait their turn
     #[arg(
@@ -162,6 +167,7 @@ impl Serve {
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls,
+            cors_origins: self.cors_origins.clone(),
             admission: admission(options, self.skills_dir.clone())?,
             pages: viewer.pages,
             data: viewer.data,

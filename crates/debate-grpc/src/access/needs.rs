@@ -86,6 +86,17 @@ pub(crate) fn needs(method: &str, place: &str) -> Option<Needs> {
     row.map(|(_, _, needs)| *needs)
 }
 
+/// Returns the place of the table at which a request arrives, by the template of its route or by its path.
+pub(crate) fn place(template: Option<&str>, path: &str) -> Option<&'static str> {
+    let is_here = |place: &str| place == path || Some(place) == template;
+    TABLE.iter().map(|(_, place, _)| *place).find(|place| is_here(place))
+}
+
+/// Returns whether a place of the table is a method of gRPC.
+pub(crate) fn is_grpc(place: &str) -> bool {
+    place.split('/').nth(1).is_some_and(|service| service.contains('.'))
+}
+
 /// Returns whether a place is served by any method.
 pub(crate) fn is_listed(place: &str) -> bool {
     TABLE.iter().any(|(_, its_place, _)| *its_place == place)

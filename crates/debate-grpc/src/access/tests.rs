@@ -15,11 +15,15 @@ use super::*;
 
 fn door(token: Option<&str>) -> Door {
     let keyring = Arc::new(Keyring::new(token, None).unwrap());
-    Door { keyring, body_patience: Duration::from_secs(60) }
+    Door {
+        keyring,
+        body_patience: Duration::from_secs(60),
+        unread: Arc::new(Unread::new(Duration::from_secs(60))),
+    }
 }
 
 fn passes(path: &str, method: &str, authorization: Option<&str>) -> Result<(), Refusal> {
-    let mut request = Request::builder().uri(path).method(method);
+    let mut request = Request::builder().uri(path).method(method).header(CONTENT_TYPE, "application/grpc");
     if let Some(value) = authorization {
         request = request.header(AUTHORIZATION, value);
     }
@@ -109,6 +113,22 @@ fn without_tokens_pages_of_other_sites_are_refused() {
         assert_eq!(is_of_another_site(&headers, &Uri::from_static("/x")), is_other, "{host:?} {origin:?}");
     }
     assert!(is_of_another_site(&HeaderMap::new(), &Uri::from_static("http://evil.example/x")));
+}
+
+#[tokio::test]
+async fn causes_inside_the_house_stay_there() {
+    use axum::response::IntoResponse as _;
+    use debate_store::ReadError;
+
+    for secret in ["password=sesame host=db-7", "/var/lib/debates.sqlite: disk I/O error"] {
+        let refusal = Refusal::from(ReadError::Backend { source: secret.into() });
+        assert_eq!(refusal, Refusal::Unavailable);
+        let mut told = HeaderMap::new();
+        Status::from(refusal.clone()).add_header(&mut told).unwrap();
+        let problem = to_bytes(refusal.into_response().into_body(), usize::MAX).await.unwrap();
+        let told = format!("{told:?} {}", String::from_utf8_lossy(&problem));
+        assert!(secret.split(['=', ' ', ':']).all(|word| word.len() < 4 || !told.contains(word)), "{told}");
+    }
 }
 
 #[test]

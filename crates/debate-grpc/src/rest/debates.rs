@@ -29,7 +29,8 @@ use tokio_util::sync::CancellationToken;
 use super::{JSON, Rest, body_of, tagged};
 use crate::access::Grant;
 use crate::refusal::Refusal;
-use crate::{to_proto, wire_json};
+use crate::unread::Reached;
+use crate::{problem, to_proto, wire_json};
 
 /// Where debates of all formats are.
 pub(super) const DEBATES: &str = "/api/v1/debates";
@@ -200,7 +201,15 @@ pub(super) async fn events(
     }
     let watched = desk.watch(&id, after, false).await?;
     let closing = rest.facade.closing.clone();
-    Ok(Sse::new(told(watched, closing)).keep_alive(KeepAlive::default()).into_response())
+    let reached = Reached::in_debate(&id, after);
+    let noted = reached.clone();
+    let watched = watched.inspect(move |watched| {
+        if let Ok(Watched::Event(envelope)) = watched {
+            noted.note(envelope.seq.0);
+        }
+    });
+    let sse = Sse::new(told(watched, closing)).keep_alive(KeepAlive::default());
+    Ok((Extension(reached), sse).into_response())
 }
 
 /// Turns what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
@@ -226,22 +235,20 @@ fn told(
                             .id(envelope.seq.to_string())
                             .event(envelope.kind.as_str())
                             .data(json.to_string()),
-                        Err(refusal) => return Some((Ok(problem(&refusal)), None)),
+                        Err(refusal) => return Some((Ok(last(&refusal)), None)),
                     };
                     return Some((Ok(event), Some(all)));
                 }
                 Ok(Some(Watched::Chunk(_) | Watched::Heartbeat(_))) => {}
                 Ok(None) => return None,
-                Err(refusal) => return Some((Ok(problem(&refusal)), None)),
+                Err(refusal) => return Some((Ok(last(&refusal)), None)),
             }
         }
     })
 }
 
-fn problem(refusal: &Refusal) -> Event {
-    Event::default()
-        .event("problem")
-        .data(json!({ "reason": refusal.reason(), "detail": refusal.to_string() }).to_string())
+fn last(refusal: &Refusal) -> Event {
+    Event::default().event("problem").data(problem::of_stream(refusal).to_string())
 }
 
 /// Returns an event with its facts and words as JSON within JSON.

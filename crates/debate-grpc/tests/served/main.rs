@@ -3,12 +3,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bad_input;
 mod connections;
+mod hearing;
 #[path = "../house/mod.rs"]
 mod house;
 mod http;
 mod limits;
+mod measured;
 mod methods;
+mod pressure;
 mod tenants;
 mod tls;
 mod tokens;

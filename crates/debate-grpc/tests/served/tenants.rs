@@ -68,19 +68,25 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
     let list = v1::ListDebatesRequest::default();
     assert_eq!(strangers.0.list_debates(list.clone()).await.unwrap().into_inner().debates, []);
     assert_eq!(debates.list_debates(list).await.unwrap().into_inner().debates.len(), 1);
-    for path in ["", "/round/1", "/role/judge", "/consensus"] {
-        let path = format!("/api/v1/reasoning/debate/{id}{path}");
+    let contract =
+        ["", "/round/1", "/role/judge", "/consensus"].map(|rest| format!("reasoning/debate/{id}{rest}"));
+    let paths = contract.into_iter().chain(["", "/events"].map(|rest| format!("debates/{id}{rest}")));
+    for path in paths.map(|path| format!("/api/v1/{path}")) {
         for (token, status) in [(&ours, 200), (&theirs, 404)] {
             let bearer = format!("Bearer {token}");
-            let got = guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await;
-            assert_eq!(got.status, status, "{path}");
+            for accept in ["application/json", "text/event-stream"] {
+                let headers = [("Authorization", &*bearer), ("Accept", accept)];
+                assert_eq!(guarded.house.ask("GET", &path, &headers, b"").await.status, status, "{path}");
+            }
         }
     }
-    let resolution = format!("/api/v1/debates/{id}/resolution");
     let bearer = format!("Bearer {theirs}");
+    let resolution = format!("/api/v1/debates/{id}/resolution");
     let body = br#"{"outcome_id": "yes"}"#;
     let got = guarded.house.ask("POST", &resolution, &[("Authorization", &bearer)], body).await;
     assert_eq!(got.status, 404, "{}", got.body);
+    let listed = guarded.house.ask("GET", "/api/v1/debates", &[("Authorization", &bearer)], b"").await;
+    assert_eq!(listed.json()["debates"], json!([]));
     for (method, done) in ask_all(&mut debates, &mut guarded.audits(&ours).await, &id).await {
         let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
         assert!(code != Code::NotFound || method == "list_arguments", "{method}: {code:?}");

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Connections, ServeError, ServeOptions, serve};
@@ -14,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use crate::house::House;
+use crate::house::{House, PATIENCE};
 
 /// An authority, and what it signs.
 struct Authority {
@@ -138,4 +139,20 @@ fn the_first_certificate_of_a_chain_that_runs_out_tells_when() {
     assert_eq!(ends.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs(), 1_804_118_400);
     fs::write(&files.key, KeyPair::generate().unwrap().serialize_pem()).unwrap();
     assert!(files.expiry().is_err(), "a key of another certificate is found out");
+}
+
+#[tokio::test]
+async fn a_greeting_that_is_never_finished_is_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = Connections { first_request: Duration::from_millis(300), ..Connections::default() };
+    let tls = Some(write(&folder, &Authority::new().sign("localhost")));
+    let house =
+        House::with(ServeOptions { tls, connections, ..ServeOptions::default() }, "simulated:7").await;
+    for begun in [&b""[..], b"\x16\x03\x01\x02\x00\x01"] {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        stream.write_all(begun).await.unwrap();
+        let mut told = Vec::new();
+        let _reset =
+            tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await.expect("it is ended");
+    }
 }

@@ -1,0 +1,256 @@
+//! What cannot be served, as tables over both protocols: each row has its answer, records nothing, and the next is served.
+
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+
+use bytes::Bytes;
+use debate_grpc::tokens::Scope;
+use debate_grpc::{Origin, ServeOptions};
+use debate_proto::v1;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use h2::client::SendRequest;
+use http::HeaderMap;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tonic::{Code, Status};
+use tonic_types::StatusExt as _;
+
+use crate::house::{House, PATIENCE, request};
+use crate::tokens::{Guarded, start, started, wishes};
+
+const GET: &str = "/debate.v1.DebateService/GetDebate";
+
+async fn connected(house: &House) -> SendRequest<Bytes> {
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    tokio::spawn(async move { drop(connection.await) });
+    client
+}
+
+/// Sends bytes to a method; returns the status over HTTP, and over gRPC where there is one.
+async fn call(
+    client: &mut SendRequest<Bytes>,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> (u16, Option<Status>) {
+    let mut request = http::Request::post(format!("http://localhost{path}")).header("te", "trailers");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let (response, mut sending) = client.send_request(request.body(()).unwrap(), false).unwrap();
+    sending.send_data(Bytes::copy_from_slice(body), true).unwrap();
+    let response = tokio::time::timeout(PATIENCE, response).await.expect("an answer").unwrap();
+    let (status, mut told) = (response.status().as_u16(), response.headers().clone());
+    let mut rest = response.into_body();
+    while let Some(_data) = poll_fn(|context| rest.poll_data(context)).await {}
+    told.extend(rest.trailers().await.unwrap().unwrap_or_else(HeaderMap::new));
+    (status, Status::from_header_map(&told))
+}
+
+#[tokio::test]
+async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goes_on() {
+    let house = House::open().await;
+    let mut client = connected(&house).await;
+    let proto = ("content-type", "application/grpc");
+    let long_id = [&[0, 0, 0, 3, 235, 0x0a, 0xe8, 0x07][..], &[b'x'; 1_000]].concat();
+    for (what, headers, body, code) in [
+        ("no field", &[proto][..], &[0, 0, 0, 0, 2, 0xff, 0xff][..], Code::InvalidArgument),
+        ("no UTF-8", &[proto], &[0, 0, 0, 0, 3, 0x0a, 1, 0xff], Code::InvalidArgument),
+        ("a field of another type", &[proto], &[0, 0, 0, 0, 2, 0x08, 1], Code::InvalidArgument),
+        ("more claimed within than there is", &[proto], &[0, 0, 0, 0, 2, 0x0a, 99], Code::InvalidArgument),
+        ("no message", &[proto], &[], Code::InvalidArgument),
+        ("half a prefix", &[proto], &[0, 0, 0], Code::InvalidArgument),
+        ("half a message", &[proto], &[0, 0, 0, 0, 9, 0x0a], Code::InvalidArgument),
+        ("an unknown flag", &[proto], &[7, 0, 0, 0, 0], Code::InvalidArgument),
+        ("compressed, and it is not said how", &[proto], &[1, 0, 0, 0, 0], Code::InvalidArgument),
+        (
+            "compressed in an unknown way",
+            &[proto, ("grpc-encoding", "zstd-9")],
+            &[1, 0, 0, 0, 0],
+            Code::Unimplemented,
+        ),
+        ("longer than any", &[proto], &[0, 0xff, 0xff, 0xff, 0xff], Code::OutOfRange),
+        ("the id of nobody", &[proto], &long_id, Code::NotFound),
+        ("no time at all", &[proto, ("grpc-timeout", "0n")], &[0, 0, 0, 0, 0], Code::DeadlineExceeded),
+        (
+            "a time of no unit is no time",
+            &[proto, ("grpc-timeout", "soon")],
+            &[0, 0, 0, 0, 0],
+            Code::NotFound,
+        ),
+    ] {
+        let (http, told) = call(&mut client, GET, headers, body).await;
+        let told = told.unwrap_or_else(|| panic!("{what}: {http}"));
+        assert_eq!((http, told.code()), (200, code), "{what}: {told:?}");
+        if code == Code::InvalidArgument {
+            let reason = told.get_error_details().error_info().map(|info| info.reason.clone());
+            assert_eq!(reason.as_deref(), Some("REQUEST_UNDECODABLE"), "{what}");
+        }
+    }
+    for (path, content_type, status, code) in [
+        (GET, "application/json", 415, None),
+        (GET, "text/html", 415, None),
+        ("/debate.v1.DebateService/Nothing", "application/grpc", 200, Some(Code::Unimplemented)),
+        ("/debate.v2.DebateService/GetDebate", "application/grpc", 200, Some(Code::Unimplemented)),
+        ("/", "application/grpc", 200, Some(Code::Unimplemented)),
+    ] {
+        let headers = [("content-type", content_type)];
+        let (http, told) = call(&mut client, path, &headers, &[0, 0, 0, 0, 0]).await;
+        assert_eq!((http, told.map(|told| told.code())), (status, code), "{path} {content_type}");
+    }
+    let mut client = DebateServiceClient::new(house.channel().await);
+    assert!(
+        client.list_debates(v1::ListDebatesRequest::default()).await.unwrap().into_inner().debates.is_empty()
+    );
+}
+
+#[tokio::test]
+async fn k10_places_that_no_stream_has_reached_are_refused_over_both_protocols() {
+    let house = House::open().await;
+    let mut client = DebateServiceClient::new(house.channel().await);
+    let id = client.start_debate(start("")).await.unwrap().into_inner().debate.unwrap().id;
+    assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    let head = house.engine.log(id.parse().unwrap(), None).await.unwrap().len() as u64;
+    for after_seq in [head + 1, u64::MAX] {
+        let watch = v1::WatchDebateRequest { debate_id: id.clone(), after_seq, ..Default::default() };
+        assert_eq!(client.watch_debate(watch).await.unwrap_err().code(), Code::OutOfRange, "{after_seq}");
+        let path = format!("/api/v1/debates/{id}/events");
+        assert_eq!(house.get(&format!("{path}?after={after_seq}")).await.status, 416);
+        let stream = [("Accept", "text/event-stream"), ("Last-Event-ID", &*after_seq.to_string())];
+        assert_eq!(house.ask("GET", &path, &stream, b"").await.status, 416);
+    }
+    let forged = format!("{:016x}{:016x}", u64::MAX, 0);
+    for cursor in ["x", "00", &forged, &"9".repeat(10_000)] {
+        let watch = v1::WatchDebatesRequest { cursor: cursor.to_owned(), ..Default::default() };
+        assert_eq!(client.watch_debates(watch).await.unwrap_err().code(), Code::InvalidArgument);
+        let page = house.get(&format!("/api/v1/debates?page_token={cursor}")).await;
+        assert_eq!(page.status, 422);
+    }
+}
+
+#[tokio::test]
+async fn k12_requests_over_http_that_are_none_have_an_answer_and_the_next_is_served() {
+    let house = House::open().await;
+    let body = request().to_string();
+    for (what, method, path, headers, status) in [
+        ("a key of no text", "POST", "/api/v1/debates", &[("Idempotency-Key", "\u{e9}")][..], 422),
+        ("a key too long", "POST", "/api/v1/debates", &[("Idempotency-Key", &*"k".repeat(200))], 422),
+        ("a form", "POST", "/api/v1/debates", &[("Content-Type", "application/x-www-form-urlencoded")], 415),
+        ("an id of no text", "GET", "/api/v1/debates/%ff", &[], 404),
+        ("an id that climbs", "GET", "/api/v1/debates/..%2f..%2fetc%2fpasswd", &[], 404),
+        ("a number that is none", "GET", "/api/v1/debates?page_size=-1", &[], 422),
+        ("a number beyond numbers", "GET", "/api/v1/debates?page_size=99999999999999999999", &[], 422),
+        ("a state of none", "GET", "/api/v1/debates?state=99", &[], 422),
+        ("another method", "DELETE", "/api/v1/debates", &[], 405),
+        ("another place", "GET", "/api/v2/debates", &[], 404),
+    ] {
+        let answer =
+            house.ask(method, path, headers, if method == "POST" { body.as_bytes() } else { b"" }).await;
+        assert_eq!(answer.status, status, "{what}: {answer:?}");
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{what}");
+    }
+    for (what, sent, answer) in [
+        (
+            "half a body, and no more comes",
+            "POST /api/v1/debates HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+            "HTTP/1.1 400",
+        ),
+        (
+            "a body of broken chunks",
+            "POST /api/v1/debates HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "HTTP/1.1 4",
+        ),
+        (
+            "a length beside chunks",
+            "POST /api/v1/debates HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
+            "HTTP/1.1 4",
+        ),
+        (
+            "a whole request, and no more comes",
+            "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "HTTP/1.1 200",
+        ),
+    ] {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        let mut told = String::new();
+        let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut told)).await;
+        read.expect("the server ends the connection").unwrap();
+        assert!(told.is_empty() && !sent.starts_with("GET") || told.starts_with(answer), "{what}: {told}");
+    }
+    assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
+    assert_eq!(house.get("/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn missing_wrong_and_revoked_tokens_open_nothing_over_either_protocol() {
+    let guarded = Guarded::open().await;
+    let good = guarded.token(wishes("good", &[Scope::Admin]));
+    let revoked = guarded.token(wishes("gone", &[Scope::Admin]));
+    guarded.revoke("gone");
+    let id = started(&mut guarded.debates(&good).await, "").await;
+    let mut client = connected(&guarded.house).await;
+    let path = format!("/api/v1/debates/{id}");
+    let mut changed = good.clone();
+    let last = if changed.pop() == Some('A') { 'B' } else { 'A' };
+    changed.push(last);
+    let wrong = [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic YTpi",
+        &good,
+        &format!("Bearer {changed}"),
+        &format!("Bearer {revoked}"),
+        &format!("Bearer {good} {good}"),
+        &format!("Bearer {}", "x".repeat(8_000)),
+    ];
+    let mut told = BTreeSet::new();
+    for token in wrong {
+        let headers = [("content-type", "application/grpc"), ("authorization", token)];
+        let (_, status) = call(&mut client, GET, &headers, &[0, 0, 0, 0, 0]).await;
+        let status = status.unwrap();
+        assert_eq!(status.code(), Code::Unauthenticated, "{token}");
+        told.insert(status.message().to_owned());
+        let refused = guarded.house.ask("GET", &path, &[("Authorization", token)], b"").await;
+        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")), "{token}");
+        told.insert(refused.json()["detail"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(told.len(), 1, "nobody learns what was wrong with a token");
+    let bearer = format!("bearer {good}");
+    assert_eq!(guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await.status, 200);
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_are_served_where_they_are_named_and_with_a_token_alone() {
+    let (ours, theirs) = ("https://app.example", "https://evil.example");
+    let ask = [
+        ("Access-Control-Request-Method", "POST"),
+        ("Access-Control-Request-Headers", "authorization,x-grpc-web"),
+    ];
+    let allowed =
+        |answer: &crate::house::Answer| answer.header("access-control-allow-origin").map(str::to_owned);
+    let cors_origins: Vec<Origin> = vec![ours.parse().unwrap()];
+    for (cors_origins, origin, is_allowed) in
+        [(Vec::new(), ours, false), (cors_origins.clone(), ours, true), (cors_origins, theirs, false)]
+    {
+        let guarded = Guarded::with(ServeOptions { cors_origins, ..ServeOptions::default() }).await;
+        let token = guarded.token(wishes("page", &[Scope::Read]));
+        let house = &guarded.house;
+        let origin_header = ("Origin", origin);
+        let preflight = house.ask("OPTIONS", GET, &[origin_header, ask[0], ask[1]], b"").await;
+        assert_eq!(allowed(&preflight).as_deref() == Some(origin), is_allowed, "{preflight:?}");
+        let bearer = format!("Bearer {token}");
+        let listed =
+            house.ask("GET", "/api/v1/debates", &[origin_header, ("Authorization", &bearer)], b"").await;
+        assert_eq!((listed.status, allowed(&listed).as_deref() == Some(origin)), (200, is_allowed));
+        assert_eq!(house.ask("GET", "/api/v1/debates", &[origin_header], b"").await.status, 401);
+        let web =
+            [origin_header, ("Authorization", &*bearer), ("Content-Type", "application/grpc-web+proto")];
+        let called = house.ask("POST", "/debate.v1.DebateService/ListDebates", &web, &[0, 0, 0, 0, 0]).await;
+        assert_eq!(allowed(&called).as_deref() == Some(origin), is_allowed, "{called:?}");
+        assert_eq!(called.header("access-control-allow-credentials"), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Every request is measured once, with its method and how it ended.
+
+use debate_proto::v1;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+
+use crate::hearing::Hearing;
+use crate::house::House;
+use crate::tokens::start;
+
+const ID: &str = "00000000-0000-4000-8000-000000000000";
+
+#[tokio::test]
+async fn requests_are_measured_by_method_and_status_and_never_by_what_strangers_make_up() {
+    let (hearing, _listening) = Hearing::begin();
+    let house = House::quiet().await;
+    let mut client = DebateServiceClient::new(house.channel().await);
+    let id = client.start_debate(start("")).await.unwrap().into_inner().debate.unwrap().id;
+    let get = v1::GetDebateRequest { debate_id: ID.to_owned(), ..Default::default() };
+    client.get_debate(get).await.unwrap_err();
+    let watch = v1::WatchDebateRequest { debate_id: id.clone(), ..Default::default() };
+    let left = client.watch_debate(watch.clone()).await.unwrap();
+    drop(left);
+    let mut stays = client.watch_debate(watch).await.unwrap().into_inner();
+    house.let_all_answer();
+    while stays.message().await.unwrap().is_some() {}
+    house.get("/api/v1/debates").await;
+    house.get(&format!("/api/v1/debates/{ID}")).await;
+    house.get("/made/up").await;
+    let over_grpc = |method: &str, code: &str| {
+        format!(
+            "histogram.rpc.server.call.duration rpc.system.name=grpc rpc.method={method} rpc.response.status_code={code}"
+        )
+    };
+    let over_http = |route: &str, status: u16| {
+        format!(
+            "histogram.http.server.request.duration http.request.method=GET http.route={route} http.response.status_code={status}"
+        )
+    };
+    for measurement in [
+        over_grpc("debate.v1.DebateService/StartDebate", "OK"),
+        over_grpc("debate.v1.DebateService/GetDebate", "NOT_FOUND"),
+        over_grpc("debate.v1.DebateService/WatchDebate", "CANCELLED"),
+        over_grpc("debate.v1.DebateService/WatchDebate", "OK"),
+        over_http("/api/v1/debates", 200),
+        over_http("/api/v1/debates/{debate_id}", 404),
+        over_http("_OTHER", 404),
+    ] {
+        hearing.wait(&measurement, 1).await;
+    }
+}

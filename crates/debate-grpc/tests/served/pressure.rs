@@ -1,0 +1,205 @@
+//! Streams under pressure: subscribers that stop reading, clients that vanish, and those beside them (rule K10).
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use bytes::Bytes;
+use debate_grpc::{Connections, ServeOptions};
+use debate_proto::v1;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use futures::future::join_all;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tonic::transport::Channel;
+use tonic::{Code, Status, Streaming};
+use tonic_types::StatusExt as _;
+use v1::watch_debate_response::Item;
+
+use crate::hearing::Hearing;
+use crate::house::{House, PATIENCE};
+use crate::tokens::start;
+
+/// How long the server waits for a client that does not read.
+const SHORT: Duration = Duration::from_millis(200);
+/// Bytes that a client takes without reading.
+const WINDOW: u32 = 1_024;
+/// Subscribers of one debate that do not read.
+const MANY: usize = 300;
+
+async fn with(connections: Connections) -> House {
+    House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await
+}
+
+/// What is told of a stream that is given up.
+const GIVEN_UP: &str = "monotonic_counter.debate.streams_given_up=1";
+
+/// Connects in a way that leaves a stream little room while it is not read.
+async fn narrow(house: &House) -> DebateServiceClient<Channel> {
+    let channel = Channel::from_shared(format!("http://{}", house.address)).unwrap();
+    let channel = channel.initial_stream_window_size(WINDOW).initial_connection_window_size(1 << 24);
+    DebateServiceClient::new(channel.connect().await.unwrap())
+}
+
+async fn begun(client: &mut DebateServiceClient<Channel>, request_id: &str) -> String {
+    client.start_debate(start(request_id)).await.unwrap().into_inner().debate.unwrap().id
+}
+
+async fn watch(
+    client: &mut DebateServiceClient<Channel>,
+    debate_id: &str,
+    after_seq: u64,
+) -> Streaming<v1::WatchDebateResponse> {
+    let kinds = v1::WatchKinds::All.into();
+    let watch =
+        v1::WatchDebateRequest { debate_id: debate_id.to_owned(), after_seq, kinds, ..Default::default() };
+    client.watch_debate(watch).await.unwrap().into_inner()
+}
+
+/// Reads a stream to its end; returns the sequence numbers of its events, and how it ended.
+async fn read(mut stream: Streaming<v1::WatchDebateResponse>) -> (Vec<u64>, Option<Status>) {
+    let mut seen = Vec::new();
+    loop {
+        match tokio::time::timeout(PATIENCE, stream.message()).await.expect("the stream goes on") {
+            Ok(Some(response)) => {
+                if let Some(Item::Event(event)) = response.item {
+                    seen.push(event.seq);
+                }
+            }
+            Ok(None) => return (seen, None),
+            Err(status) => return (seen, Some(status)),
+        }
+    }
+}
+
+#[tokio::test]
+async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobody() {
+    let (hearing, _listening) = Hearing::begin();
+    let house = with(Connections { unread: SHORT, ..Connections::default() }).await;
+    let mut narrow = narrow(&house).await;
+    let id = begun(&mut narrow, "watched").await;
+    let beside = begun(&mut narrow, "beside").await;
+    let mut stopped = Vec::new();
+    for _ in 0..MANY {
+        stopped.push(watch(&mut narrow, &id, 0).await);
+    }
+    let all = v1::WatchDebatesRequest { kinds: v1::WatchKinds::All.into(), ..Default::default() };
+    let mut feed = narrow.watch_debates(all.clone()).await.unwrap().into_inner();
+    let mut other = DebateServiceClient::new(house.channel().await);
+    let (reads, reads_beside) = (watch(&mut other, &id, 0).await, watch(&mut other, &beside, 0).await);
+    house.let_all_answer();
+    let ((seen, ended), (seen_beside, _)) = tokio::join!(read(reads), read(reads_beside));
+    let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
+    let whole: Vec<u64> = (1..=log.len() as u64).collect();
+    assert!(ended.is_none() && seen == whole, "who reads sees everything while others do not read");
+    assert!(!seen_beside.is_empty());
+    hearing.wait(GIVEN_UP, MANY + 1).await;
+    for (seen, ended) in join_all(stopped.into_iter().map(read)).await {
+        let ended = ended.expect("it was given up");
+        let info = ended.get_error_details().error_info().unwrap().clone();
+        assert_eq!((ended.code(), info.reason.as_str()), (Code::Aborted, "STREAM_NOT_READ"));
+        assert!(ended.get_error_details().retry_info().is_some());
+        let after: u64 = info.metadata["resume_after_seq"].parse().unwrap();
+        assert_eq!(info.metadata["debate_id"], id);
+        assert_eq!(seen, whole[..usize::try_from(after).unwrap()], "what was handed over still comes");
+        assert!(seen.len() < whole.len(), "no more is kept than the client took");
+    }
+    let (rest, ended) = read(watch(&mut other, &id, 7).await).await;
+    assert!(ended.is_none() && rest == whole[7..]);
+
+    let mut places = Vec::new();
+    let ended = loop {
+        match feed.message().await {
+            Ok(Some(response)) => places.push(response.cursor),
+            Ok(None) => panic!("this stream has no end of its own"),
+            Err(status) => break status,
+        }
+    };
+    let info = ended.get_error_details().error_info().unwrap().clone();
+    assert_eq!(ended.code(), Code::Aborted);
+    assert_eq!(Some(&info.metadata["resume_cursor"]), places.last());
+    let cursor = info.metadata["resume_cursor"].clone();
+    let mut rest = other.watch_debates(v1::WatchDebatesRequest { cursor, ..all }).await.unwrap().into_inner();
+    let next = rest.message().await.unwrap().unwrap();
+    assert!(next.event.is_some() && !places.contains(&next.cursor));
+}
+
+/// Begins to read the events of a debate over HTTP/2.
+async fn events(
+    house: &House,
+    id: &str,
+    last: Option<&str>,
+) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let mut connecting = h2::client::Builder::new();
+    connecting.initial_window_size(WINDOW);
+    let (mut client, connection) = connecting.handshake::<_, Bytes>(stream).await.unwrap();
+    let driving = tokio::spawn(async move { drop(connection.await) });
+    let mut request = http::Request::get(format!("http://localhost/api/v1/debates/{id}/events"))
+        .header("accept", "text/event-stream");
+    if let Some(last) = last {
+        request = request.header("last-event-id", last);
+    }
+    let (response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
+    (response.await.unwrap().into_body(), driving)
+}
+
+/// Reads server-sent events to their end.
+async fn text(mut body: h2::RecvStream) -> String {
+    let mut text = Vec::new();
+    while let Some(piece) = tokio::time::timeout(PATIENCE, body.data()).await.expect("the stream goes on") {
+        let piece = piece.unwrap();
+        body.flow_control().release_capacity(piece.len()).unwrap();
+        text.extend_from_slice(&piece);
+    }
+    String::from_utf8(text).unwrap()
+}
+
+fn ids(text: &str) -> Vec<u64> {
+    text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
+}
+
+#[tokio::test]
+async fn k10_server_sent_events_that_are_not_read_end_with_the_id_to_go_on_from() {
+    let (hearing, _listening) = Hearing::begin();
+    let house = with(Connections { unread: SHORT, ..Connections::default() }).await;
+    let id = begun(&mut DebateServiceClient::new(house.channel().await), "").await;
+    let (stopped, _driving) = events(&house, &id, None).await;
+    house.let_all_answer();
+    assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    hearing.wait(GIVEN_UP, 1).await;
+    let told = text(stopped).await;
+    let (events_told, problem) = told.split_once("event: problem\ndata: ").unwrap();
+    let problem: serde_json::Value = serde_json::from_str(problem.trim()).unwrap();
+    assert_eq!((&problem["reason"], &problem["debate_id"]), (&"STREAM_NOT_READ".into(), &id.clone().into()));
+    let last = problem["resume_after_seq"].as_str().unwrap();
+    let mut seen = ids(events_told);
+    assert_eq!(seen.last().map(ToString::to_string).as_deref(), Some(last));
+    let (rest, _driving) = events(&house, &id, Some(last)).await;
+    seen.extend(ids(&text(rest).await));
+    let head = house.engine.log(id.parse().unwrap(), None).await.unwrap().len() as u64;
+    assert_eq!(seen, (1..=head).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_client_that_vanishes_is_found_by_keepalive() {
+    let keepalive = Duration::from_secs(1);
+    let house = with(Connections { keepalive, ..Connections::default() }).await;
+    let id = begun(&mut DebateServiceClient::new(house.channel().await), "").await;
+    let stream = TcpStream::connect(house.address).await.unwrap().into_std().unwrap();
+    let mut wire = TcpStream::from_std(stream.try_clone().unwrap()).unwrap();
+    let stream = TcpStream::from_std(stream).unwrap();
+    let (mut client, mut connection) = h2::client::handshake(stream).await.unwrap();
+    let request = http::Request::get(format!("http://localhost/api/v1/debates/{id}/events"))
+        .header("accept", "text/event-stream");
+    let (mut response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
+    let begun = poll_fn(|context| {
+        // Nobody answers on this connection any more once this has returned.
+        assert!(std::pin::Pin::new(&mut connection).poll(context).is_pending());
+        std::pin::Pin::new(&mut response).poll(context)
+    });
+    assert_eq!(begun.await.unwrap().status(), 200);
+    let mut unanswered = Vec::new();
+    let ended = tokio::time::timeout(PATIENCE, wire.read_to_end(&mut unanswered)).await;
+    let _reset = ended.expect("the server ends the connection");
+    assert_eq!(house.get("/healthz").await.status, 200);
+}
