@@ -189,11 +189,24 @@ fn of_file(arg: &Arg, entry: &Entry) -> Vec<String> {
     }
 }
 
-/// Returns why an option does not take a value, if it does not; never the value itself.
+/// Returns why an option does not take a value, if it does not, and the value, unless it is secret or may hold a login.
 fn refused(arg: &Arg, value: &OsStr) -> Option<String> {
     if value.is_empty() {
         return Some("it is empty".to_owned());
     }
+    let reason = reason(arg, value)?;
+    let value = value.to_string_lossy();
+    // An address is shown without its login; what is no address must not look as if it had one.
+    let is_address = arg.get_id() == "store" && (value.contains("://") || !value.contains('@'));
+    let is_secret = arg.is_hide_env_values_set() && !is_address;
+    let shown = without_login(&value);
+    if is_secret || reason.contains(&*shown) {
+        return Some(reason);
+    }
+    Some(format!("{reason}; it is {shown:?}"))
+}
+
+fn reason(arg: &Arg, value: &OsStr) -> Option<String> {
     let mut written = OsString::from(format!("--{}=", name(arg)));
     written.push(value);
     let alone = arg.clone().env(None::<&'static str>);
@@ -258,13 +271,17 @@ fn masked(arg: &Arg, value: &str) -> String {
     if let (true, Ok(store)) = (arg.get_id() == "store", value.parse::<StoreChoice>()) {
         return store.to_string();
     }
-    match value.split_once("://") {
-        Some((scheme, rest)) => {
-            let rest = rest.split(['?', '#']).next().unwrap_or_default();
-            let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-            format!("{scheme}://{place}")
-        }
-        None if arg.is_hide_env_values_set() => "(set)".to_owned(),
-        None => value.to_owned(),
+    if arg.is_hide_env_values_set() && !value.contains("://") {
+        "(set)".to_owned()
+    } else {
+        without_login(value)
     }
+}
+
+/// Returns an address without its login and its query, and whatever is none as it is.
+fn without_login(value: &str) -> String {
+    let Some((scheme, rest)) = value.split_once("://") else { return value.to_owned() };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    format!("{scheme}://{place}")
 }
