@@ -34,9 +34,13 @@ impl Retry {
     }
 }
 
-/// Returns whether the same may be asked again: the server ended, or the way to it broke.
+/// Returns whether the same may be asked again: the server ended, the way to it broke, or it gave up a stream that was not
+/// read.
 pub(crate) fn is_cut(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled)
+    matches!(
+        status.code(),
+        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted
+    )
 }
 
 #[cfg(test)]
@@ -50,5 +54,12 @@ mod tests {
         let ms: Vec<u128> = retry.pauses().map(|pause| pause.as_millis()).collect();
         assert_eq!(ms, [100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
         assert_eq!(retry.before(u32::MAX), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn k10_a_stream_that_was_not_read_goes_on_and_one_that_is_refused_does_not() {
+        assert!(is_cut(&Status::aborted("the stream was not read")));
+        assert!(!is_cut(&Status::not_found("there is no such debate")));
+        assert!(!is_cut(&Status::permission_denied("the token lacks read")));
     }
 }

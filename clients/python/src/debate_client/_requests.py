@@ -14,9 +14,15 @@ from debate.v1 import debate_service_pb2 as wire
 
 Format = Literal["prediction", "deliberation", "roundtable", "review", "investigation"]
 
-#: After these the same may be asked again: the server ended, or the way to it broke.
+#: After these the same may be asked again: the server ended, the way to it broke, or it gave up a stream that was not read.
 CUT = frozenset(
-    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusCode.INTERNAL, grpc.StatusCode.CANCELLED}
+    {
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.StatusCode.UNKNOWN,
+        grpc.StatusCode.INTERNAL,
+        grpc.StatusCode.CANCELLED,
+        grpc.StatusCode.ABORTED,
+    }
 )
 
 

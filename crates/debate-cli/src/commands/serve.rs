@@ -72,7 +72,7 @@ pub(crate) struct Serve {
     #[arg(long, env = "DEBATE_TLS_CLIENT_AUTHORITIES", value_name = "FILE")]
     tls_client_authorities: Option<PathBuf>,
 
-    /// Origins of pages that may use this server through a browser (CORS), such as https://app.example; none unless set. They
+    /// Origins (scheme and host) of pages that may use this server through a browser (CORS); none unless set. They
     /// need a token as everybody does
     #[arg(long, env = "DEBATE_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
     cors_origins: Vec<Origin>,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use debate_core::chain::ChainCheck;
+use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
 use debate_core::policy::desk::Desk;
@@ -193,10 +194,10 @@ impl Verify {
             let debates = all.iter().filter(|stream| is_debate(stream)).count();
             let others = match all.len() - debates {
                 0 => String::new(),
-                1 => " and 1 log of proposals".to_owned(),
-                others => format!(" and {others} logs of proposals"),
+                others => format!(" and {}", counted(others, "log of proposals", "logs of proposals")),
             };
-            writeln!(stdout, "{debates} debates{others} checked, {faults} with a fault")?;
+            let debates = counted(debates, "debate", "debates");
+            writeln!(stdout, "{debates}{others} checked, {faults} with a fault")?;
         }
         Ok(if faults == 0 { End::Done } else { End::Fault })
     }
@@ -223,7 +224,8 @@ fn tell(name: &str, found: &Verification, signed: Option<Covered>, json: bool) -
     match &found.fault {
         Some(fault) => writeln!(stdout, "FAULT  {name}  at event {}: {}", fault.seq, one_line(&fault.why))?,
         None => {
-            let (events, outcomes, head) = (found.events, found.outcomes, found.head);
+            let events = counted(found.events, "event", "events");
+            let outcomes = counted(found.outcomes, "outcome", "outcomes");
             let redacted = redactions(found);
             let inherited = if found.inherited > 0 {
                 format!(" behind {} of parents", found.inherited)
@@ -231,15 +233,15 @@ fn tell(name: &str, found: &Verification, signed: Option<Covered>, json: bool) -
                 String::new()
             };
             let signed = match signed {
-                Some(Covered(Some(seq))) if seq == head.0 => ", signed".to_owned(),
+                Some(Covered(Some(seq))) if seq == found.head.0 => ", signed".to_owned(),
                 Some(Covered(Some(seq))) => format!(", signed up to event {seq}"),
                 Some(Covered(None)) => ", not signed yet".to_owned(),
                 None => String::new(),
             };
-            let hash = head.1;
             writeln!(
                 stdout,
-                "ok     {name}  {events} events{inherited}, {outcomes} outcomes recomputed{redacted}{signed}, head {hash}"
+                "ok     {name}  {events}{inherited}, {outcomes} recomputed{redacted}{signed}, head {hash}",
+                hash = found.head.1
             )?;
         }
     }

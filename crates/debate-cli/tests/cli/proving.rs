@@ -230,7 +230,7 @@ fn a_bundle_is_verified_elsewhere_and_restored_to_the_byte() {
     for (name, debates) in [("one.bundle", 1), ("all.bundle", 2)] {
         let sound = elsewhere.run(["verify", "--bundle", name, "--key", "audit.pub"]);
         assert_eq!(sound.code, Some(0), "{sound:?}");
-        assert!(sound.stdout.contains("1 outcomes recomputed, signed, head "), "{}", sound.stdout);
+        assert!(sound.stdout.contains("1 outcome recomputed, signed, head "), "{}", sound.stdout);
         assert!(
             sound.stdout.ends_with(&format!("{debates} debates checked, 0 faults\n")),
             "{}",

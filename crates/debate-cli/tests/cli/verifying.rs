@@ -32,7 +32,7 @@ fn k15_verify_passes_and_fails_naming_the_event_after_one_byte_is_changed() {
     let sound = program.run(["verify", &id]);
     assert_eq!(sound.code, Some(0), "{sound:?}");
     assert!(sound.stdout.starts_with(&format!("ok     {id}  ")), "{}", sound.stdout);
-    assert!(sound.stdout.contains("1 outcomes recomputed"), "{}", sound.stdout);
+    assert!(sound.stdout.contains("1 outcome recomputed"), "{}", sound.stdout);
 
     // One digit of one probability.
     alter(
