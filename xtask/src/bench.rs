@@ -9,10 +9,10 @@ use crate::cargo::{Workspace, succeed};
 use crate::estimates::{Measured, measured_since};
 
 /// The benches that measure without criterion and print their own tables.
-const OWN_TABLES: [&str; 4] = ["schedule", "store", "catchup", "replicas"];
+const OWN_TABLES: [&str; 5] = ["schedule", "store", "catchup", "replicas", "fanout"];
 
 /// The benches that can be had quicker.
-pub(crate) const QUICK: [&str; 3] = ["store", "catchup", "replicas"];
+pub(crate) const QUICK: [&str; 4] = ["store", "catchup", "replicas", "fanout"];
 
 /// Returns the package that has a bench: the one of servers needs the program, those of the log nothing but the store.
 fn package(name: &str) -> &'static str {
@@ -54,6 +54,17 @@ pub(crate) fn run(
         println!("{}", json!({ "bench": name, "results": results }));
     }
     Ok(())
+}
+
+/// Has a server under load for so many minutes, and fails where it grows.
+///
+/// # Errors
+///
+/// When memory, tasks or files of the server grew, or a client missed an event.
+pub(crate) fn soak(workspace: &Workspace, minutes: f64, json: bool) -> Result<()> {
+    let mut bench = workspace.cargo(["bench", "--package", package("fanout"), "--bench", "fanout", "--"]);
+    bench.args(["--soak", &minutes.to_string()]).args(json.then_some("--json"));
+    succeed(bench)
 }
 
 fn table(measured: &[Measured]) -> String {

@@ -7,6 +7,7 @@ mod buf;
 mod cargo;
 mod clients;
 mod estimates;
+mod fuzz;
 mod lint;
 mod peers;
 mod postgres;
@@ -45,9 +46,9 @@ enum Task {
     /// floor of the same parameter, or else with the group's only floor.
     /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, schedule, store, catchup, replicas; or peers
+        /// The bench target: maths, log, engine, schedule, store, catchup, replicas, fanout; or peers
         name: String,
-        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup and replicas: fewer of all
+        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replicas and fanout: fewer of all
         #[arg(long)]
         quick: bool,
         /// Of peers: these alone, such as `ours,floor`
@@ -60,6 +61,23 @@ enum Task {
         #[arg(last = true)]
         criterion: Vec<String>,
     },
+    /// Have a server under load, and fail where its memory, tasks or files grow
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 30.0)]
+        minutes: f64,
+        /// Print one JSON object as the last line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the fuzz targets, each for so long; needs cargo-fuzz and a nightly toolchain
+    Fuzz {
+        /// These alone, such as `request port`
+        targets: Vec<String>,
+        /// How long each runs; an hour is 3600
+        #[arg(long, default_value_t = fuzz::SECONDS)]
+        seconds: u64,
+    },
     /// Run simulated worlds: `cargo xtask sim 123` repeats the failing seed 123
     #[command(disable_help_flag = true)]
     Sim {
@@ -69,7 +87,7 @@ enum Task {
     },
     /// Build the page of debate-viewer into its assets, which are committed; needs node and npm
     Viewer,
-    /// Run all of lint, then the two commands of the README
+    /// Run all of lint, the two commands of the README, and each fuzz target for a minute where cargo-fuzz is installed
     Ci,
 }
 
@@ -101,11 +119,22 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Bench { name, quick, only, .. }
             if (quick && !bench::QUICK.contains(&&*name)) || !only.is_empty() =>
         {
-            bail!("--quick is for peers, store, catchup and replicas, --only for peers, not for {name}")
+            bail!(
+                "--quick is for peers, store, catchup, replicas and fanout, --only for peers, not for {name}"
+            )
         }
         Task::Bench { name, json, quick, criterion, .. } => {
             bench::run(&workspace, &name, json, quick, &criterion)?;
             Ok(ExitCode::SUCCESS)
+        }
+        Task::Soak { minutes, json } => {
+            bench::soak(&workspace, minutes, json)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Fuzz { targets, seconds } => {
+            let mut report = Report::new("fuzz");
+            fuzz::add_steps(&workspace, &mut report, seconds, &targets)?;
+            Ok(report.close())
         }
         Task::Sim { arguments } => {
             let status = workspace
@@ -123,6 +152,7 @@ fn run(task: Task) -> Result<ExitCode> {
             let mut report = Report::new("ci");
             lint::add_steps(&workspace, &mut report);
             readme::add_steps(&workspace, &mut report);
+            fuzz::add_steps(&workspace, &mut report, fuzz::SECONDS, &[])?;
             Ok(report.close())
         }
     }
