@@ -55,6 +55,20 @@ pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
 /// When the kernel refuses its own plan.
 #[must_use]
 pub fn debate(config: Config) -> (Vec<Event<Prediction>>, Debate<Prediction>) {
+    debate_called(DebateId(Uuid::from_u128(1)), config)
+}
+
+/// Returns the log of a whole debate of five roles, three rounds and three outcomes, 105 events, as it is stored.
+///
+/// # Panics
+/// When the kernel refuses its own plan.
+#[must_use]
+pub fn log_of(id: DebateId) -> Vec<Envelope> {
+    let (events, _) = debate_called(id, config(5, 3, 3));
+    envelopes(&events, id)
+}
+
+fn debate_called(id: DebateId, config: Config) -> (Vec<Event<Prediction>>, Debate<Prediction>) {
     let at = Timestamp(1_700_000_000_000);
     let brief = Brief {
         question: "Will it happen before the end of the year?".to_owned(),
@@ -74,7 +88,7 @@ pub fn debate(config: Config) -> (Vec<Event<Prediction>>, Debate<Prediction>) {
     let limits = Limits::for_calls(config.calls_expected(), many, Tokens::default(), 110_000);
     let opened = Opened {
         format: "prediction".to_owned(),
-        debate: DebateId(Uuid::from_u128(1)),
+        debate: id,
         request_digest: Digest::default(),
         limits,
         config,
@@ -93,6 +107,17 @@ pub fn debate(config: Config) -> (Vec<Event<Prediction>>, Debate<Prediction>) {
         }
     }
     (events, state)
+}
+
+/// Returns the lower quartile, the median and the upper quartile.
+///
+/// # Panics
+/// When there are no values.
+#[must_use]
+pub fn quartiles(values: &[f64]) -> [f64; 3] {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    [0.25, 0.5, 0.75].map(|part| values[((values.len() - 1) as f64 * part).round() as usize])
 }
 
 /// Returns events as they are stored.

@@ -13,6 +13,18 @@ const { LLMock } = require("@copilotkit/aimock");
 
 const mock = new LLMock({ port: 0, chunkSize: 3, strict: true });
 const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+// Whoever sits at a roundtable has a position of its own, and in later rounds answers the others. First, for the
+// first that matches answers, and these prompts are long.
+mock.on({ userMessage: "# Output format" }, ({ messages }) => {
+  const said = (role) => messages.filter((one) => one.role === role).map((one) => one.content).join("\n");
+  const name = /You are ([^.]+)\./.exec(said("system"))?.[1] ?? "nobody";
+  const round = Number(/This is round (\d+)/.exec(said("user"))?.[1] ?? 1);
+  const stance = /Your assigned stance: (YES|NO|NEUTRAL)/.exec(said("system"))?.[1] ?? null;
+  const position = `${name} holds in round ${round} that ${name.length} of ten would pay for it.`;
+  const reasoning = round > 1 ? "I disagree with what was said before: who counts the costs?" : "Somebody has to begin.";
+  const reply = { stance, position, reasoning, confidence: 0.4 + 0.1 * (name.length % 3), citations: [] };
+  return { content: JSON.stringify(reply), usage };
+});
 mock.on({ userMessage: "greet" }, { content: "Grüße aus 東京 — héllo!", usage });
 mock.on({ userMessage: "think" }, { content: "42", reasoning: "six times seven" });
 mock.on({ userMessage: "answer as JSON" }, { content: '{"x": 0.25, "why": "because"}' });

@@ -7,12 +7,13 @@ use serde_json::json;
 
 use crate::cargo::{Workspace, succeed};
 use crate::estimates::{Measured, measured_since};
+use crate::peers;
 
 /// The benches that measure without criterion and print their own tables.
-const OWN_TABLES: [&str; 5] = ["schedule", "store", "catchup", "replicas", "fanout"];
+const OWN_TABLES: [&str; 7] = ["schedule", "store", "catchup", "replicas", "replay", "wake", "fanout"];
 
 /// The benches that can be had quicker.
-pub(crate) const QUICK: [&str; 4] = ["store", "catchup", "replicas", "fanout"];
+pub(crate) const QUICK: [&str; 6] = ["store", "catchup", "replay", "wake", "replicas", "fanout"];
 
 /// Returns the package that has a bench: the one of servers needs the program, those of the log nothing but the store.
 fn package(name: &str) -> &'static str {
@@ -39,6 +40,9 @@ pub(crate) fn run(
     let started = SystemTime::now();
     let mut bench = workspace.cargo(["bench", "--package", package(name), "--bench", name, "--"]);
     bench.args(criterion).env("CRITERION_HOME", &folder);
+    if name == "catchup" {
+        bench.args(peers::catchup::arguments(workspace));
+    }
     if OWN_TABLES.contains(&name) {
         bench.args(json.then_some("--json")).args(quick.then_some("--quick"));
         return succeed(bench);

@@ -1,25 +1,29 @@
-//! The wire's lint: buf from npm, installed under the target folder.
+//! The wire's checks and reference: buf from npm, installed under the target folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::cargo::{Workspace, answers, succeed};
+use crate::reference;
 use crate::report::Ended;
 
 const VERSION: &str = "1.75.0";
 
-/// Runs `buf lint` on proto/.
+/// The wire as it was released last; what breaks its clients is refused. Written by `cargo xtask api --released`.
+const RELEASED: &str = "proto/released.binpb";
+/// The reference that is made of the comments in proto/.
+const REFERENCE: &str = "docs/api.md";
+
+/// Checks proto/: the rules of buf, that no client of the last release breaks, and that the reference is up to date.
 ///
 /// # Errors
 ///
-/// When buf cannot be installed or finds a violation.
-pub(crate) fn lint(workspace: &Workspace) -> Result<Ended> {
-    if !workspace.root.join("proto").is_dir() {
-        return Ok(Ended::Skipped("there is no proto/ to lint".to_owned()));
-    }
+/// When buf cannot be installed or finds a violation, or the reference is old.
+pub(crate) fn check(workspace: &Workspace) -> Result<Ended> {
     for program in ["node", "npm"] {
         let mut version = workspace.program(Path::new(program));
         version.arg("--version");
@@ -27,13 +31,52 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<Ended> {
             return Ok(Ended::Skipped(format!("{program} is not installed")));
         }
     }
-    let mut buf = workspace.program(&installed(workspace)?);
-    buf.args(["lint", "proto"]);
-    succeed(buf)?;
+    let program = installed(workspace)?;
+    for arguments in [&["lint", "proto"][..], &["breaking", "proto", "--against", RELEASED]] {
+        let mut buf = workspace.program(&program);
+        buf.args(arguments);
+        succeed(buf)?;
+    }
+    let found = fs::read_to_string(workspace.root.join(REFERENCE)).unwrap_or_default();
+    if found != reference(workspace, &program)? {
+        bail!("{REFERENCE} is not what proto/ gives; run cargo xtask api");
+    }
     Ok(Ended::Passed)
 }
 
-fn installed(workspace: &Workspace) -> Result<PathBuf> {
+/// Writes the reference and, where this is a release, what later wires are compared with.
+///
+/// # Errors
+///
+/// When buf cannot be installed or proto/ cannot be built.
+pub(crate) fn write(workspace: &Workspace, is_release: bool) -> Result<()> {
+    let program = installed(workspace)?;
+    let page = reference(workspace, &program)?;
+    fs::write(workspace.root.join(REFERENCE), page).with_context(|| format!("cannot write {REFERENCE}"))?;
+    if is_release {
+        let mut build = workspace.program(&program);
+        build.args(["build", "proto", "--exclude-source-info", "--output", RELEASED]);
+        succeed(build)?;
+    }
+    Ok(())
+}
+
+fn reference(workspace: &Workspace, program: &Path) -> Result<String> {
+    let mut build = workspace.program(program);
+    build.args(["build", "proto", "--exclude-imports", "--output", "-#format=json"]).stderr(Stdio::inherit());
+    let built = build.output().context("cannot start buf")?;
+    if !built.status.success() {
+        bail!("buf ended with {}", built.status);
+    }
+    reference::page(&serde_json::from_slice(&built.stdout).context("the image is not JSON")?)
+}
+
+/// Returns where buf is, installed where it was not.
+///
+/// # Errors
+///
+/// When npm fails.
+pub(crate) fn installed(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.target.join("buf");
     let program = folder.join("node_modules/.bin/buf");
     if version_in(&folder).as_deref() == Some(VERSION) && program.exists() {

@@ -9,17 +9,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::cargo::{Workspace, answers, succeed};
+use crate::python::{Packages, environment};
 use crate::report::Ended;
 use crate::test::MCP;
 
 /// What the scripts import; ranges, so that older Pythons find a version of their own.
-const PACKAGES: [&str; 4] = [
-    "grpcio>=1.60,<2",
-    "grpcio-reflection>=1.60,<2",
-    "opentelemetry-proto>=1.30,<2",
-    // The official SDK of the Model Context Protocol.
-    "mcp==2.3.0",
-];
+const PACKAGES: Packages = Packages {
+    name: "clients",
+    wanted: &[
+        "grpcio>=1.60,<2",
+        "grpcio-reflection>=1.60,<2",
+        "opentelemetry-proto>=1.30,<2",
+        // The official SDK of the Model Context Protocol.
+        "mcp==2.3.0",
+    ],
+    alone: &[],
+};
 
 /// The model server that others wrote, from npm; it has no dependencies of its own.
 const MODEL_SERVER: &str = "@copilotkit/aimock@1.43.0";
@@ -34,19 +39,11 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Ended> {
     if scripts.is_empty() {
         return Ok(Ended::Skipped("tests/clients holds no .py file".to_owned()));
     }
-    let python = PathBuf::from("python3");
-    let mut version = workspace.program(&python);
-    version.arg("--version");
-    if !answers(version) {
-        return Ok(Ended::Skipped("python3 is not installed".to_owned()));
-    }
-    let Some(python) = environment(workspace, &python)? else {
-        return Ok(Ended::Skipped(
-            "python3 cannot make a virtual environment (its venv is missing)".to_owned(),
-        ));
+    let python = match environment(workspace, PACKAGES)? {
+        Ok(python) => python,
+        Err(why) => return Ok(Ended::Skipped(why)),
     };
-    succeed(workspace.cargo(["build", "--package", "debate-cli", "--features", MCP]))?;
-    let binary = workspace.target.join("debug").join(format!("debate{}", std::env::consts::EXE_SUFFIX));
+    let binary = program(workspace)?;
     for script in scripts {
         println!("running {}", script.strip_prefix(&workspace.root).unwrap_or(&script).display());
         let mut command = workspace.program(&python);
@@ -54,6 +51,16 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Ended> {
         succeed(command)?;
     }
     Ok(Ended::Passed)
+}
+
+/// Builds the program with all that it can have, and returns where it is.
+///
+/// # Errors
+///
+/// When it does not build.
+pub(crate) fn program(workspace: &Workspace) -> Result<PathBuf> {
+    succeed(workspace.cargo(["build", "--package", "debate-cli", "--features", MCP]))?;
+    Ok(workspace.target.join("debug").join(format!("debate{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Runs the adapters' tests against a model server that others wrote.
@@ -113,29 +120,6 @@ fn scripts(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     scripts.sort();
     Ok(scripts)
-}
-
-/// Returns the interpreter of an environment that has the packages, or nothing where python3 cannot make one.
-fn environment(workspace: &Workspace, python: &Path) -> Result<Option<PathBuf>> {
-    let folder = workspace.target.join("clients");
-    let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-    let interpreter = folder.join(inside);
-    let stamp = folder.join("installed.txt");
-    let wanted = PACKAGES.join("\n");
-    if interpreter.exists() && fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(Some(interpreter));
-    }
-    println!("installing {} into {}", PACKAGES.join(" and "), folder.display());
-    let mut venv = workspace.program(python);
-    venv.args(["-m", "venv", "--clear"]).arg(&folder);
-    if succeed(venv).is_err() {
-        return Ok(None);
-    }
-    let mut pip = workspace.program(&interpreter);
-    pip.args(["-m", "pip", "install", "--disable-pip-version-check"]).args(PACKAGES);
-    succeed(pip)?;
-    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
-    Ok(Some(interpreter))
 }
 
 #[cfg(test)]

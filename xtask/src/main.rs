@@ -6,12 +6,16 @@ mod bench;
 mod buf;
 mod cargo;
 mod clients;
+mod deploy;
 mod estimates;
 mod fuzz;
 mod lint;
+mod packages;
 mod peers;
 mod postgres;
+mod python;
 mod readme;
+mod reference;
 mod report;
 mod test;
 mod tidy;
@@ -34,7 +38,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Run every test: Rust tests, doc tests, the clients of tests/clients, and buf lint on proto/
+    /// Run every test: Rust tests, doc tests, clients by others, the files of deploy/, buf on proto/
     Test,
     /// Check what the compiler cannot: dependency directions, file sizes, names, words, machine paths
     Tidy,
@@ -46,9 +50,10 @@ enum Task {
     /// floor of the same parameter, or else with the group's only floor.
     /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, schedule, store, catchup, replicas, fanout; or peers
+        /// The bench target: maths, log, engine, schedule, store, catchup, replay, wake, replicas, fanout; or peers
         name: String,
-        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replicas and fanout: fewer of all
+        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replay, wake, replicas and
+        /// fanout: fewer of all
         #[arg(long)]
         quick: bool,
         /// Of peers: these alone, such as `ours,floor`
@@ -85,6 +90,12 @@ enum Task {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// Write docs/api.md from the comments in proto/
+    Api {
+        /// Also record proto/ as released: what breaks its clients is refused from then on
+        #[arg(long)]
+        released: bool,
+    },
     /// Build the page of debate-viewer into its assets, which are committed; needs node and npm
     Viewer,
     /// Run all of lint, the two commands of the README, and each fuzz target for a minute where cargo-fuzz is installed
@@ -119,9 +130,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Bench { name, quick, only, .. }
             if (quick && !bench::QUICK.contains(&&*name)) || !only.is_empty() =>
         {
-            bail!(
-                "--quick is for peers, store, catchup, replicas and fanout, --only for peers, not for {name}"
-            )
+            bail!("--quick is for peers, {}; --only for peers, not for {name}", bench::QUICK.join(", "))
         }
         Task::Bench { name, json, quick, criterion, .. } => {
             bench::run(&workspace, &name, json, quick, &criterion)?;
@@ -143,6 +152,10 @@ fn run(task: Task) -> Result<ExitCode> {
                 .status()
                 .context("cannot start cargo")?;
             Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Task::Api { released } => {
+            buf::write(&workspace, released)?;
+            Ok(ExitCode::SUCCESS)
         }
         Task::Viewer => {
             viewer::build(&workspace)?;

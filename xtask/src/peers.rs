@@ -2,6 +2,7 @@
 //! server; what each takes of time, processor and memory, and whether the ratios that are promised hold.
 
 mod bars;
+pub(crate) mod catchup;
 mod flight;
 mod install;
 mod model_server;

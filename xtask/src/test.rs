@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::cargo::{Workspace, answers, succeed};
 use crate::report::{Ended, Report};
-use crate::{buf, clients, postgres, viewer};
+use crate::{buf, clients, deploy, packages, postgres, viewer};
 
 /// What is off in a first build and tested all the same.
 pub(crate) const MCP: &str = "debate-cli/mcp";
@@ -28,7 +28,10 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
     });
     report.step("clients of the server", || clients::run(workspace));
     report.step("a model server by others", || clients::model_server(workspace));
-    report.step("buf lint", || buf::lint(workspace));
+    report.step("contracts, and the client in Python", || packages::python(workspace));
+    report.step("the client in TypeScript", || packages::typescript(workspace));
+    report.step("files of deployment", || deploy::check(workspace));
+    report.step("the wire", || buf::check(workspace));
 }
 
 /// Runs the tests of some packages, built with a profile of the workspace.

@@ -39,6 +39,11 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Options {
+    /// File of options in TOML, each under the name of its flag; what environment or flags say goes before it. See
+    /// `debate config check`
+    #[arg(long, global = true, env = "DEBATE_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
     /// Where debates are kept: sqlite://PATH, postgres://USER@HOST/DATABASE (keep a password in PGPASSWORD or ~/.pgpass),
     /// or memory, which ends with the process
     #[arg(

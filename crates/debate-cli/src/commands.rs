@@ -1,11 +1,14 @@
 //! The commands, one file each; a file's doc comment on its arguments is the command's help.
 
 mod archive;
+mod backtest;
 mod bench;
 mod calibration;
 mod cancel;
 mod checkpoint;
 mod completions;
+mod config;
+mod continuing;
 mod diff;
 mod doctor;
 mod export;
@@ -65,14 +68,17 @@ pub(crate) enum Command {
     Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
+    Continue(continuing::Continue),
     Fork(fork::Fork),
     Diff(diff::Diff),
     Calibration(calibration::Calibration),
+    Backtest(backtest::Backtest),
     Influence(influence::Influence),
     Redact(redact::Redact),
     Policy(policy::Policy),
     Golden(golden::Golden),
     Flags(flags::Flags),
+    Config(config::Config),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -102,14 +108,17 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Keys(keys) => keys.run(),
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Resolve(resolve) => resolve.run(options).await,
+        Command::Continue(more) => more.run(options).await,
         Command::Fork(fork) => fork.run(options).await,
         Command::Diff(diff) => diff.run(options).await,
         Command::Calibration(calibration) => calibration.run(options).await,
+        Command::Backtest(backtest) => backtest.run(options).await,
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
         Command::Policy(policy) => policy.run(options).await,
         Command::Golden(golden) => golden.run(),
         Command::Flags(flags) => flags.run(options),
+        Command::Config(config) => config.run(options),
         Command::Doctor(doctor) => doctor.run(options).await,
         Command::Bench(bench) => bench.run(options).await,
         Command::Completions(completions) => completions.run(),

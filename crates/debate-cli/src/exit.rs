@@ -145,9 +145,13 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
     if let Some(error) = error.downcast_ref::<ControlError>() {
         return match error {
             ControlError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
-            ControlError::Refused(DecideError::UnknownOutcome(_) | DecideError::StillToCome(_)) => {
-                Some(End::BadInput)
-            }
+            ControlError::Refused(
+                DecideError::UnknownOutcome(_)
+                | DecideError::StillToCome(_)
+                | DecideError::Market { .. }
+                | DecideError::NotContinuable(_)
+                | DecideError::NotFocusable,
+            ) => Some(End::BadInput),
             ControlError::Load(_)
             | ControlError::Refused(_)
             | ControlError::Record(_)
@@ -178,7 +182,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
 
 fn of_policy(error: &PolicyError) -> Option<End> {
     match error {
-        PolicyError::Accept(AcceptError::NotFound(_) | AcceptError::NotMade(_)) => Some(End::NotFound),
+        PolicyError::Accept(AcceptError::NoProposal | AcceptError::NotFound(_) | AcceptError::NotMade(_)) => {
+            Some(End::NotFound)
+        }
         PolicyError::Accept(AcceptError::Accepted { .. })
         | PolicyError::TooFew { .. }
         | PolicyError::NotNeeded { .. }

@@ -39,7 +39,8 @@ impl Failures {
     /// Returns one line for each kind of failure, the most frequent first.
     pub(crate) fn lines(&self) -> Vec<String> {
         let counted = self.by_count().into_iter();
-        counted.map(|(message, count, kind)| format!("{count} × {}: {message}", name(kind))).collect()
+        let line = |(message, count, kind)| format!("{count} × {}: {}", name(kind), bare(message, kind));
+        counted.map(line).collect()
     }
 
     /// Returns what was said of the most frequent failure.
@@ -53,6 +54,11 @@ impl Failures {
         counted.sort_by_key(|(message, count, _)| (std::cmp::Reverse(*count), *message));
         counted
     }
+}
+
+/// Returns a message without the kind of failure, where it begins with that: it stands beside it.
+pub(crate) fn bare(message: &str, kind: FailureKind) -> &str {
+    message.strip_prefix(name(kind)).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message)
 }
 
 /// Returns a kind of failure in words.

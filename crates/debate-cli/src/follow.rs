@@ -39,21 +39,15 @@ pub(crate) struct Followed {
 /// Folds events as they come and tells of them.
 pub(crate) struct Follower<'t> {
     debate: Option<AnyDebate>,
-    head: Seq,
     failures: Failures,
     teller: &'t mut dyn Teller,
 }
 
 impl<'t> Follower<'t> {
     /// Begins behind an event, given the debate's history up to there.
-    pub(crate) fn behind(seen: &[Envelope], after: Seq, teller: &'t mut dyn Teller) -> anyhow::Result<Self> {
+    pub(crate) fn behind(seen: &[Envelope], teller: &'t mut dyn Teller) -> anyhow::Result<Self> {
         let debate = if seen.is_empty() { None } else { Some(AnyDebate::replay(seen)?) };
-        Ok(Self { debate, head: after, failures: Failures::of(seen), teller })
-    }
-
-    /// Returns the last event seen.
-    pub(crate) fn head(&self) -> Seq {
-        self.head
+        Ok(Self { debate, failures: Failures::of(seen), teller })
     }
 
     /// Returns whether this event cannot be folded before [`Follower::inherit`] has what the fork shares with its parents.
@@ -77,7 +71,6 @@ impl<'t> Follower<'t> {
             }
             none => none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?),
         };
-        self.head = envelope.seq;
         self.failures.note(envelope);
         Ok(self.teller.event(debate, envelope, &told::tell(debate, envelope)?)?)
     }
@@ -105,7 +98,7 @@ pub(crate) async fn follow(
 ) -> anyhow::Result<Followed> {
     let watched = engine.watch(id, after, tokens).await?;
     let seen = if after > Seq::START { engine.history(id, Some(after)).await? } else { Vec::new() };
-    let mut follower = Follower::behind(&seen, after, teller)?;
+    let mut follower = Follower::behind(&seen, teller)?;
     futures::pin_mut!(watched);
     while let Some(item) = watched.next().await {
         match item? {

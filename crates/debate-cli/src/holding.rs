@@ -41,16 +41,17 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// Follows a debate that was just begun to its end, and shows its result.
+    /// Follows a debate that was just begun, or goes on behind an event, to its end, and shows its result.
     pub(crate) async fn hold(
         &self,
         options: &Options,
         house: House,
         debate: DebateId,
+        after: Seq,
     ) -> anyhow::Result<End> {
         let interrupted = watch_interrupts(house.engine.clone(), debate);
         let mut teller = self.teller(options);
-        let followed = follow(&house.engine, debate, Seq::START, true, &mut *teller).await;
+        let followed = follow(&house.engine, debate, after, true, &mut *teller).await;
         drop(teller);
         house.close().await?;
         let followed = followed?;

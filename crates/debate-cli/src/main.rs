@@ -5,10 +5,12 @@
 mod admission;
 mod args;
 mod commands;
+mod config;
 mod exit;
 mod failures;
 mod flags;
 mod follow;
+mod handles;
 mod holding;
 mod house;
 mod lines;
@@ -32,8 +34,6 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use crate::args::Args;
 use crate::exit::End;
 use crate::telemetry::Telemetry;
@@ -43,8 +43,8 @@ use crate::telemetry::Telemetry;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let ended = runtime(args);
+    let argv: Vec<_> = std::env::args_os().collect();
+    let ended = config::parse(&argv).and_then(runtime);
     match ended {
         Ok(end) => end.into(),
         Err(error) => {

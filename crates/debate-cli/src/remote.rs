@@ -1,8 +1,7 @@
 //! Following a debate on a server: its events and, while models speak, live text. The one place of this crate that
 //! meets the wire's types.
 
-use std::time::Duration;
-
+use debate_client::{Client, WatchOptions, v1};
 use debate_core::call::CallKey;
 use debate_core::codec;
 use debate_core::envelope::{Envelope, SaltedProse, StreamId};
@@ -10,46 +9,25 @@ use debate_core::event::{AttemptRef, Forked};
 use debate_core::fork::DEPTH_MAX;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_engine::Chunk;
-use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
-use debate_proto::v1::debate_service_client::DebateServiceClient;
 use debate_proto::v1::watch_debate_response::Item;
-use tonic::metadata::{Ascii, MetadataValue};
-use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Request, Status};
+use tonic::{Code, Status};
 
 use crate::exit::{End, Failure};
 use crate::follow::{Followed, Follower, Teller};
 
-/// How often a watch that was cut is begun again without having seen anything new.
-const TRIES_MAX: u32 = 10;
-/// The pause before a watch is begun again.
-const PAUSE: Duration = Duration::from_millis(500);
-/// The longest wait for a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Events read at once.
 const PAGE: u32 = 1_000;
 
 /// A server to follow debates on.
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
-    channel: Channel,
-    token: Option<MetadataValue<Ascii>>,
-}
+pub(crate) struct Server(Client);
 
 impl Server {
     /// Builds the way to a server; connects when it is first used.
     pub(crate) fn new(address: &str, token: Option<&str>) -> anyhow::Result<Self> {
-        let bad = |why: String| Failure::bad_input(format!("server {address:?} cannot be used: {why}"));
-        let has_scheme = address.starts_with("http://");
-        let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|error| bad(error.to_string()))?;
-        if !has_scheme {
-            return Err(bad("write http://HOST:PORT".to_owned()));
-        }
-        let token = token.map(|token| format!("Bearer {token}").parse()).transpose();
-        let token =
-            token.map_err(|_| Failure::bad_input("the token holds characters that cannot be sent"))?;
-        Ok(Self { channel: endpoint.connect_timeout(CONNECT_TIMEOUT).connect_lazy(), token })
+        let client = Client::new(address, token);
+        Ok(Self(client.map_err(|error| Failure::bad_input(error.to_string()))?))
     }
 
     /// Follows a debate from after an event until it has concluded; goes on behind the last event seen when it is cut.
@@ -60,58 +38,26 @@ impl Server {
         tokens: bool,
         teller: &mut dyn Teller,
     ) -> anyhow::Result<Followed> {
+        let options = WatchOptions { after_seq: after.0, include_tokens: tokens, ..WatchOptions::default() };
+        let mut watch = self.0.watch(&id.to_string(), options);
+        // A server that was never there is a wrong address, not a cut.
+        watch.connect().await.map_err(|status| refused(&status))?;
         let seen = if after > Seq::START { self.history(id, after).await? } else { Vec::new() };
-        let mut follower = Follower::behind(&seen, after, teller)?;
-        let mut tries = 0;
-        loop {
-            let head = follower.head();
-            match self.watch(id, after, tokens, &mut follower).await {
-                Ok(()) => break,
-                Err(WatchError::Cut(status)) if is_cut(&status) => {
-                    tries = if follower.head() > head { 1 } else { tries + 1 };
-                    // A server that was never there is a wrong address, not a cut.
-                    if tries > TRIES_MAX || follower.head() == Seq::START {
-                        return Err(refused(&status));
-                    }
-                    tracing::warn!(status = status.message(), "the watch was cut; going on behind {head}");
-                    tokio::time::sleep(PAUSE).await;
-                }
-                Err(WatchError::Cut(status)) => return Err(refused(&status)),
-                Err(WatchError::Told(error)) => return Err(error),
-            }
-        }
-        follower.finish()?.ok_or_else(|| anyhow::anyhow!("debate {id} has no events"))
-    }
-
-    async fn watch(
-        &self,
-        id: DebateId,
-        after: Seq,
-        tokens: bool,
-        follower: &mut Follower<'_>,
-    ) -> Result<(), WatchError> {
-        let watch = v1::WatchDebateRequest {
-            debate_id: id.to_string(),
-            after_seq: follower.head().max(after).0,
-            kinds: v1::WatchKinds::All.into(),
-            include_tokens: tokens,
-        };
-        let mut client = DebateServiceClient::new(self.channel.clone());
-        let mut stream = client.watch_debate(self.request(watch)).await?.into_inner();
-        while let Some(response) = stream.message().await? {
-            match response.item {
-                Some(Item::Event(event)) => {
+        let mut follower = Follower::behind(&seen, teller)?;
+        while let Some(item) = watch.next().await.map_err(|status| refused(&status))? {
+            match item {
+                Item::Event(event) => {
                     let envelope = envelope(id, event)?;
                     if follower.must_inherit(&envelope) {
                         follower.inherit(&self.prefix(&envelope).await?)?;
                     }
                     follower.event(&envelope)?;
                 }
-                Some(Item::Chunk(piece)) => follower.chunk(&chunk(piece)?).map_err(anyhow::Error::from)?,
-                Some(Item::AttemptDropped(_) | Item::Heartbeat(_)) | None => {}
+                Item::Chunk(piece) => follower.chunk(&chunk(piece)?)?,
+                Item::AttemptDropped(_) | Item::Heartbeat(_) => {}
             }
         }
-        Ok(())
+        follower.finish()?.ok_or_else(|| anyhow::anyhow!("debate {id} has no events"))
     }
 
     /// Reads all that a debate is folded from, up to an event of its own.
@@ -143,14 +89,14 @@ impl Server {
 
     /// Reads a debate's own events up to one of them.
     async fn seen(&self, id: DebateId, until: Seq) -> anyhow::Result<Vec<Envelope>> {
-        let mut client = AuditServiceClient::new(self.channel.clone());
+        let mut client = AuditServiceClient::new(self.0.channel());
         let mut log: Vec<Envelope> = Vec::new();
         while log.last().map_or(Seq::START, |last| last.seq) < until {
             let after_seq = log.last().map_or(0, |last| last.seq.0);
             let page_size = u32::try_from(until.0 - after_seq).unwrap_or(PAGE).min(PAGE);
             let read = v1::ReadLogRequest { debate_id: id.to_string(), after_seq, page_size };
             let page =
-                client.read_log(self.request(read)).await.map_err(|status| refused(&status))?.into_inner();
+                client.read_log(self.0.request(read)).await.map_err(|status| refused(&status))?.into_inner();
             if page.events.is_empty() {
                 let head = page.head_seq;
                 return Err(Failure::bad_input(format!(
@@ -163,39 +109,6 @@ impl Server {
         }
         Ok(log)
     }
-
-    fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        if let Some(token) = &self.token {
-            request.metadata_mut().insert("authorization", token.clone());
-        }
-        request
-    }
-}
-
-/// A watch ended before its debate did.
-enum WatchError {
-    /// The server or the way to it failed.
-    Cut(Status),
-    /// What came could not be read or shown.
-    Told(anyhow::Error),
-}
-
-impl From<Status> for WatchError {
-    fn from(status: Status) -> Self {
-        Self::Cut(status)
-    }
-}
-
-impl From<anyhow::Error> for WatchError {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Told(error)
-    }
-}
-
-/// Returns whether a watch may go on after an error: the server ended, or the way to it broke.
-fn is_cut(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled)
 }
 
 fn refused(status: &Status) -> anyhow::Error {

@@ -1,4 +1,4 @@
-//! `kill -9` of the server in the middle of ten debates: all ten end, and nothing that was answered is asked again
+//! `kill -9` in the middle of debates, of a server and of a backtest: all end, and nothing that was answered is asked again
 //! (rules K2, K3).
 
 #![cfg(unix)]
@@ -18,7 +18,7 @@ use std::process::Stdio;
 
 use asked::check_asked_once;
 use program::Program;
-use serde_json::Value;
+use serde_json::{Value, json};
 use server::{Server, follow, open, request};
 
 /// Slow enough that the server is always killed in the middle.
@@ -68,29 +68,95 @@ async fn k2_ten_debates_survive_kill_9_and_no_answer_is_asked_for_again() {
     assert_eq!(verified.code, Some(0), "{verified:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn k2_a_killed_run_is_taken_up_by_the_next_server() {
-    let program = Program::new();
-    let file = program::example("ice.json");
+/// Runs an example until it says something, and kills it there; returns its debate.
+fn kill_at(program: &Program, name: &str, sign: &str) -> String {
+    let file = program::example(name);
     let mut command = program.command(["run", file.to_str().unwrap()].into_iter().chain(MODEL));
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("round 2") {
+    while !line.contains(sign) {
         line.clear();
-        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended before it was killed");
+        assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{name} ended before it was killed");
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let id = program.run(["list", "--json", "--status", "running"]).lines()[0]["debate_id"].clone();
-    let id = id.as_str().unwrap();
+    let newest = program.run(["list", "--json", "--status", "running"]).lines()[0]["debate_id"].clone();
+    newest.as_str().unwrap().to_owned()
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn k2_killed_runs_of_any_format_are_taken_up_by_the_next_server() {
+    let program = Program::new();
+    let ids = [
+        kill_at(&program, "ice.json", "round 2"),
+        kill_at(&program, "review.json", "(argue, pair"),
+        kill_at(&program, "leap_second.json", "reports on H"),
+    ];
     let mut server = Server::start(&program, &MODEL);
-    assert!(server.says().contains("1 debates taken up"));
-    follow(&mut server.client().await, id, usize::MAX).await;
+    assert!(server.says().contains("3 debates taken up"));
+    let mut client = server.client().await;
+    for id in &ids {
+        follow(&mut client, id, usize::MAX).await;
+    }
     drop(server);
-    let log = program.run(["log", id, "--json"]).lines();
-    assert_eq!(log.last().unwrap()["kind"], "concluded");
-    check_asked_once(&log);
-    assert_eq!(program.run(["verify", id]).code, Some(0));
+    for (id, format) in ids.iter().zip(["prediction", "review", "investigation"]) {
+        let log = program.run(["log", id, "--json"]).lines();
+        assert_eq!(
+            (&log[0]["body"]["format"], &log.last().unwrap()["kind"]),
+            (&format.into(), &"concluded".into())
+        );
+        check_asked_once(&log);
+        let result = program.run(["show", id, "--json"]).json();
+        let state =
+            if format == "prediction" { &result["extra"]["completeness"] } else { &result["completeness"] };
+        assert_eq!(state["state"], "full", "{format}: {result}");
+    }
+    let verified = program.run(["verify", "--all"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+#[test]
+fn k2_a_killed_backtest_goes_on_where_it_was_cut() {
+    let program = Program::new();
+    let line = |number: usize| {
+        let question = format!("Will harbour {number} freeze?");
+        let line = json!({"id": number.to_string(), "question": question, "outcomes": ["Yes", "No"], "resolution": "no"});
+        format!("{line}\n")
+    };
+    program.write("questions.jsonl", (0..6).map(line).collect::<String>());
+    let args = ["backtest", "questions.jsonl", "--parallel", "2", "--rounds", "2", "--json"];
+    let mut command = program.command(args.into_iter().chain(MODEL));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("2/6 ") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "it ended before it was killed: {said}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = program.run(["list", "--json"]).lines();
+    let logs: Vec<(String, Vec<Value>)> = before
+        .iter()
+        .map(|listed| {
+            let id = listed["debate_id"].as_str().unwrap();
+            (id.to_owned(), program.run(["log", id, "--json"]).lines())
+        })
+        .collect();
+
+    let ran = program.run(args.into_iter().chain(MODEL));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found = ran.json();
+    let count = |what: &str| found["questions"][what].as_u64().unwrap();
+    assert!(count("concluded_before") >= 2 && count("cut") >= 1, "{found}");
+    assert_eq!(count("concluded_before") + count("cut") + count("new"), 6);
+    assert_eq!(found["calibration"]["resolved"], 6);
+    assert_eq!(program.run(["list", "--json"]).lines().len(), 6, "nothing is held twice");
+    for (id, before) in logs {
+        let log = program.run(["log", &id, "--json"]).lines();
+        assert_eq!(log[..before.len()], before[..], "what was written stays as it was");
+        assert_eq!(log.last().unwrap()["kind"], "resolved");
+        check_asked_once(&log);
+    }
+    assert_eq!(program.run(["verify", "--all"]).code, Some(0));
 }

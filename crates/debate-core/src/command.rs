@@ -1,7 +1,7 @@
 //! What a debate can be told to do. Commands are imperative; what becomes of one is decided in [`crate::decide`].
 
 use crate::call::{Reserved, Work};
-use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, ToolUse};
+use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, Resolved, ToolUse};
 use crate::format::Format;
 use crate::id::{OutcomeId, Seq, Timestamp};
 
@@ -79,12 +79,7 @@ pub enum Command<F: Format> {
         focus: Option<String>,
     },
     /// Record what happened in the world, or correct what was recorded.
-    Resolve {
-        /// Which outcome.
-        outcome: OutcomeId,
-        /// When it happened, where that is known.
-        happened_at: Option<Timestamp>,
-    },
+    Resolve(Resolved),
     /// Record that the prose of an event is to be deleted.
     Redact {
         /// Which event.
@@ -137,6 +132,14 @@ pub enum DecideError {
     /// What has not happened yet resolves nothing.
     #[error("{0} is still to come")]
     StillToCome(Timestamp),
+    /// A market's forecast is not one of this question.
+    #[error("the market gives {given} outcomes a probability, and the question has {outcomes}")]
+    Market {
+        /// How many it has.
+        given: usize,
+        /// How many there are.
+        outcomes: usize,
+    },
     /// The format, or its limits, do not allow so many more rounds.
     #[error("{0} more rounds are not allowed")]
     NotContinuable(u32),

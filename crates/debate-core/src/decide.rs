@@ -172,7 +172,7 @@ impl<F: Format> Draft<F> {
                 self.stop(StopRule::Cancelled, 1.0, 1.0, false)?;
             }
             Command::Continue { rounds, focus } => self.continue_debate(rounds, focus)?,
-            Command::Resolve { outcome, happened_at } => self.resolve(outcome, happened_at)?,
+            Command::Resolve(resolved) => self.resolve(resolved)?,
             Command::Redact { seq } => self.redact(seq)?,
         }
         self.settle()

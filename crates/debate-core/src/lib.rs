@@ -11,6 +11,7 @@ pub mod calls;
 pub mod chain;
 pub mod codec;
 pub mod command;
+pub mod counted;
 pub mod debate;
 pub mod decide;
 pub mod diff;

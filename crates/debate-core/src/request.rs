@@ -1,6 +1,7 @@
 //! What every format's request has in common at the edge: limits on every size, and violations that are collected
 //! until every field was looked at (rule K12). Nothing behind this module sees raw input.
 
+pub mod added;
 pub(crate) mod fields;
 mod json;
 pub mod limits;
@@ -12,6 +13,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::counted::counted;
 use crate::id::Digest;
 use crate::limits::Limits;
 
@@ -47,8 +49,16 @@ impl fmt::Display for Violation {
 ///
 /// There is at least one; after [`sizes::VIOLATIONS_MAX`] the rest is counted, not listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("the request breaks {} rule{}{}", .0.len(), if .0.len() == 1 { "" } else { "s" }, Lines(.0))]
+#[error("{}{}", self.summary(), Lines(.0))]
 pub struct Violations(pub Vec<Violation>);
+
+impl Violations {
+    /// Says in one line how much is wrong.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        format!("the request breaks {}", counted(self.0.len(), "rule", "rules"))
+    }
+}
 
 impl From<Violation> for Violations {
     fn from(violation: Violation) -> Self {

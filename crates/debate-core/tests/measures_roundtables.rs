@@ -27,7 +27,7 @@ fn t5_what_councils_hold_in_common_depends_on_what_is_compared_words_or_their_pa
     let count = |measure: Similarity, of: fn(&Council) -> &[(String, String)]| {
         let camps = councils.iter().map(|council| {
             let said = of(council);
-            agreement(measure, &texts(said), &vec![0.5; said.len()]).camps.len()
+            agreement(measure, &texts(said), &vec![0.5; said.len()], |_, _| false).camps.len()
         });
         camps.fold(BTreeMap::new(), |mut counts: BTreeMap<usize, u32>, camps| {
             *counts.entry(camps).or_default() += 1;

@@ -1,14 +1,15 @@
 //! What people can do to a debate while it runs or rests.
 
 use debate_core::command::{Command, DecideError};
+use debate_core::event::Resolved;
 use debate_core::format::Format;
-use debate_core::id::{DebateId, OutcomeId, Timestamp};
+use debate_core::id::DebateId;
 use debate_store::AppendError;
 
 use crate::journal::LoadError;
 
 /// Something that people tell a debate to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Control {
     /// Start nothing new; calls in flight finish (rule K17).
     Pause,
@@ -27,12 +28,7 @@ pub enum Control {
         focus: Option<String>,
     },
     /// Record what happened in the world (rule K16).
-    Resolve {
-        /// Which outcome.
-        outcome: OutcomeId,
-        /// When it happened, where that is known.
-        happened_at: Option<Timestamp>,
-    },
+    Resolve(Resolved),
 }
 
 impl Control {
@@ -42,9 +38,7 @@ impl Control {
             Self::Resume => Command::Resume,
             Self::Cancel { reason } => Command::Cancel { reason: reason.clone() },
             Self::Continue { rounds, focus } => Command::Continue { rounds: *rounds, focus: focus.clone() },
-            Self::Resolve { outcome, happened_at } => {
-                Command::Resolve { outcome: outcome.clone(), happened_at: *happened_at }
-            }
+            Self::Resolve(resolved) => Command::Resolve(resolved.clone()),
         }
     }
 }

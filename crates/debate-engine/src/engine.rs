@@ -26,7 +26,7 @@ use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
 use crate::house::{House, Settings};
-use crate::journal::{Journal, LoadError, missing};
+use crate::journal::{Journal, LoadError, PAGE, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
@@ -34,6 +34,7 @@ use crate::pricing;
 use crate::redaction::{Redact, Redaction, RedactionError};
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
+use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
 use crate::tools::{Tool, Tools};
@@ -143,6 +144,7 @@ impl EngineBuilder {
             debates: Semaphore::new(self.settings.debates_max),
             schemas: Schemas::default(),
             races: Races::default(),
+            reads: SharedReads::default(),
             shutdown: CancellationToken::new(),
         };
         Engine {
@@ -282,7 +284,15 @@ impl Engine {
 
     pub(crate) async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
         let first = self.house.store.read(StreamId::from(debate), Seq::START, 1).await?;
-        let Some(first) = first.first() else { return Err(self.missing(debate).await) };
+        self.served_by(debate, first.first()).await
+    }
+
+    async fn served_by(
+        &self,
+        debate: DebateId,
+        first: Option<&Envelope>,
+    ) -> Result<(String, Arc<dyn Served>), LoadError> {
+        let Some(first) = first else { return Err(self.missing(debate).await) };
         let format = format_of(first).unwrap_or_default();
         match self.formats.get(format.as_str()) {
             Some(served) => Ok((format, Arc::clone(served))),
@@ -337,7 +347,7 @@ impl Engine {
         tokens: bool,
     ) -> Result<impl Stream<Item = Result<Watched, WatchError>> + Send + 'static, WatchError> {
         let live = self.held().get(&debate).map(|held| held.live.clone());
-        let store = Arc::clone(&self.house.store);
+        let store = (Arc::clone(&self.house.store), self.house.reads.clone());
         watch::watch(store, debate, after, (live, tokens), self.house.settings.heartbeat).await
     }
 
@@ -363,8 +373,9 @@ impl Engine {
     /// # Errors
     /// There is no such debate, or the store failed. What is wrong with the log is in the result.
     pub async fn verify(&self, debate: DebateId) -> Result<Verification, LoadError> {
-        match self.served(debate).await {
-            Ok((_, served)) => Ok(served.verify(&*self.house.store, debate).await?),
+        let begin = self.house.store.read(StreamId::from(debate), Seq::START, PAGE).await?;
+        match self.served_by(debate, begin.first()).await {
+            Ok((_, served)) => Ok(served.verify(&*self.house.store, debate, begin).await?),
             // A first event that no longer says its format was changed.
             Err(LoadError::Format { .. }) => {
                 let head = debate_core::chain::ChainCheck::new(debate.into()).head();

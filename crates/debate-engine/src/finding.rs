@@ -9,12 +9,19 @@ use debate_store::{ListFilter, Listed, ReadError};
 use crate::engine::Engine;
 
 impl Engine {
-    /// Returns every debate of which the log has an event of a kind, the newest first; of one format where it is named.
+    /// Returns every debate of which the log has an event of a kind, the newest first; of one tenant or one format where it
+    /// is named.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn having(&self, kind: &str, format: Option<&str>) -> Result<Vec<Listed>, ReadError> {
+    pub async fn having(
+        &self,
+        kind: &str,
+        tenant: Option<&str>,
+        format: Option<&str>,
+    ) -> Result<Vec<Listed>, ReadError> {
         self.listed(ListFilter {
+            tenant: tenant.map(str::to_owned),
             format: format.map(str::to_owned),
             lifecycle: vec![kind.to_owned()],
             status: Some(vec![kind.to_owned()]),

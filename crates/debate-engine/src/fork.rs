@@ -109,7 +109,7 @@ impl Engine {
     /// The store cannot be read, or holds a fork that cannot be.
     pub async fn forks_of(&self, parent: DebateId) -> Result<Vec<Forked>, LoadError> {
         let mut forks = Vec::new();
-        for listed in self.having("forked", None).await? {
+        for listed in self.having("forked", None, None).await? {
             let debate = DebateId(listed.first.stream.id);
             let Some(forked) = codec::forked(&listed.first) else { continue };
             let forked = forked.map_err(|source| LoadError::Decode { debate, source })?;

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hedging::{Hedging, Races};
 use crate::leasing::Leasing;
 use crate::schemas::Schemas;
+use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
 use crate::tools::Tools;
 
@@ -62,6 +63,7 @@ pub(crate) struct House {
     pub(crate) debates: Semaphore,
     pub(crate) schemas: Schemas,
     pub(crate) races: Races,
+    pub(crate) reads: SharedReads,
     pub(crate) shutdown: CancellationToken,
 }
 

@@ -22,6 +22,7 @@ mod pricing;
 pub mod redaction;
 mod schemas;
 mod served;
+mod shared_reads;
 pub mod start;
 mod surroundings;
 mod tail;

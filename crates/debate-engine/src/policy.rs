@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use debate_core::call::{Reserved, Tokens};
 use debate_core::codec::{self, Author};
+use debate_core::counted::counted;
 use debate_core::debate::Debate;
 use debate_core::event::{FailureKind, FailureProse, PromptRef, ReplyFacts};
 use debate_core::format::Format as _;
@@ -95,7 +96,9 @@ pub enum PolicyError {
     Folder(#[from] FolderError),
     /// There are too few debates for a proposal (rule V8).
     #[error(
-        "{reviewer} was judged in {debates} debates of the last {days} days; a proposal needs {debates_min}"
+        "{reviewer} was judged in {} of the last {}; a proposal needs {debates_min}",
+        counted(*debates, "debate", "debates"),
+        counted(*days, "day", "days")
     )]
     TooFew {
         /// The reviewer.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use debate_core::codec::Author;
 use debate_core::debate::Lifecycle;
+use debate_core::envelope::Envelope;
 use debate_core::event::Forked;
 use debate_core::format::Format;
 use debate_core::id::DebateId;
@@ -57,8 +58,13 @@ pub(crate) trait Served: Send + Sync {
         actor: &str,
     ) -> Result<Redaction, RedactionError>;
 
-    /// Checks a stored debate.
-    async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError>;
+    /// Checks a stored debate, whose first page is given.
+    async fn verify(
+        &self,
+        store: &dyn EventStore,
+        debate: DebateId,
+        begin: Vec<Envelope>,
+    ) -> Result<Verification, ReadError>;
 }
 
 /// Serves the format of `P`.
@@ -111,8 +117,13 @@ impl<P: Prompts> Served for ServedFormat<P> {
         redaction::redact::<P::Format>(house, debate, what, actor).await
     }
 
-    async fn verify(&self, store: &dyn EventStore, debate: DebateId) -> Result<Verification, ReadError> {
-        verify::verify::<P::Format>(store, debate).await
+    async fn verify(
+        &self,
+        store: &dyn EventStore,
+        debate: DebateId,
+        begin: Vec<Envelope>,
+    ) -> Result<Verification, ReadError> {
+        verify::verify::<P::Format>(store, debate, begin).await
     }
 }
 

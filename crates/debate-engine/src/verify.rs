@@ -59,19 +59,20 @@ impl From<ChainBreak> for Fault {
     }
 }
 
-/// Checks one debate from its first event to its last; of a fork first what it shares with its parents (rule K14).
+/// Checks one debate, whose first page is given, from its first event to its last; of a fork first what it shares with its
+/// parents (rule K14).
 pub(crate) async fn verify<F: Format>(
     store: &dyn EventStore,
     debate: DebateId,
+    begin: Vec<Envelope>,
 ) -> Result<Verification, ReadError> {
     let mut check = Check::<F>::new(debate);
-    let first = store.read(debate.into(), Seq::START, 1).await?;
-    let inherited = match first.first() {
+    let inherited = match begin.first() {
         Some(first) => check.inherit(store, first).await?,
         None => Ok(()),
     };
     let own = match inherited {
-        Ok(()) => check.stream(store, debate, None).await?,
+        Ok(()) => check.stream(store, debate, begin, None).await?,
         Err(why) => {
             check = Check::new(debate);
             Err(Fault { seq: Seq(1), why })
@@ -110,7 +111,8 @@ impl<F: Format> Check<F> {
             Err(error) => return Ok(Err(error.to_string())),
         };
         for Stretch { debate, until, hash } in stretches {
-            if let Err(Fault { why, .. }) = self.stream(store, debate, Some(until)).await? {
+            let begin = store.read(debate.into(), Seq::START, PAGE).await?;
+            if let Err(Fault { why, .. }) = self.stream(store, debate, begin, Some(until)).await? {
                 return Ok(Err(format!("what it was forked from does not hold: {why}")));
             }
             if self.found.head != (until, hash) {
@@ -125,23 +127,22 @@ impl<F: Format> Check<F> {
         Ok(Ok(()))
     }
 
-    /// Checks a stream up to and including `until`, or all of it.
+    /// Checks a stream, of which the first page is given, up to and including `until`, or all of it.
     async fn stream(
         &mut self,
         store: &dyn EventStore,
         debate: DebateId,
+        mut page: Vec<Envelope>,
         until: Option<Seq>,
     ) -> Result<Result<(), Fault>, ReadError> {
         let stream = StreamId::from(debate);
         let mut chain = ChainCheck::new(stream);
         self.found.head = chain.head();
         loop {
-            let (after, _) = chain.head();
-            let page = store.read(stream, after, PAGE).await?;
-            let mut wanted =
-                page.iter().take_while(|envelope| until.is_none_or(|until| envelope.seq <= until));
-            let Some(next) = wanted.next() else { return Ok(Ok(())) };
-            for envelope in std::iter::once(next).chain(wanted) {
+            for envelope in &page {
+                if until.is_some_and(|until| envelope.seq > until) {
+                    return Ok(Ok(()));
+                }
                 if let Err(fault) =
                     chain.push(envelope).map_err(Fault::from).and_then(|()| self.fold(envelope))
                 {
@@ -149,6 +150,11 @@ impl<F: Format> Check<F> {
                 }
                 self.found.head = chain.head();
             }
+            if page.len() < PAGE as usize {
+                return Ok(Ok(()));
+            }
+            let (after, _) = chain.head();
+            page = store.read(stream, after, PAGE).await?;
         }
     }
 

@@ -14,10 +14,8 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::live::{Chunk, Live};
+use crate::shared_reads::{PAGE, SharedReads};
 use crate::tail::News;
-
-/// Events fetched at once for a subscriber.
-const PAGE: u32 = 64;
 
 /// What a subscriber sees.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +59,7 @@ pub enum WatchError {
 
 struct Cursor {
     store: Arc<dyn EventStore>,
+    reads: SharedReads,
     stream: StreamId,
     after: Seq,
     page: VecDeque<Arc<Envelope>>,
@@ -81,7 +80,7 @@ struct Cursor {
 /// # Errors
 /// There is no such debate here, or it has no event `after` yet.
 pub(crate) async fn watch(
-    store: Arc<dyn EventStore>,
+    (store, reads): (Arc<dyn EventStore>, SharedReads),
     debate: DebateId,
     after: Seq,
     (live, tokens): (Option<Live>, bool),
@@ -101,6 +100,7 @@ pub(crate) async fn watch(
     let concluded = after > Seq::START && was_concluded(&*store, stream, after).await?;
     let cursor = Cursor {
         store,
+        reads,
         stream,
         after,
         page: VecDeque::new(),
@@ -170,14 +170,19 @@ impl Cursor {
         }
     }
 
-    /// Reads what the store has. The tail is taken up before, so that nothing is missed between the two.
+    /// Reads what the store has. The tail is taken up before, so that nothing is missed between the two; only where there
+    /// is none may the reading be one that somebody else has begun, for then the store says whether there is more.
     async fn catch_up(&mut self) -> Result<(), ReadError> {
         if self.tail.is_none() {
             self.tail = self.live.as_ref().and_then(|live| live.tail.follow());
         }
-        let page = self.store.read(self.stream, self.after, PAGE).await?;
-        self.is_behind = page.len() == PAGE as usize;
-        self.page = page.into_iter().map(Arc::new).collect();
+        self.page = match self.tail {
+            Some(_) => {
+                self.store.read(self.stream, self.after, PAGE).await?.into_iter().map(Arc::new).collect()
+            }
+            None => self.reads.read(&self.store, self.stream, self.after).await?.iter().cloned().collect(),
+        };
+        self.is_behind = self.page.len() == PAGE as usize;
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! `debate.v1.DebateService`: start, show, list, follow, control.
 
 use debate_core::debate::Lifecycle;
+use debate_core::event::Resolved;
 use debate_core::formats::accept::accept;
 use debate_core::formats::any::FORMATS;
 use debate_core::id::{OutcomeId, Seq};
@@ -157,6 +158,17 @@ impl v1::debate_service_server::DebateService for Debates {
         Ok(Response::new(v1::ResumeDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
+    async fn continue_debate(
+        &self,
+        request: Request<v1::ContinueDebateRequest>,
+    ) -> Result<Response<v1::ContinueDebateResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let added = from_proto::added_rounds(&request).map_err(Refusal::from)?;
+        let debate = desk.continue_debate(&request.debate_id, added).await?;
+        Ok(Response::new(v1::ContinueDebateResponse { debate: Some(to_proto::debate(&debate)) }))
+    }
+
     async fn resolve_debate(
         &self,
         request: Request<v1::ResolveDebateRequest>,
@@ -171,7 +183,7 @@ impl v1::debate_service_server::DebateService for Debates {
                 None => None,
             };
         let outcome = OutcomeId::from(request.outcome_id.as_str());
-        let resolve = Control::Resolve { outcome, happened_at };
+        let resolve = Control::Resolve(Resolved { happened_at, ..Resolved::new(outcome) });
         let debate = desk.control(&request.debate_id, resolve).await?;
         Ok(Response::new(v1::ResolveDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }

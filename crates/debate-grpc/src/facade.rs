@@ -14,6 +14,7 @@ use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::request::added::AddedRounds;
 use debate_core::request::sizes::DEADLINE_MS;
 use debate_core::request::{Violation, Violations};
 use debate_engine::{
@@ -374,18 +375,14 @@ impl Desk {
     ///
     /// # Errors
     /// The caller's tenant has no such debate, it takes no more rounds, or they cost more than the caller may spend.
-    pub async fn continue_debate(
-        &self,
-        id: &str,
-        rounds: u32,
-        focus: Option<String>,
-    ) -> Result<AnyDebate, Refusal> {
+    pub async fn continue_debate(&self, id: &str, added: AddedRounds) -> Result<AnyDebate, Refusal> {
         let debate = self.debate(id, None).await?;
         self.check_format(debate.format())?;
         let _turn = self.turn_to_spend().await;
         if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
             allowance.check(debate.limits())?;
         }
+        let AddedRounds { rounds, focus } = added;
         self.control(id, Control::Continue { rounds, focus }).await
     }
 

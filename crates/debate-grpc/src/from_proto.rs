@@ -12,6 +12,7 @@ use debate_core::formats::any::FORMATS;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::investigation::Investigation;
 use debate_core::id::Timestamp;
+use debate_core::request::added::AddedRounds;
 use debate_core::request::{Violation, Violations};
 use debate_proto::v1;
 use prost_types::value::Kind;
@@ -42,6 +43,15 @@ pub fn request_json(request: v1::StartDebateRequest) -> Result<String, Violation
         }
     };
     Ok(json.to_string())
+}
+
+/// Returns how many rounds are asked for, with which question.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn added_rounds(request: &v1::ContinueDebateRequest) -> Result<AddedRounds, Violations> {
+    let asked = Object::default().text("focus", request.focus.clone());
+    AddedRounds::accept(&asked.some("rounds", request.rounds.map(Value::from)).json())
 }
 
 fn prediction(request: v1::DebateRequest) -> Value {

@@ -106,9 +106,9 @@ impl From<PolicyError> for Refusal {
                 tracing::error!(error = &error as &dyn std::error::Error, "the log of proposals is corrupt");
                 Self::Defect
             }
-            PolicyError::Accept(error @ (AcceptError::NotFound(_) | AcceptError::NotMade(_))) => {
-                Self::NoProposal(error.to_string())
-            }
+            PolicyError::Accept(
+                error @ (AcceptError::NoProposal | AcceptError::NotFound(_) | AcceptError::NotMade(_)),
+            ) => Self::NoProposal(error.to_string()),
             PolicyError::Folder(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,

@@ -33,7 +33,7 @@ impl IntoResponse for Refusal {
             _ => &[],
         };
         let detail = match &self {
-            Self::Invalid(violations) => format!("the request breaks {} rules", violations.0.len()),
+            Self::Invalid(violations) => violations.summary(),
             other => other.to_string(),
         };
         let reason = self.reason();

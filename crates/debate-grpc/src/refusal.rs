@@ -331,7 +331,7 @@ impl Refusal {
             ForkError::Refused(refused) => Self::State { debate: parent, why: refused.to_string() },
             ForkError::Invalid(violations) => Self::Invalid(violations),
             ForkError::Busy { held } => Self::Busy { held },
-            ForkError::Leases(error) => ReadError::Backend { source: error.into() }.into(),
+            ForkError::Leases(error) => ReadError::backend(error).into(),
             ForkError::ShutDown => Self::ShuttingDown,
             ForkError::Store(error) => error.into(),
         }
@@ -376,7 +376,7 @@ impl From<StartError> for Refusal {
             StartError::Format(format) => Self::Unserved(format.to_owned()),
             StartError::Open(error) => Self::defect(&error),
             StartError::Store(error) => error.into(),
-            StartError::Leases(error) => ReadError::Backend { source: error.into() }.into(),
+            StartError::Leases(error) => ReadError::backend(error).into(),
             StartError::ShutDown => Self::ShuttingDown,
         }
     }

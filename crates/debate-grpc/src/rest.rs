@@ -69,6 +69,8 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
         .route(debates::DEBATES, post(debates::start).get(debates::list))
         .route("/api/v1/debates/{debate_id}", get(debates::show))
         .route("/api/v1/debates/{debate_id}/events", get(debates::events))
+        .route("/api/v1/debates/{debate_id}/resolution", post(debates::resolve))
+        .route("/api/v1/debates/{debate_id}/continue", post(debates::go_on))
         .route("/api/v1/openapi.json", get(description))
         .route("/healthz", get(async || "ok"))
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
-use rustls::{RootCertStore, ServerConfig};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::{ParsedCertificate, VerifierBuilderError, WebPkiClientVerifier};
+use rustls::{CertificateError, RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use crate::reread::Stamp;
@@ -90,7 +92,25 @@ impl Tls {
     }
 }
 
+/// The last second that certificates can name, that of year 9999, in seconds since 1970.
+const LAST_SECOND: u64 = 253_402_300_799;
+
 impl TlsFiles {
+    /// Checks that the files can be used together; returns when the first certificate of the server's chain runs out,
+    /// nothing where none ever does.
+    ///
+    /// # Errors
+    /// They cannot be used.
+    pub fn expiry(&self) -> Result<Option<SystemTime>, TlsError> {
+        self.config()?;
+        let mut first: Option<SystemTime> = None;
+        for certificate in certificates(&self.certificate, "a certificate")? {
+            let ends = ends(&certificate)?;
+            first = first.into_iter().chain(ends).min();
+        }
+        Ok(first)
+    }
+
     fn stamps(&self) -> Vec<Option<Stamp>> {
         let files = [Some(&self.certificate), Some(&self.key), self.client_authorities.as_ref()];
         files.into_iter().flatten().map(|path| Stamp::of(path).ok()).collect()
@@ -117,6 +137,20 @@ impl TlsFiles {
         let mut config = builder.with_single_cert(certificates, key)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(Arc::new(config))
+    }
+}
+
+/// Returns when a certificate runs out: at the end of time the verifier says that it has, and when.
+fn ends(certificate: &CertificateDer<'_>) -> Result<Option<SystemTime>, rustls::Error> {
+    let parsed = ParsedCertificate::try_from(certificate)?;
+    let algorithms = rustls::crypto::ring::default_provider().signature_verification_algorithms;
+    let at = UnixTime::since_unix_epoch(Duration::from_secs(LAST_SECOND));
+    let roots = RootCertStore::empty();
+    match verify_server_cert_signed_by_trust_anchor(&parsed, &roots, &[], at, algorithms.all) {
+        Err(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { not_after, .. })) => {
+            Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_secs(not_after.as_secs())))
+        }
+        Ok(()) | Err(_) => Ok(None),
     }
 }
 

@@ -11,6 +11,7 @@ use debate_core::formats::roundtable::mode::Mode;
 use debate_core::formats::roundtable::outcome::RoundtableResult;
 use debate_core::formats::roundtable::{Roundtable, evidence, markdown, strategy};
 use debate_core::prose::Texts;
+use debate_core::request::added::{AddedRounds, ROUNDS_ADDED_DEFAULT};
 use debate_engine::Control;
 use debate_grpc::refusal::Refusal;
 use debate_grpc::tokens::Scope;
@@ -21,7 +22,7 @@ use serde_json::{Value, json};
 use crate::arguments::Arguments;
 use crate::following::{Follower, follow};
 use crate::layers;
-use crate::tools::{Act, ROUNDS_ADDED_DEFAULT, Spec, WAIT_S_DEFAULT};
+use crate::tools::{Act, Spec, WAIT_S_DEFAULT};
 
 /// Carries out a tool for a caller; `follower` is told how a roundtable comes along while the tool waits for it.
 pub(crate) async fn carry_out(
@@ -35,11 +36,11 @@ pub(crate) async fn carry_out(
     match spec.act {
         Act::Start => start(arguments, desk, follower).await,
         Act::Continue => {
-            let rounds = arguments.whole("rounds").unwrap_or(ROUNDS_ADDED_DEFAULT);
-            let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+            let rounds = arguments.whole("rounds").and_then(|rounds| u32::try_from(rounds).ok());
+            let rounds = rounds.unwrap_or(ROUNDS_ADDED_DEFAULT);
             let focus = arguments.text("focus").map(str::to_owned);
             roundtable(desk, &id).await?;
-            desk.continue_debate(&id, rounds, focus).await?;
+            desk.continue_debate(&id, AddedRounds { rounds, focus }).await?;
             waited(desk, &id, &arguments, follower).await
         }
         Act::Control => {
@@ -114,7 +115,7 @@ async fn roundtable(desk: &Desk, id: &str) -> Result<Box<Debate<Roundtable>>, Re
         | AnyDebate::Deliberation(_)
         | AnyDebate::Review(_)
         | AnyDebate::Investigation(_)) => {
-            Err(Refusal::field("debate_id", format!("names a {}, not a roundtable", other.format())))
+            Err(Refusal::field("debate_id", format!("is of format {}, not roundtable", other.format())))
         }
     }
 }

@@ -4,20 +4,16 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use debate_core::formats::roundtable::mode::Mode;
-use debate_core::request::sizes::{ROUNDTABLE_ROUNDS, TOPIC_CHARS_MAX};
+use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED, ROUNDTABLE_ROUNDS, TOPIC_CHARS_MAX};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-/// Characters of the question that added rounds deal with.
-pub(crate) const FOCUS_CHARS_MAX: usize = 2_000;
 /// Characters of a name, an id or a token of a page.
 const NAME_CHARS_MAX: usize = 200;
 /// For how many seconds a tool waits at most, and unless it is asked for.
 const WAIT_S: RangeInclusive<u64> = 0..=3_600;
 /// For how many seconds a tool waits unless it is asked for: clients commonly give up after 60.
 pub(crate) const WAIT_S_DEFAULT: u64 = 45;
-/// How many rounds are added unless it is asked for.
-pub(crate) const ROUNDS_ADDED_DEFAULT: u64 = 1;
 
 /// What a tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,11 +161,7 @@ pub(crate) const TOOLS: &[Spec] = &[
                 conclusion stands beside the old one in the log.",
         inputs: &[
             DEBATE_ID,
-            optional(
-                "rounds",
-                Kind::Whole(1..=*ROUNDTABLE_ROUNDS.end()),
-                "How many more; 1 unless said otherwise.",
-            ),
+            optional("rounds", Kind::Whole(ROUNDS_ADDED), "How many more; 1 unless said otherwise."),
             optional("focus", Kind::Text(FOCUS_CHARS_MAX), "The question that they are to deal with."),
             WAIT,
         ],

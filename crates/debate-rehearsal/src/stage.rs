@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::CallKey;
+use debate_core::call::{CallKey, Tokens, Usage};
 use debate_core::codec::Author;
 use debate_core::envelope::Envelope;
 use debate_core::event::{CallAnswered, CallStarted, Concluded};
@@ -27,7 +27,7 @@ use crate::rehearsal::RehearsalError;
 const PATIENCE: Duration = Duration::from_secs(2 * 3_600);
 
 /// One debate that was held.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Held {
     /// From its first event to its last.
     pub wall: Duration,
@@ -35,6 +35,10 @@ pub struct Held {
     pub latencies: Vec<(CallKey, Duration)>,
     /// Requests that were sent, second ones included.
     pub calls: u64,
+    /// What these requests and the made-up replies to them used.
+    pub used: Tokens,
+    /// The most that these requests could have used.
+    pub reserved: Tokens,
     /// Whether nothing is missing in its outcome.
     pub is_full: bool,
 }
@@ -87,14 +91,20 @@ impl Held {
     fn of(log: &[Envelope]) -> Result<Self, RehearsalError> {
         let ends = log.first().zip(log.last());
         let wall_ms = ends.map_or(0, |(first, last)| last.at.since_ms(first.at));
-        let mut held =
-            Self { wall: Duration::from_millis(wall_ms), latencies: Vec::new(), calls: 0, is_full: false };
+        let mut held = Self { wall: Duration::from_millis(wall_ms), ..Self::default() };
         for envelope in log {
             match envelope.kind.as_str() {
-                CallStarted::KIND => held.calls += 1,
+                CallStarted::KIND => {
+                    let started: CallStarted = decode_body(envelope.version, &envelope.body, None)?;
+                    held.calls += 1;
+                    held.reserved = held.reserved.plus(started.reserved.tokens());
+                }
                 CallAnswered::KIND => {
                     let answered: CallAnswered = decode_body(envelope.version, &envelope.body, None)?;
                     let latency = Duration::from_millis(answered.reply.latency_ms);
+                    let Usage { input, output, .. } = answered.reply.usage;
+                    let (input, output) = (input.unwrap_or_default(), output.unwrap_or_default());
+                    held.used = held.used.plus(Tokens { input, output });
                     held.latencies.push((answered.attempt.call, latency));
                 }
                 Concluded::KIND => {

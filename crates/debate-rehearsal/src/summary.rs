@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     fn held(seconds: u64, calls: u64) -> Held {
-        Held { wall: Duration::from_secs(seconds), latencies: Vec::new(), calls, is_full: seconds < 100 }
+        Held { wall: Duration::from_secs(seconds), calls, is_full: seconds < 100, ..Held::default() }
     }
 
     #[test]

@@ -63,6 +63,7 @@ fn folds<S: Subject>(log: &[Envelope], account: &Account) -> Result<Value, Strin
     if debate.lifecycle() != Lifecycle::Concluded {
         return Err(format!("the debate is {}", debate.lifecycle().as_str()));
     }
+    S::check(&debate)?;
     check_spend(&debate)?;
     check_books(&debate, account)?;
     let again = Debate::replay(&events).map_err(|error| error.to_string())?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use debate_core::codec::Author;
 use debate_core::envelope::Envelope;
+use debate_core::event::Resolved;
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Control, ControlError, Engine, Start, Watched as Item};
@@ -189,7 +190,7 @@ impl<'a, F: Format> Conductor<'a, F> {
             Step::Continue { rounds } => Control::Continue { rounds, focus: None },
             Step::Resolve => {
                 let outcome = self.debates[number].opening.resolution.clone();
-                Control::Resolve { outcome, happened_at: None }
+                Control::Resolve(Resolved::new(outcome))
             }
         }
     }

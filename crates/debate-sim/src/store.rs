@@ -125,7 +125,7 @@ impl FaultyStore {
             }
             Some(StoreFault::Refused | StoreFault::Unheard) => {
                 self.stage.say(|| format!("{:?} cannot read", self.writer));
-                Err(ReadError::Backend { source: "the disk is elsewhere".into() })
+                Err(ReadError::backend("the disk is elsewhere"))
             }
         }
     }

@@ -8,6 +8,7 @@ mod reviews;
 mod roundtables;
 
 use debate_core::call::Tokens;
+use debate_core::debate::Debate;
 use debate_core::format::Format;
 use debate_core::id::OutcomeId;
 use debate_core::limits::Limits;
@@ -39,6 +40,14 @@ pub trait Subject: 'static {
 
     /// Draws the rules and the subject of the debate with this number.
     fn draw(draw: &mut Draw, number: usize) -> Opening<Self::Format>;
+
+    /// Checks what must hold of a debate of this format that has ended, beyond what holds of all.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn check(_debate: &Debate<Self::Format>) -> Result<(), String> {
+        Ok(())
+    }
 
     /// Takes out of a result whatever may differ between two runs that were told the same: times, spend, ids.
     fn comparable(outcome: Value) -> Value;

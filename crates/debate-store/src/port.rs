@@ -1,6 +1,8 @@
 //! What every store can do, and how reading fails.
 
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use debate_core::envelope::{Envelope, StreamId};
@@ -12,7 +14,7 @@ use crate::heads;
 use crate::list::{ListFilter, Listed};
 
 /// The cause of a backend's failure, in the backend's own words.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The place of an event among all events of a store: later ones are greater, and nothing else is said. In SQLite and
 /// in memory they are 1, 2, 3 …; in PostgreSQL they have gaps. 0 stands for "before the first".
@@ -158,15 +160,15 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     async fn wait_all(&self, after: Position) -> Result<Position, ReadError>;
 }
 
-/// The store could not be read.
-#[derive(Debug, thiserror::Error)]
+/// The store could not be read. Several may have waited for the same reading; each is told.
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum ReadError {
     /// The backend failed; trying again may help.
     #[error("cannot read from the store")]
     Backend {
         /// What the backend said.
         #[source]
-        source: BoxError,
+        source: Arc<dyn Error + Send + Sync>,
     },
     /// A row is not an event, so the store was changed behind its back.
     #[error("the event at position {position} cannot be read: {what}")]
@@ -183,8 +185,8 @@ pub enum ReadError {
 
 impl ReadError {
     /// Wraps a backend's error.
-    pub(crate) fn backend(source: impl Into<BoxError>) -> Self {
-        Self::Backend { source: source.into() }
+    pub fn backend(source: impl Into<BoxError>) -> Self {
+        Self::Backend { source: Arc::from(source.into()) }
     }
 }
 

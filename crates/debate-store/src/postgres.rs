@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::id::Seq;
+use debate_core::id::{Seq, Timestamp};
 use sqlx::postgres::{PgConnection, PgPool};
 
 pub use feed::{Holder, Horizon};
@@ -122,6 +122,20 @@ impl PostgresStore {
     /// When the store cannot be read.
     pub async fn horizon(&self) -> Result<Horizon, ReadError> {
         self.ask(|connection| Box::pin(feed::horizon(connection))).await
+    }
+
+    /// Returns the newest schema that this program knows, to which opening brings the database.
+    #[must_use]
+    pub const fn schema() -> i64 {
+        open::SCHEMA
+    }
+
+    /// Returns the time by the database's clock, in milliseconds since 1970: the clock of leases.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn clock(&self) -> Result<Timestamp, ReadError> {
+        self.ask(|connection| Box::pin(feed::clock(connection))).await
     }
 
     /// Finishes the appends already handed over and ends the connections.

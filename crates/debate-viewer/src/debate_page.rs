@@ -5,6 +5,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{Seq, Timestamp};
+use debate_core::measures::distribution::Distribution;
 use debate_core::prose::Texts;
 use debate_core::record::Body as _;
 use debate_core::spend::Spend;
@@ -101,7 +102,7 @@ pub struct StopShown {
 }
 
 /// What happened in the world.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResolvedShown {
     /// The outcome.
     pub outcome: String,
@@ -109,6 +110,8 @@ pub struct ResolvedShown {
     pub happened_at: Option<String>,
     /// When it was recorded.
     pub recorded_at: String,
+    /// What a market had given the outcomes, in their order, where that is known.
+    pub market: Option<Distribution>,
 }
 
 /// What a fork was forked from.
@@ -145,6 +148,7 @@ impl DebatePage {
             outcome: resolved.outcome.to_string(),
             happened_at: resolved.happened_at.as_ref().map(Timestamp::to_string),
             recorded_at: at.to_string(),
+            market: resolved.market.clone(),
         });
         let stop = debate.stop().map(|fired| StopShown { name: fired.name(), fired: fired.clone() });
         Ok(Self {

@@ -1,7 +1,10 @@
 //! Where the pages and what they show are served.
 
+use std::sync::Arc;
+
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{FromRequestParts, Path, Query, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -17,6 +20,7 @@ use tokio::task;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::{self, guards};
+use crate::calibration;
 use crate::calls::{CALLS_MAX, calls};
 use crate::debate_page::DebatePage;
 use crate::events::{EVENTS_MAX, events};
@@ -55,6 +59,7 @@ pub fn viewer(engine: Engine, closing: CancellationToken) -> Viewer {
         .route(&debate("/verification"), get(verified))
         .route(&debate("/bundle"), get(bundled))
         .route(&debate("/follow"), get(followed))
+        .route("/viewer/data/calibration", get(calibrated))
         .route("/viewer/data/difference", get(difference))
         .with_state(Looking { shelf: Shelf::new(engine), closing });
     Viewer { pages: assets::router(), data }
@@ -89,41 +94,40 @@ async fn listed(
     Ok(json(&list(&looking.shelf, &tenant, &asked(wanted)?).await?))
 }
 
-async fn page(
-    State(looking): State<Looking>,
-    Extension(tenant): Extension<Tenant>,
-    Path(id): Path<String>,
-    place: Asked<Place>,
-) -> Result<Response, Refused> {
-    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
-    let log = looking.shelf.log(debate).await?;
-    let seq = moment(&log, place.at)?;
+/// The log of the debate that the address names, where the caller may see it, and the place asked for.
+struct Reached {
+    log: Arc<Log>,
+    place: Place,
+}
+
+impl FromRequestParts<Looking> for Reached {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, looking: &Looking) -> Result<Self, Refused> {
+        let tenant = Extension::<Tenant>::from_request_parts(parts, looking).await;
+        let Extension(tenant) = tenant.map_err(|error| Refused::defect(&error))?;
+        let id = Path::<String>::from_request_parts(parts, looking).await;
+        let Path(id) = id.map_err(|error| Refused::defect(&error))?;
+        let debate = looking.shelf.reach(&tenant, &id).await?;
+        let place = asked(Query::try_from_uri(&parts.uri))?;
+        Ok(Self { log: looking.shelf.log(debate).await?, place })
+    }
+}
+
+async fn page(Reached { log, place }: Reached) -> Result<Response, Refused> {
+    let (debate, seq) = (log.id(), moment(&log, place.at)?);
     let page = beside(move || DebatePage::of(&log, seq)).await?;
     Ok(json(&page.map_err(|error| Refused::of_replay(debate, &error))?))
 }
 
-async fn event_page(
-    State(looking): State<Looking>,
-    Extension(tenant): Extension<Tenant>,
-    Path(id): Path<String>,
-    place: Asked<Place>,
-) -> Result<Response, Refused> {
-    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
-    let log = looking.shelf.log(debate).await?;
+async fn event_page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let limit = place.limit.unwrap_or(EVENTS_MAX);
     let head = log.head().0;
     let events = beside(move || events(&log, Seq(place.after), limit)).await?;
     Ok(json(&json!({ "head_seq": head, "events": events })))
 }
 
-async fn call_page(
-    State(looking): State<Looking>,
-    Extension(tenant): Extension<Tenant>,
-    Path(id): Path<String>,
-    place: Asked<Place>,
-) -> Result<Response, Refused> {
-    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
-    let log = looking.shelf.log(debate).await?;
+async fn call_page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let limit = place.limit.unwrap_or(CALLS_MAX);
     let calls = beside(move || calls(&log, Seq(place.after), limit)).await?;
     Ok(json(&json!({ "calls": calls })))
@@ -172,6 +176,16 @@ async fn followed(
     };
     let told = follow(&looking.shelf, debate, Seq(after), looking.closing).await?;
     Ok((guards(), told).into_response())
+}
+
+async fn calibrated(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+) -> Result<Response, Refused> {
+    let engine = looking.shelf.engine();
+    let resolved = calibration::resolved(engine, Some(&tenant.0)).await?;
+    let record = calibration::track_record(engine, resolved).await?;
+    Ok(json(&beside(move || record.report()).await?))
 }
 
 async fn difference(

@@ -24,23 +24,43 @@ pub(crate) fn peer(workspace: &Workspace, peer: &Peer) -> Result<Vec<OsString>> 
             Ok([program.into_os_string()].into_iter().chain(more.iter().map(OsString::from)).collect())
         }
         Program::Python(environment, script) => {
-            let python = python(workspace, environment)?;
-            let script = workspace.root.join("benches/peers/python").join(script);
+            let [python, script] = script_of(workspace, environment, script)?;
             Ok(vec![python.into(), "-u".into(), script.into()])
         }
     }
 }
 
-/// Builds one package alone, lest its dependencies get features from another one's, and returns a binary of it.
+/// Makes an environment ready and returns its interpreter and a script of benches/peers/python.
+///
+/// # Errors
+///
+/// When it cannot be installed.
+pub(crate) fn script_of(workspace: &Workspace, environment: &str, script: &str) -> Result<[PathBuf; 2]> {
+    let python = python(workspace, environment)?;
+    Ok([python, workspace.root.join("benches/peers/python").join(script)])
+}
+
+/// Builds one package of benches/peers alone, lest its dependencies get features from another one's, and returns a binary
+/// of it.
 ///
 /// # Errors
 ///
 /// When it does not build.
 pub(crate) fn rust(workspace: &Workspace, package: &str, binary: &str) -> Result<PathBuf> {
-    let arguments =
-        ["build", "--release", "--quiet", "--manifest-path", "benches/peers/Cargo.toml", "--package"];
-    let mut build = workspace.cargo(arguments);
-    build.arg(package).arg("--target-dir").arg(&workspace.target);
+    rust_in(workspace, "benches/peers", package, binary)
+}
+
+/// Builds one package of the workspace in a folder, and returns a binary of it.
+///
+/// # Errors
+///
+/// When it does not build.
+pub(crate) fn rust_in(workspace: &Workspace, folder: &str, package: &str, binary: &str) -> Result<PathBuf> {
+    let mut build = workspace.cargo(["build", "--release", "--quiet", "--locked", "--manifest-path"]);
+    build
+        .arg(format!("{folder}/Cargo.toml"))
+        .args(["--package", package, "--target-dir"])
+        .arg(&workspace.target);
     succeed(build).with_context(|| format!("{package} does not build"))?;
     Ok(workspace.target.join("release").join(format!("{binary}{}", std::env::consts::EXE_SUFFIX)))
 }

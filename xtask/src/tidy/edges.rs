@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::Violation;
 
 /// Every package and the members it may depend on.
-const ROOMS: [(&str, &[&str]); 16] = [
+const ROOMS: [(&str, &[&str]); 17] = [
     ("debate-core", &[]),
     ("debate-llm", &[]),
     ("debate-proto", &[]),
     ("debate-postgres-fixture", &[]),
+    ("debate-client", &["debate-proto"]),
     ("debate-prompts", &["debate-core"]),
     ("debate-store", &["debate-core"]),
     ("debate-proof", &["debate-core"]),
@@ -22,6 +23,7 @@ const ROOMS: [(&str, &[&str]); 16] = [
     (
         "debate-cli",
         &[
+            "debate-client",
             "debate-core",
             "debate-prompts",
             "debate-store",
@@ -59,7 +61,7 @@ const HOMES: [(&str, &[&str]); 5] = [
     ("hyper-rustls", &["debate-llm"]),
     ("axum", &["debate-grpc", "debate-mcp", "debate-viewer"]),
     ("rmcp", &["debate-mcp"]),
-    ("tonic", &["debate-proto", "debate-grpc", "debate-cli"]),
+    ("tonic", &["debate-proto", "debate-client", "debate-grpc", "debate-cli"]),
 ];
 
 /// Members that do no IO and wait for nothing, and what they therefore cannot need.

@@ -172,7 +172,7 @@ async fn concluded(house: &House, days: u32) -> anyhow::Result<Vec<DebateId>> {
 /// Returns the forks that are in the store, by what they were forked from.
 async fn forks(house: &House) -> anyhow::Result<BTreeMap<DebateId, Vec<DebateId>>> {
     let mut forks: BTreeMap<DebateId, Vec<DebateId>> = BTreeMap::new();
-    for listed in house.engine.having("forked", None).await? {
+    for listed in house.engine.having("forked", None, None).await? {
         if let Some(forked) = codec::forked(&listed.first) {
             forks.entry(forked?.parent).or_default().push(DebateId(listed.first.stream.id));
         }

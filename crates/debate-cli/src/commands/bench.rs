@@ -2,7 +2,7 @@
 
 mod latency;
 mod scenarios;
-mod wishes;
+pub(super) mod wishes;
 
 use clap::Subcommand;
 

@@ -1,15 +1,12 @@
 //! `debate calibration`: how good the forecasts of all resolved debates were.
 
 use clap::builder::FalseyValueParser;
-use debate_core::format::Format as _;
-use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::track_record::{
-    Beside, CalibrationReport, Comparison, DEBATES_MIN, Finding, ForecastReport, Forecaster, Group,
-    TrackRecord,
+    CalibrationReport, Comparison, DEBATES_MIN, Finding, ForecastReport, Forecaster, Group,
 };
-use debate_core::id::DebateId;
 use debate_core::measures::intervals::Interval;
 use debate_engine::Engine;
+use debate_viewer::calibration;
 
 use super::print;
 use crate::args::Options;
@@ -52,13 +49,8 @@ impl Calibration {
 }
 
 async fn report(engine: &Engine) -> anyhow::Result<CalibrationReport> {
-    let mut record = TrackRecord::default();
-    for listed in engine.having("resolved", Some(Prediction::NAME)).await? {
-        let debate = DebateId(listed.first.stream.id);
-        let beside = Beside::of_log(&engine.history(debate, None).await?)?;
-        record.add(&engine.load::<Prediction>(debate, None).await?, beside);
-    }
-    Ok(record.report())
+    let resolved = calibration::resolved(engine, None).await?;
+    Ok(calibration::track_record(engine, resolved).await?.report())
 }
 
 /// Lays a report out.

@@ -1,5 +1,6 @@
 //! `debate doctor`: whether store and model can be used, and how fast the model really is.
 
+mod machine;
 mod models;
 mod probe;
 mod stores;
@@ -16,7 +17,10 @@ use crate::args::Options;
 use crate::exit::End;
 use crate::plain::one_line;
 
-/// Check the store and the model, and measure how fast the model really is
+/// Check the store, this machine and the model, and measure how fast the model really is
+///
+/// The store is opened as a server would open it: the schema is brought up to date, where this login may do that. Of a
+/// server's own options, from the environment and --config, the files of TLS are checked.
 ///
 /// A real model is asked three small questions, which cost at most a few thousand tokens; what they will cost is said
 /// before. A simulated model is not measured.
@@ -102,6 +106,9 @@ impl Doctor {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let mut report = Report { json: self.json, checks: Vec::new() };
         for check in stores::check(options).await {
+            report.add(check)?;
+        }
+        for check in machine::check() {
             report.add(check)?;
         }
         let (checks, model) = models::check(options);

@@ -119,6 +119,6 @@ impl Fork {
             writeln!(io::stderr(), "forked at event {}, behind what an answer came to", forked.at)?;
         }
         let debate = forked.debate.ok_or_else(|| anyhow::anyhow!("the fork has no name"))?;
-        self.holding.hold(&options, house, debate).await
+        self.holding.hold(&options, house, debate, Seq::START).await
     }
 }

@@ -90,7 +90,8 @@ impl Resolve {
         outcome: &str,
         options: &Options,
     ) -> anyhow::Result<String> {
-        let control = Control::Resolve { outcome: OutcomeId::from(outcome), happened_at: self.at };
+        let resolved = Resolved { happened_at: self.at, ..Resolved::new(OutcomeId::from(outcome)) };
+        let control = Control::Resolve(resolved);
         let resolved = engine.control(id, control, ACTOR).await;
         resolved.with_context(|| format!("cannot resolve debate {id}"))?;
         let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
@@ -116,7 +117,7 @@ fn happened(line: &str) -> Result<(DebateId, Resolved), String> {
         serde_json::from_str(line).map_err(|error| error.to_string())?;
     let happened_at = happened_at.map(|at| at.parse::<Timestamp>()).transpose();
     let happened_at = happened_at.map_err(|error| format!("happened_at: {error}"))?;
-    Ok((debate_id, Resolved { outcome, happened_at }))
+    Ok((debate_id, Resolved { happened_at, ..Resolved::new(outcome) }))
 }
 
 async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> {
@@ -148,8 +149,8 @@ async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> 
         return Err(Failure::bad_input(format!("nothing was recorded:\n{}", faults.join("\n"))));
     }
     let count = wanted.len();
-    for (id, Resolved { outcome, happened_at }) in wanted {
-        let recorded = engine.control(id, Control::Resolve { outcome, happened_at }, ACTOR).await;
+    for (id, resolved) in wanted {
+        let recorded = engine.control(id, Control::Resolve(resolved), ACTOR).await;
         recorded.with_context(|| format!("cannot resolve debate {id}"))?;
     }
     let debates = if count == 1 { "1 debate is".to_owned() } else { format!("{count} debates are") };

@@ -54,7 +54,7 @@ impl Review {
         if !matches!(request, AcceptedRequest::Review(_)) {
             let format = request.format();
             return Err(Failure::bad_input(format!(
-                "{} asks for a {format}, no review",
+                "{} has the format {format}, not review",
                 self.file.display()
             )));
         }

@@ -6,6 +6,7 @@ use std::thread;
 use debate_core::codec::Author;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
+use debate_core::id::Seq;
 use debate_engine::{Engine, Settings, Start, StartError, Started};
 use debate_prompts::tokens;
 
@@ -57,7 +58,7 @@ impl Run {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
         };
-        self.holding.hold(options, house, started.debate).await
+        self.holding.hold(options, house, started.debate, Seq::START).await
     }
 
     fn request(&self, options: &Options) -> anyhow::Result<AcceptedRequest> {

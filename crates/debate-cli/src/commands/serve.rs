@@ -9,6 +9,7 @@ use std::thread;
 
 use anyhow::Context as _;
 use clap::builder::NonEmptyStringValueParser;
+use debate_core::counted::counted;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Mount, Origin, ServeError, ServeOptions};
@@ -21,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::admission;
 use crate::args::Options;
 use crate::exit::{self, End, Failure};
+use crate::handles;
 use crate::house::House;
 use crate::telemetry::Scrape;
 
@@ -33,6 +35,7 @@ use crate::telemetry::Scrape;
 Examples:
   debate serve
   debate serve --listen 127.0.0.1:0 --store memory
+  debate serve --config deploy/debate.toml
   DEBATE_TOKEN=… debate serve --listen 0.0.0.0:50051 --model openai:gpt-5-mini
   debate serve --listen 0.0.0.0:50051 --tokens tokens.json --tls-certificate chain.pem --tls-key key.pem
   grpcurl -plaintext localhost:50051 debate.v1.DebateService/ListDebates
@@ -58,15 +61,15 @@ pub(crate) struct Serve {
     tokens: Option<PathBuf>,
 
     /// Certificate chain of this server in PEM, for TLS; read again whenever it changes
-    #[arg(long, env = "DEBATE_TLS_CERTIFICATE", value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "DEBATE_TLS_CERTIFICATE", value_name = "FILE")]
     tls_certificate: Option<PathBuf>,
 
     /// Private key of the certificate in PEM
-    #[arg(long, env = "DEBATE_TLS_KEY", value_name = "FILE", requires = "tls_certificate")]
+    #[arg(long, env = "DEBATE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
     /// Certificates of authorities in PEM: only clients with a certificate of theirs may connect (mutual TLS)
-    #[arg(long, env = "DEBATE_TLS_CLIENT_AUTHORITIES", value_name = "FILE", requires = "tls_certificate")]
+    #[arg(long, env = "DEBATE_TLS_CLIENT_AUTHORITIES", value_name = "FILE")]
     tls_client_authorities: Option<PathBuf>,
 
     /// Origins of pages that may use this server through a browser (CORS), such as https://app.example; none unless set. They
@@ -112,6 +115,8 @@ pub(crate) struct Serve {
 impl Serve {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let tls = self.tls()?;
+        handles::raise();
         thread::spawn(tokens::warm_up);
         let listener = TcpListener::bind(self.listen)
             .await
@@ -129,7 +134,7 @@ impl Serve {
             ending().await;
             closing.cancel();
         };
-        let served = self.serve(options, listener, &house, viewer, shutdown);
+        let served = self.serve(options, tls, listener, &house, viewer, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
                 let taken = house.engine.recover().await?;
@@ -150,6 +155,7 @@ impl Serve {
     async fn serve(
         &self,
         options: &Options,
+        tls: Option<TlsFiles>,
         listener: TcpListener,
         house: &House,
         viewer: Viewer,
@@ -160,7 +166,7 @@ impl Serve {
             reviewers: reviewers.map_err(|error| Failure::bad_input(format!("{error}")))?.map(Arc::new),
             token: self.token.clone(),
             tokens: self.tokens.clone(),
-            tls: self.tls(),
+            tls,
             cors_origins: self.cors_origins.clone(),
             admission: admission(options, self.skills_dir.clone())?,
             pages: viewer.pages,
@@ -178,9 +184,21 @@ impl Serve {
         })
     }
 
-    fn tls(&self) -> Option<TlsFiles> {
-        let (certificate, key) = self.tls_certificate.clone().zip(self.tls_key.clone())?;
-        Some(TlsFiles { certificate, key, client_authorities: self.tls_client_authorities.clone() })
+    /// Returns the files of TLS, if it is wanted.
+    ///
+    /// # Errors
+    /// Only some of those are named that are needed together.
+    pub(crate) fn tls(&self) -> anyhow::Result<Option<TlsFiles>> {
+        let client_authorities = self.tls_client_authorities.clone();
+        match (self.tls_certificate.clone(), self.tls_key.clone()) {
+            (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key, client_authorities })),
+            (None, None) if client_authorities.is_none() => Ok(None),
+            (None, None) => {
+                Err(Failure::bad_input("tls-client-authorities needs tls-certificate and tls-key besides"))
+            }
+            (Some(_), None) => Err(Failure::bad_input("tls-certificate needs tls-key besides")),
+            (None, Some(_)) => Err(Failure::bad_input("tls-key needs tls-certificate besides")),
+        }
     }
 
     fn settings(&self, options: &Options) -> Settings {
@@ -204,7 +222,8 @@ fn announce(
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
     let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
-    writeln!(stdout, "model {}, store {kept}, {taken} debates taken up", house.engine.model_name())?;
+    let taken = counted(taken, "debate", "debates");
+    writeln!(stdout, "model {}, store {kept}, {taken} taken up", house.engine.model_name())?;
     if house.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
     }

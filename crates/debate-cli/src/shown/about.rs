@@ -92,7 +92,8 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
     let spend = debate.spend();
     let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
     let least = if spend.complete { "" } else { " or more (some replies came without usage)" };
-    page.line(&format!("  {} calls, {input} tokens in, {output} out{least}", thousands(spend.calls)));
+    let calls = if spend.calls == 1 { "call" } else { "calls" };
+    page.line(&format!("  {} {calls}, {input} tokens in, {output} out{least}", thousands(spend.calls)));
     page.hanging(2, "", &prices::told(spend.cost, debate.unpriced_models()));
     if let Some((_, at)) = debate.conclusion() {
         page.line(&format!("  {} on the clock", span(at.since_ms(debate.opened_at()))));

@@ -1,10 +1,11 @@
 //! The result of an investigation, headed in the language of the debate.
 
+mod words;
+
 use debate_core::debate::Debate;
 use debate_core::format::Format as _;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::investigation::config::Language;
-use debate_core::formats::investigation::evidence::EvidenceKind;
 use debate_core::formats::investigation::outcome::{
     EvidenceEntry, HypothesisEntry, InvestigationResult, VerdictEntry,
 };
@@ -29,6 +30,22 @@ struct Headings {
     against: &'static str,
     challenges: &'static str,
     violations: &'static str,
+    named_by: &'static str,
+    confirmed: &'static str,
+    untrusted: &'static str,
+    ignored: &'static str,
+    shown_in: &'static str,
+    language: Language,
+}
+
+impl Headings {
+    /// Returns what a value is called, given its name on every interface.
+    fn named(&self, name: &'static str) -> &'static str {
+        match self.language {
+            Language::En => name,
+            Language::Zh => words::chinese(name).unwrap_or(name),
+        }
+    }
 }
 
 const ENGLISH: Headings = Headings {
@@ -43,6 +60,12 @@ const ENGLISH: Headings = Headings {
     against: "against",
     challenges: "Challenges",
     violations: "Violations of the protocol",
+    named_by: "named by",
+    confirmed: "confirmed",
+    untrusted: "untrusted",
+    ignored: "ignored",
+    shown_in: "in",
+    language: Language::En,
 };
 
 const CHINESE: Headings = Headings {
@@ -57,6 +80,12 @@ const CHINESE: Headings = Headings {
     against: "反证",
     challenges: "挑战",
     violations: "违规",
+    named_by: "判定者",
+    confirmed: "已确认",
+    untrusted: "不可信",
+    ignored: "已忽略",
+    shown_in: "见于",
+    language: Language::Zh,
 };
 
 /// Shows the result as it stands.
@@ -86,11 +115,15 @@ pub(super) fn show(page: &mut Page, debate: &Debate<Investigation>, full: bool) 
 
 fn ruling(page: &mut Page, headings: &Headings, verdict: &VerdictEntry, full: bool) {
     page.heading(headings.verdict);
-    let confirmed = if verdict.confirmed { ", confirmed" } else { "" };
-    let sure = verdict.confidence.map_or_else(String::new, |sure| format!(", {sure}/10"));
-    let named = verdict.named_by.as_str();
+    let mut ruled = format!("  {} {}", headings.named_by, headings.named(verdict.named_by.as_str()));
+    if let Some(sure) = verdict.confidence {
+        ruled.push_str(&format!(", {sure}/10"));
+    }
+    if verdict.confirmed {
+        ruled.push_str(&format!(", {}", headings.confirmed));
+    }
     page.hanging(2, "", &format!("H{}: {}", verdict.hypothesis, one_line(&verdict.statement)));
-    page.line(&format!("  named by {named}{sure}{confirmed}"));
+    page.line(&ruled);
     for (side, evidence) in
         [(headings.supports, &verdict.evidence_for), (headings.against, &verdict.evidence_against)]
     {
@@ -111,11 +144,11 @@ fn standing(page: &mut Page, headings: &Headings, hypothesis: &HypothesisEntry, 
     if full {
         page.hanging(2, &format!("{}: ", headings.prediction), &one_line(&hypothesis.prediction));
     }
-    let trusted = if hypothesis.trusted { "" } else { ", untrusted" };
+    let trusted = if hypothesis.trusted { String::new() } else { format!(", {}", headings.untrusted) };
     page.line(&format!(
         "  {}: {}, {}/10{trusted}",
         hypothesis.investigator,
-        hypothesis.status.as_str(),
+        headings.named(hypothesis.status.as_str()),
         hypothesis.confidence
     ));
     for report in hypothesis.reports.iter().filter(|_| full) {
@@ -132,12 +165,12 @@ fn standing(page: &mut Page, headings: &Headings, hypothesis: &HypothesisEntry, 
 
 fn piece(headings: &Headings, evidence: &EvidenceEntry) -> String {
     let side = if evidence.supports { headings.supports } else { headings.against };
-    let kind = evidence.kind.map_or("?", EvidenceKind::as_str);
-    let ignored = if evidence.ignored { ", ignored" } else { "" };
+    let kind = evidence.kind.map_or("?", |kind| headings.named(kind.as_str()));
+    let ignored = if evidence.ignored { format!(", {}", headings.ignored) } else { String::new() };
     one_line(&format!(
         "{} {side} [{kind}, {}{ignored}] {} {}",
         evidence.id,
-        evidence.check.as_str(),
+        headings.named(evidence.check.as_str()),
         evidence.pointer,
         evidence.claim
     ))
@@ -150,10 +183,11 @@ fn challenges(page: &mut Page, headings: &Headings, result: &InvestigationResult
     page.heading(headings.challenges);
     for challenge in &result.challenges {
         let whom = challenge.hypothesis.map_or_else(|| "-".to_owned(), |number| format!("H{number}"));
-        let mark = format!("{} {whom} {}: ", challenge.id, challenge.state.as_str());
+        let state = headings.named(challenge.state.as_str());
+        let mark = format!("{} {whom} {state}: ", challenge.id);
         page.hanging(2, &mark, &one_line(&challenge.challenge));
         if let Some(stance) = challenge.stance {
-            page.line(&format!("    {}: {}", headings.met, stance.as_str()));
+            page.line(&format!("    {}: {}", headings.met, headings.named(stance.as_str())));
         }
     }
 }
@@ -164,8 +198,9 @@ fn violations(page: &mut Page, headings: &Headings, result: &InvestigationResult
     }
     page.heading(headings.violations);
     for found in &result.violations {
-        let act = found.act.map_or_else(String::new, |act| format!(" ({act})"));
-        let text = format!("{}{act} in {}: {}", found.violation, found.shown_by, found.consequence);
+        let act = found.act.map_or_else(String::new, |act| format!(" ({})", headings.named(act)));
+        let [what, then] = [found.violation, found.consequence].map(|name| headings.named(name));
+        let text = format!("{what}{act} {} {}: {then}", headings.shown_in, found.shown_by);
         page.hanging(2, "- ", &format!("{}: {text}", found.by));
     }
 }

@@ -1,5 +1,6 @@
 //! The facts of an investigation in words.
 
+use debate_core::counted::counted;
 use debate_core::debate::Debate;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::investigation::config::{DEVILS_ADVOCATE, LEAD, SYNTHESIZER};
@@ -18,7 +19,8 @@ impl Tell for Investigation {
                     0 => String::new(),
                     refused => format!(", {refused} refused"),
                 };
-                let text = format!("proposed {} hypotheses{refused}", proposed.count);
+                let count = counted(proposed.count, "hypothesis", "hypotheses");
+                let text = format!("proposed {count}{refused}");
                 Told::new(Weight::Mark, Some(&LEAD.into()), text)
             }
             Fact::EvidenceReported(reported) => report(reported),
@@ -26,7 +28,8 @@ impl Tell for Investigation {
             Fact::StatusUpdated(status) => {
                 let answered = status.answered.len();
                 let words = words(&status.prose, |said| &said.summary);
-                let text = format!("{answered} challenges answered: {}", quoted(words));
+                let answered = counted(answered, "challenge", "challenges");
+                let text = format!("{answered} answered: {}", quoted(words));
                 Told::new(Weight::Step, Some(&SYNTHESIZER.into()), text)
             }
             Fact::ViolationFound(found) => violation(found),
@@ -60,11 +63,11 @@ fn report(reported: &EvidenceReported) -> Told {
     };
     let counting = reported.evidence.iter().filter(|evidence| evidence.counts()).count();
     let finding = quoted(words(&reported.prose, |said| &said.key_finding));
+    let evidence = counted(reported.evidence.len(), "piece of evidence counts", "pieces of evidence count");
     let text = format!(
-        "{did} H{}: {}, {before} to {now} of 10, {counting} of {} pieces of evidence count: {finding}",
+        "{did} H{}: {}, {before} to {now} of 10, {counting} of {evidence}: {finding}",
         reported.hypothesis,
         reported.status.as_str(),
-        reported.evidence.len(),
     );
     Told::new(Weight::Step, Some(&reported.investigator), text)
 }

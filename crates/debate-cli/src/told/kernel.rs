@@ -1,6 +1,7 @@
 //! The kernel's events in words.
 
 use debate_core::call::{CallKey, Cause};
+use debate_core::counted::counted;
 use debate_core::event::{AttemptFailed, CallAnswered, CallStarted, Concluded, KernelEvent, StopRuleFired};
 use debate_core::prose::{Prose, REDACTED};
 use debate_core::stop::{Completeness, StopRule};
@@ -56,7 +57,8 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         KernelEvent::Cancelled(cancelled) => mark(format!("cancelled: {}", words(&cancelled.prose))),
         KernelEvent::Concluded(concluded) => mark(conclusion(concluded)),
         KernelEvent::Continued(continued) => {
-            mark(format!("continued by {} rounds, until {}", continued.rounds, continued.deadline_at))
+            let rounds = counted(continued.rounds, "round", "rounds");
+            mark(format!("continued by {rounds}, until {}", continued.deadline_at))
         }
         KernelEvent::Forked(forked) => {
             mark(format!("forked from {} at {}: {}", forked.parent, forked.at, quoted(&forked.change)))
@@ -114,7 +116,10 @@ fn failure(failed: &AttemptFailed) -> String {
     let message = failed.prose.shown().map_or(REDACTED, |prose| prose.message.as_str());
     let last = if failed.last { ", for good" } else { "" };
     let (kind, attempt) = (failures::name(failed.failure), failed.attempt.attempt);
-    format!("{call} failed at attempt {attempt}{last} ({kind}): {}", quoted(message))
+    format!(
+        "{call} failed at attempt {attempt}{last} ({kind}): {}",
+        quoted(failures::bare(message, failed.failure))
+    )
 }
 
 fn stop(fired: &StopRuleFired) -> Told {

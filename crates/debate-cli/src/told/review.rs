@@ -1,5 +1,6 @@
 //! The facts of a review debate in words.
 
+use debate_core::counted::counted;
 use debate_core::debate::Debate;
 use debate_core::formats::review::Review;
 use debate_core::formats::review::config::Side;
@@ -14,7 +15,8 @@ impl Tell for Review {
             Fact::ReviewSkipped(skipped) => {
                 let (found, needed) = (skipped.conflicts, skipped.min_conflicts_to_trigger);
                 let why = skipped.why.as_str().replace('_', " ");
-                let text = format!("nobody debates: {why} ({found} conflicts, {needed} start a debate)");
+                let found = counted(found, "conflict", "conflicts");
+                let text = format!("nobody debates: {why} ({found}, {needed} start a debate)");
                 Told::new(Weight::Mark, None, text)
             }
             Fact::SpeechMade(made) => {

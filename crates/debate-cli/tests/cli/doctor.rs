@@ -37,7 +37,7 @@ fn three_small_calls_measure_a_sound_provider_and_what_a_debate_would_take() {
     let provider = Provider::start(good);
     let ran = examine(&program, &provider.base_url, &[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(lines(&ran, "ok").len(), 7, "{}", ran.stdout);
+    assert_eq!(lines(&ran, "ok").len(), 8, "{}", ran.stdout);
     let said = "asking openai:some-model three small questions, at most 3300 tokens in all\n";
     assert_eq!(ran.stderr, said);
     for text in [
@@ -193,4 +193,34 @@ fn models_that_cannot_be_asked_fail_all_at_once_and_nobody_is_asked() {
         assert!(line.contains(says), "{line}");
     }
     assert!(!ran.stdout.contains("call 1"), "{}", ran.stdout);
+}
+
+#[test]
+fn files_of_tls_that_the_configuration_names_are_looked_at() {
+    let program = Program::new();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    for (not_after, code, says) in [
+        (
+            rcgen::date_time_ymd(2020, 1, 1),
+            5,
+            "FAIL  tls     chain.pem ran out, 2020-01-01T00:00:00.000Z; renew it",
+        ),
+        (
+            rcgen::date_time_ymd(2999, 1, 1),
+            0,
+            "ok    tls     chain.pem and its key go together until 2999-01-01",
+        ),
+    ] {
+        params.not_after = not_after;
+        program.write("chain.pem", params.self_signed(&key).unwrap().pem());
+        program.write("key.pem", key.serialize_pem());
+        program.write("debate.toml", "tls-certificate = \"chain.pem\"\ntls-key = \"key.pem\"\n");
+        let ran = program.run(["doctor", "--config", "debate.toml"]);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(ran.stdout.contains(says), "{says}: {}", ran.stdout);
+        assert!(ran.stdout.contains("files and connections may be open"), "{}", ran.stdout);
+    }
+    let half = Ran::of(program.command(["doctor"]).env("DEBATE_TLS_KEY", "key.pem").output().unwrap());
+    assert!(half.stdout.contains("FAIL  config  tls-key needs tls-certificate besides"), "{half:?}");
 }

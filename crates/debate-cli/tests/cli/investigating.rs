@@ -1,5 +1,9 @@
 //! Investigations from the command line (rules I1–I10).
 
+use std::path::Path;
+
+use serde_json::json;
+
 use crate::program::{Program, example};
 
 #[test]
@@ -15,7 +19,12 @@ fn i7_both_examples_are_held_shown_verified_replayed_and_forked() {
     }
     let ran = program.run(["run".as_ref(), example("five_hundred_miles.json").as_os_str()]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("最终判定\n") && ran.stdout.contains("假设 H1\n"), "{}", ran.stdout);
+    for line in ["最终判定\n", "假设 H1\n", "[命令输出, 未核实]", "  判定者 "] {
+        assert!(ran.stdout.contains(line), "{line}: {}", ran.stdout);
+    }
+    for english in [" for [", "unverified", "named by", "open: ", "closed: "] {
+        assert!(!ran.stdout.contains(english), "{english}: {}", ran.stdout);
+    }
     let listed = program.run(["list", "--json", "--format", "investigation"]).lines();
     let id = listed[1]["debate_id"].as_str().unwrap_or_else(|| panic!("{listed:?}")).to_owned();
     assert_eq!(program.run(["verify", &id]).code, Some(0));
@@ -62,4 +71,43 @@ fn i10_with_a_workspace_what_is_quoted_is_compared_with_the_files_and_without_it
     let gone = program.run(["run", "request.json", "--workspace", "gone"]);
     assert_eq!(gone.code, Some(2), "{gone:?}");
     assert!(gone.stderr.contains("cannot open the workspace gone"), "{}", gone.stderr);
+}
+
+#[test]
+fn i10_what_is_quoted_of_this_repository_stands_there_and_is_marked_so() {
+    let program = Program::new();
+    // A checkout whose .git is a file has no list of its files; what was built beside them is not for a search.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let root = if root.join(".git").is_dir() { root } else { root.join("crates") };
+    let problem =
+        "A line of check_quote is reported as refuted while investigating, although it stands in its file";
+    program.write(
+        "request.json",
+        json!({ "format": "investigation", "problem": problem, "investigators": ["ann", "bo"] }).to_string(),
+    );
+    let run = ["run", "request.json", "--json", "--quiet", "--workspace", root.to_str().unwrap()];
+    let ran = program.run(run);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let result = ran.json();
+    let hypotheses = result["hypotheses"].as_array().unwrap().iter();
+    let (mut verified, mut unverified) = (0, 0);
+    for evidence in hypotheses.flat_map(|one| one["evidence"].as_array().unwrap()) {
+        let text = |field: &str| evidence[field].as_str().unwrap();
+        match (text("kind"), text("check")) {
+            ("file_line", "verified") => {
+                let (path, line) = text("pointer").split_once(':').unwrap();
+                let file = std::fs::read_to_string(root.join(path)).unwrap();
+                let line = file.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
+                assert!(line.contains(text("quote")), "{evidence}");
+                verified += 1;
+            }
+            ("command_output" | "data", "unverified") => unverified += 1,
+            _ => panic!("{evidence}"),
+        }
+        assert_eq!(evidence["ignored"], false, "{evidence}");
+    }
+    assert!(verified > 0 && unverified > 0, "{verified} and {unverified} of {result}");
+    let id = result["debate_id"].as_str().unwrap();
+    let shown = program.run(["show", id]).stdout;
+    assert!(shown.contains("[file_line, verified]") && shown.contains("unverified]"), "{shown}");
 }

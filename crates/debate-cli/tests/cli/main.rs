@@ -3,8 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod archiving;
+mod backtesting;
 mod bad_input;
 mod benching;
+mod client;
+mod configuring;
+mod continuing;
 mod doctor;
 mod forking;
 mod help;

@@ -149,6 +149,9 @@ fn v7_v8_insights_lead_to_a_proposal_that_a_person_accepts() {
     assert_eq!(after, before, "no reviewer's file is touched");
 
     assert_eq!(program.run(["policy", "accept", "security", "--number", "7"]).code, Some(3));
+    let nobody = program.run(["policy", "accept", "nobody"]);
+    let said = (nobody.code, nobody.stderr.as_str());
+    assert_eq!(said, (Some(3), "error: there is no proposal for this reviewer\n"));
     let accepted = program.run(["policy", "accept", "security"]);
     assert!(accepted.stdout.starts_with("proposal 1 for security is accepted: "), "{accepted:?}");
     let again = program.run(["policy", "accept", "security"]);

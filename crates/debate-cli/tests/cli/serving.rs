@@ -22,10 +22,10 @@ async fn k10_a_watch_on_a_server_shows_every_event_once_and_live_text_between_th
     assert_eq!(watched.code, Some(0), "{watched:?}");
     let (pieces, events): (Vec<Value>, Vec<Value>) =
         watched.lines().into_iter().partition(|line| line["kind"] == "piece");
-    assert!(
-        pieces.iter().any(|piece| piece["call"] == "argue/1/optimist" && piece["number"] == 1),
-        "{pieces:?}"
-    );
+    // Whoever comes late has missed some; the arguments after that are heard from their first words on.
+    let begun =
+        |piece: &&Value| piece["call"].as_str().unwrap().starts_with("argue/") && piece["number"] == 1;
+    assert!(pieces.iter().any(|piece| begun(&piece)), "{pieces:?}");
     assert_eq!(events, program.run(["log", &id, "--json"]).lines());
     let rest = program.run(["watch", &id, "--server", &url, "--json", "--after", "40"]);
     assert_eq!(rest.lines(), events[40..]);
@@ -84,7 +84,7 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
     assert_eq!(server.terminate().code(), Some(0));
     assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "running");
     let mut server = Server::start(&program, &SLOW);
-    assert!(server.says().contains("1 debates taken up"));
+    assert!(server.says().contains("1 debate taken up"));
     follow(&mut server.client().await, &id, usize::MAX).await;
     drop(server);
     assert_eq!(program.run(["list", "--json"]).lines()[0]["completeness"], "full");

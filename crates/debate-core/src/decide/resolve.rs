@@ -5,26 +5,29 @@ use crate::command::DecideError;
 use crate::debate::Lifecycle;
 use crate::event::Resolved;
 use crate::format::Format;
-use crate::id::{OutcomeId, Timestamp};
+use crate::measures::distribution::Distribution;
 
 impl<F: Format> Draft<F> {
-    /// Records what happened; another answer than the one on record corrects it.
-    pub(super) fn resolve(
-        &mut self,
-        outcome: OutcomeId,
-        happened_at: Option<Timestamp>,
-    ) -> Result<(), DecideError> {
+    /// Records what happened; another answer than the one on record corrects it, and keeps its market's forecast where it
+    /// brings none.
+    pub(super) fn resolve(&mut self, mut resolved: Resolved) -> Result<(), DecideError> {
         if self.debate.lifecycle != Lifecycle::Concluded {
             return Err(DecideError::NotConcluded);
         }
-        if !F::outcomes(&self.debate.config).contains(&outcome) {
-            return Err(DecideError::UnknownOutcome(outcome));
+        let outcomes = F::outcomes(&self.debate.config);
+        if !outcomes.contains(&resolved.outcome) {
+            return Err(DecideError::UnknownOutcome(resolved.outcome));
         }
-        if let Some(happened_at) = happened_at.filter(|happened_at| *happened_at > self.at) {
+        if let Some(happened_at) = resolved.happened_at.filter(|happened_at| *happened_at > self.at) {
             return Err(DecideError::StillToCome(happened_at));
         }
-        let resolved = Resolved { outcome, happened_at };
-        if self.debate.resolved.as_ref().is_some_and(|(before, _)| *before == resolved) {
+        let given = resolved.market.as_ref().map_or(outcomes.len(), Distribution::len);
+        if given != outcomes.len() {
+            return Err(DecideError::Market { given, outcomes: outcomes.len() });
+        }
+        let before = self.debate.resolved.as_ref().map(|(before, _)| before);
+        resolved.market = resolved.market.or_else(|| before?.market.clone());
+        if before == Some(&resolved) {
             return Err(DecideError::Resolved(resolved.outcome));
         }
         self.push(resolved)

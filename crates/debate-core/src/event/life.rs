@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::body;
 use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
 use crate::limits::Limits;
+use crate::measures::distribution::Distribution;
 use crate::prose::Prose;
 use crate::spend::Spend;
 use crate::stop::{Budget, Completeness, StopRule};
@@ -155,8 +156,20 @@ pub struct Resolved {
     /// When it happened, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happened_at: Option<Timestamp>,
+    /// What a market or a crowd had given the outcomes, in the request's order, where that is known. It comes with the
+    /// answer, so nobody in the debate was shown it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub market: Option<Distribution>,
 }
 body!(Resolved, "resolved");
+
+impl Resolved {
+    /// Says what happened and no more.
+    #[must_use]
+    pub fn new(outcome: OutcomeId) -> Self {
+        Self { outcome, happened_at: None, market: None }
+    }
+}
 
 /// The prose of an event was deleted (rule K15).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

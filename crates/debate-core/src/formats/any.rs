@@ -193,8 +193,7 @@ impl AnyDebate {
     /// # Errors
     /// Why not, as [`crate::command::Command::Resolve`] would be refused; also where just that is recorded already.
     pub fn check_resolution(&self, at: Timestamp, resolved: &Resolved) -> Result<(), DecideError> {
-        let Resolved { outcome, happened_at } = resolved.clone();
-        each!(self, debate => debate.decide(at, Command::Resolve { outcome, happened_at }).map(drop))
+        each!(self, debate => debate.decide(at, Command::Resolve(resolved.clone())).map(drop))
     }
 
     /// Returns what this debate was forked from, and how (rule K14).

@@ -2,6 +2,7 @@
 //! a judge closes (rules P1–P20).
 
 pub mod answer;
+pub mod backtest;
 pub mod call;
 mod changed;
 mod checks;

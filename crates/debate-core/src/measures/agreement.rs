@@ -31,10 +31,16 @@ pub struct Agreement {
 
 /// Returns how far positions agree that are held with these confidences, both in the speakers' order.
 ///
-/// Whoever is alike enough to the first member of a camp joins it, in order; who contradicts that member does not.
+/// Whoever is alike enough to the first member of a camp joins it, in order; who contradicts that member does not, be it in
+/// words or because `are_opposed` says so of their places.
 #[must_use]
-pub fn agreement(measure: Similarity, positions: &[&str], confidences: &[f64]) -> Agreement {
-    let camps = camps(measure, positions);
+pub fn agreement(
+    measure: Similarity,
+    positions: &[&str],
+    confidences: &[f64],
+    are_opposed: impl Fn(usize, usize) -> bool,
+) -> Agreement {
+    let camps = camps(measure, positions, are_opposed);
     let (speakers, largest) = (positions.len(), camps.iter().map(Vec::len).max().unwrap_or_default());
     let position_score = match camps.len() {
         0 => 0.0,
@@ -52,11 +58,17 @@ pub fn agreement(measure: Similarity, positions: &[&str], confidences: &[f64]) -
     Agreement { level, position_score, confidence_score, camps }
 }
 
-fn camps(measure: Similarity, positions: &[&str]) -> Vec<Vec<usize>> {
+fn camps(
+    measure: Similarity,
+    positions: &[&str],
+    are_opposed: impl Fn(usize, usize) -> bool,
+) -> Vec<Vec<usize>> {
     let mut camps: Vec<Vec<usize>> = Vec::new();
     for (place, position) in positions.iter().enumerate() {
-        let founder = |camp: &Vec<usize>| positions[camp[0]];
-        let own = camps.iter_mut().find(|camp| is_alike(measure, founder(camp), position));
+        let is_home = |camp: &Vec<usize>| {
+            !are_opposed(camp[0], place) && is_alike(measure, positions[camp[0]], position)
+        };
+        let own = camps.iter_mut().find(|camp| is_home(camp));
         match own {
             Some(camp) => camp.push(place),
             None => camps.push(vec![place]),
@@ -88,7 +100,7 @@ mod tests {
     use super::*;
 
     fn level(positions: &[&str], confidences: &[f64]) -> f64 {
-        agreement(Similarity::WordOverlap, positions, confidences).level
+        agreement(Similarity::WordOverlap, positions, confidences, |_, _| false).level
     }
 
     #[test]
@@ -112,9 +124,17 @@ mod tests {
     fn t5_camps_form_around_their_first_member_and_denial_keeps_out() {
         let positions =
             ["adopt microservices now", "do not adopt microservices now", "adopt microservices soon"];
-        let found = agreement(Similarity::WordOverlap, &positions, &[0.5; 3]);
+        let found = agreement(Similarity::WordOverlap, &positions, &[0.5; 3], |_, _| false);
         assert_eq!(found.camps, [vec![0, 2], vec![1]]);
         assert_eq!(found.position_score, 2.0 / 3.0);
+    }
+
+    #[test]
+    fn t5_the_same_words_under_opposed_stances_are_two_camps() {
+        let same = ["ban cars in the centre"; 3];
+        let opposed = |a: usize, b: usize| (a == 1) != (b == 1);
+        let found = agreement(Similarity::WordOverlap, &same, &[0.9; 3], opposed);
+        assert_eq!((found.camps, found.position_score), (vec![vec![0, 2], vec![1]], 2.0 / 3.0));
     }
 
     #[test]

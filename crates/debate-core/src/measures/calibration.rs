@@ -10,6 +10,7 @@
 use serde::Serialize;
 
 use super::distribution::{Distribution, clip};
+use super::intervals::{Interval, share_95};
 use super::proper_scores::{brier, log_score_bits};
 
 /// How many bins there are, each a tenth wide.
@@ -47,6 +48,8 @@ pub struct Bin {
     pub mean_probability: Option<f64>,
     /// The share of them that came true; null without any.
     pub share_happened: Option<f64>,
+    /// Its 95 % interval, the probabilities taken as independent; null without any.
+    pub share_interval: Option<Interval>,
 }
 
 /// A mean loss and what it is made of: loss = reliability − resolution + uncertainty + within bins.
@@ -116,6 +119,7 @@ impl Calibration {
             count: sums.count,
             mean_probability: sums.mean(sums.probability),
             share_happened: sums.mean(sums.happened as f64),
+            share_interval: share_95(sums.happened, sums.count),
         })
         .collect()
     }

@@ -1,4 +1,5 @@
-//! The mean of a sample with the interval in which the mean of what it was drawn from lies (rules V7, V8).
+//! The mean of a sample, or a share of cases, with the interval in which that of what they were drawn from lies (rules V7,
+//! V8, K16).
 
 use serde::Serialize;
 
@@ -38,6 +39,25 @@ pub fn mean_95(values: &[f64]) -> Option<Interval> {
     Some(Interval { mean, low: mean - reach, high: mean + reach })
 }
 
+/// Returns the share of cases that came true and its 95 % interval by Wilson's score (1927, "Probable inference, the law of
+/// succession, and statistical inference"); `None` without any cases.
+///
+/// Cases are taken as independent. Unlike mean ± error it stays in [0, 1], and is not empty at the ends of it.
+#[must_use]
+pub fn share_95(came_true: u64, cases: u64) -> Option<Interval> {
+    let count = (cases > 0).then_some(cases as f64)?;
+    let share = came_true as f64 / count;
+    let square = Z_95 * Z_95;
+    let middle = share + square / (2.0 * count);
+    let reach = Z_95 * libm::sqrt(share * (1.0 - share) / count + square / (4.0 * count * count));
+    let whole = 1.0 + square / count;
+    Some(Interval {
+        mean: share,
+        low: ((middle - reach) / whole).max(0.0),
+        high: ((middle + reach) / whole).min(1.0),
+    })
+}
+
 /// Returns the two-sided 95 % quantile of Student's t: from the table, beyond it by the first terms of its expansion in
 /// 1 / degrees of freedom, which are right to four digits there.
 fn t_95(freedom: usize) -> f64 {
@@ -63,6 +83,18 @@ mod tests {
         assert_eq!(mean_95(&[5.0]), None, "one value says nothing of its spread");
         let same = mean_95(&[3.0, 3.0]).unwrap();
         assert_eq!((same.low, same.high), (3.0, 3.0));
+    }
+
+    #[test]
+    fn k16_a_share_has_the_interval_of_wilson() {
+        // Published for 81 of 263 (Newcombe, 1998, table I): 0.2553 to 0.3662; for 0 of 20: 0 to 0.1611.
+        let found = share_95(81, 263).unwrap();
+        assert!((found.low - 0.2553).abs() < 5e-5 && (found.high - 0.3662).abs() < 5e-5, "{found:?}");
+        let none = share_95(0, 20).unwrap();
+        assert!(none.low < 1e-12 && (none.high - 0.1611).abs() < 5e-5, "{none:?}");
+        let all = share_95(20, 20).unwrap();
+        assert!((all.low - (1.0 - none.high)).abs() < 1e-12 && all.high > 1.0 - 1e-12, "{all:?}");
+        assert_eq!(share_95(0, 0), None);
     }
 
     #[test]

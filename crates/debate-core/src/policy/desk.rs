@@ -57,7 +57,10 @@ pub enum DeskError {
 /// A proposal cannot be accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
-    /// There is no such proposal, or none at all.
+    /// Nothing was ever proposed for this reviewer.
+    #[error("there is no proposal for this reviewer")]
+    NoProposal,
+    /// There is no such proposal.
     #[error("there is no proposal {0}")]
     NotFound(u32),
     /// The model proposed nothing.
@@ -143,8 +146,13 @@ impl Desk {
             Some(number) => self.proposals.get(&number),
             None => latest(),
         };
-        let number = number.unwrap_or(self.next_number() - 1);
-        let proposal = proposal.ok_or(AcceptError::NotFound(number))?;
+        let Some(latest) = self.proposals.keys().next_back() else { return Err(AcceptError::NoProposal) };
+        let number = number.unwrap_or(*latest);
+        let proposal = proposal.ok_or(if self.proposals.contains_key(&number) {
+            AcceptError::NotMade(number)
+        } else {
+            AcceptError::NotFound(number)
+        })?;
         let made = proposal.made.as_ref().ok_or(AcceptError::NotMade(number))?;
         if let Some((by, _)) = &proposal.accepted {
             return Err(AcceptError::Accepted { number: made.number, by: by.clone() });

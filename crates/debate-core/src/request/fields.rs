@@ -9,6 +9,7 @@ use serde_json::{Map, Number, Value};
 
 use super::sizes::{NAME_CHARS_MAX, VIOLATIONS_MAX};
 use super::{Violation, Violations};
+use crate::counted::counted;
 
 /// The largest whole number that a double holds exactly with all below it.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -38,7 +39,7 @@ impl Complaints {
     pub(crate) fn finish<T>(self, read: T) -> Result<T, Violations> {
         let Noted { mut listed, unlisted } = self.0.into_inner();
         if unlisted > 0 {
-            listed.push(Violation::whole(format!("breaks {unlisted} more rules")));
+            listed.push(Violation::whole(format!("breaks {}", counted(unlisted, "more rule", "more rules"))));
         }
         if listed.is_empty() { Ok(read) } else { Err(Violations(listed)) }
     }
@@ -52,7 +53,7 @@ pub(crate) struct Field<'a> {
     complaints: &'a Complaints,
 }
 
-/// The fields of an object of which all names are known.
+/// The fields of an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'a> {
     path: String,
@@ -122,11 +123,16 @@ impl<'a> Field<'a> {
         Fields { path: self.path.clone(), map, complaints: self.complaints }
     }
 
+    /// Reads an object that may have fields beside those that are read.
+    pub(crate) fn open_object(&self) -> Fields<'a> {
+        Fields { path: self.path.clone(), map: self.map(), complaints: self.complaints }
+    }
+
     /// Reads an object whose keys are names of the caller's; an absent one has none.
     pub(crate) fn entries(&self, max: usize) -> Vec<(&'a str, Self)> {
         let map = self.map();
         if let Some(found) = map.map(Map::len).filter(|found| *found > max) {
-            self.refuse(format_args!("has {found} entries; {max} are allowed"));
+            self.refuse(format_args!("has {}; {max} are allowed", counted(found, "entry", "entries")));
             return Vec::new();
         }
         let entry = |(name, value): (&'a String, &'a Value)| {
@@ -152,7 +158,8 @@ impl<'a> Field<'a> {
             }
         };
         if items.len() > max {
-            self.refuse(format_args!("has {} entries; {max} are allowed", items.len()));
+            let found = counted(items.len(), "entry", "entries");
+            self.refuse(format_args!("has {found}; {max} are allowed"));
             return Vec::new();
         }
         let item = |(place, value)| Self {

@@ -56,6 +56,10 @@ pub const WEIGHT_MAX: f64 = 1_000.0;
 
 /// Rounds of one roundtable: so many that every response of them fits a prompt, shortened.
 pub const ROUNDTABLE_ROUNDS: RangeInclusive<u64> = 1..=10;
+/// Rounds that are added to a concluded debate at once.
+pub const ROUNDS_ADDED: RangeInclusive<u64> = ROUNDTABLE_ROUNDS;
+/// The question that added rounds deal with.
+pub const FOCUS_CHARS_MAX: usize = 2_000;
 /// Tokens of one response at a roundtable.
 pub const RESPONSE_TOKENS: RangeInclusive<u64> = 256..=8_192;
 /// Sources that one response names.

@@ -172,7 +172,7 @@ fn course() -> Vec<KernelEvent> {
             limits: Some(Limits::for_calls(1, Tokens::default(), Tokens::default(), 1)),
         }
         .into(),
-        Resolved { outcome: "yes".into(), happened_at: Some(Timestamp(90)) }.into(),
+        Resolved { happened_at: Some(Timestamp(90)), ..Resolved::new("yes".into()) }.into(),
         Redacted { seq: Seq(3) }.into(),
     ]
 }

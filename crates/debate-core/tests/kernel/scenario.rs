@@ -17,6 +17,7 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::{
     AttemptRef, Event, FailureKind, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse,
+    Resolved,
 };
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
@@ -214,10 +215,10 @@ impl<F: Cast> Stage<F> {
                 rounds: target.parse().unwrap(),
                 focus: (!said.is_empty()).then(|| said.trim().to_owned()),
             }),
-            "resolve" => self.decide(Command::Resolve {
-                outcome: target.into(),
-                happened_at: (!said.is_empty()).then(|| Timestamp(said.parse().unwrap())),
-            }),
+            "resolve" => {
+                let happened_at = (!said.is_empty()).then(|| Timestamp(said.parse().unwrap()));
+                self.decide(Command::Resolve(Resolved { happened_at, ..Resolved::new(target.into()) }))
+            }
             "redact" => self.decide(Command::Redact { seq: Seq(target.parse().unwrap()) }),
             _ => panic!("no such command: {words}"),
         }

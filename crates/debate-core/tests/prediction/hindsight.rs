@@ -1,14 +1,18 @@
 //! What can be computed from the log of a debate once it is over: scores against what happened, and what each voice
 //! weighed.
 
+use std::collections::BTreeSet;
+
 use debate_core::call::Want;
-use debate_core::command::Command;
+use debate_core::command::{Command, DecideError};
+use debate_core::event::Resolved;
 use debate_core::formats::prediction::answer::{Answer, OutcomeRef};
 use debate_core::formats::prediction::call::Call;
 use debate_core::formats::prediction::influence::{Influence, LeftOut};
 use debate_core::formats::prediction::scores::Resolution;
-use debate_core::formats::prediction::track_record::{Beside, DEBATES_MIN, Finding, Forecaster, TrackRecord};
+use debate_core::formats::prediction::track_record::{DEBATES_MIN, Finding, Forecaster, TrackRecord};
 use debate_core::id::Timestamp;
+use debate_core::measures::distribution::Distribution;
 
 use crate::stage::{Line, Play, blameless, config, play, tell};
 
@@ -17,7 +21,7 @@ fn close_to(found: f64, expected: f64) {
 }
 
 fn resolve(debate: &mut Play, outcome: &str) {
-    let command = Command::Resolve { outcome: outcome.into(), happened_at: None };
+    let command = Command::Resolve(Resolved::new(outcome.into()));
     tell(debate, Timestamp(9_000), command);
 }
 
@@ -74,7 +78,7 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
     resolve(&mut wrong, "yes");
     resolve(&mut void, "yes");
     let mut record = TrackRecord::default();
-    [&unresolved, &right, &wrong, &void].into_iter().for_each(|debate| record.add(debate, Beside::default()));
+    [&unresolved, &right, &wrong, &void].into_iter().for_each(|debate| record.add(debate, BTreeSet::new()));
     let report = record.report();
     assert_eq!((report.resolved, report.void, report.simulated), (3, 1, 0));
     let of: Vec<&Forecaster> = report.forecasts.iter().map(|found| &found.forecaster).collect();
@@ -97,13 +101,13 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
 #[test]
 fn k16_a_gain_is_told_once_there_are_enough_debates_and_by_model_and_prompt() {
     let (mut debate, _) = play(config(3), sure_optimist);
-    resolve(&mut debate, "no");
+    // The market is right where the debate is, and surer; one prompt changes half-way.
+    let market = Distribution::new(vec![0.1, 0.9]).ok();
+    let resolved = Resolved { market, ..Resolved::new("no".into()) };
+    tell(&mut debate, Timestamp(9_000), Command::Resolve(resolved));
     let mut record = TrackRecord::default();
     for number in 0..DEBATES_MIN {
-        // The market is right where the debate is, and surer; one prompt changes half-way.
-        let market = debate_core::measures::distribution::Distribution::new(vec![0.1, 0.9]).ok();
-        let version = format!("prediction/argue@{}", 1 + number % 2);
-        record.add(&debate, Beside { prompts: [version].into(), market });
+        record.add(&debate, [format!("prediction/argue@{}", 1 + number % 2)].into());
     }
     let report = record.report();
     let finding = |over: &Forecaster| report.comparisons.iter().find(|found| found.over == *over).unwrap();
@@ -115,6 +119,21 @@ fn k16_a_gain_is_told_once_there_are_enough_debates_and_by_model_and_prompt() {
     assert_eq!(groups, [("prediction/argue@1", DEBATES_MIN / 2), ("prediction/argue@2", DEBATES_MIN / 2)]);
     close_to(report.groups[0].brier, 0.394 * 0.394);
     assert_eq!(report.groups[0].uplift.as_ref().unwrap().finding, Finding::TooFew);
+}
+
+#[test]
+fn k16_a_market_is_recorded_with_the_answer_and_outlives_its_correction() {
+    let (mut debate, _) = play(config(3), sure_optimist);
+    let market = |probabilities: &[f64]| Distribution::new(probabilities.to_vec()).ok();
+    let told = |outcome: &str, market| Resolved { market, ..Resolved::new(outcome.into()) };
+    let refused = |debate: &Play, resolved| debate.decide(Timestamp(9_000), Command::Resolve(resolved)).err();
+    let three = told("yes", market(&[0.2, 0.3, 0.5]));
+    assert_eq!(refused(&debate, three), Some(DecideError::Market { given: 3, outcomes: 2 }));
+    tell(&mut debate, Timestamp(9_000), Command::Resolve(told("yes", market(&[0.2, 0.8]))));
+    assert_eq!(refused(&debate, told("yes", None)), Some(DecideError::Resolved("yes".into())));
+    resolve(&mut debate, "no");
+    let (resolved, _) = debate.resolved().unwrap();
+    assert_eq!((resolved.outcome.as_str(), &resolved.market), ("no", &market(&[0.2, 0.8])));
 }
 
 fn entry<'a>(influence: &'a Influence, role: &str, argument: Option<&str>) -> &'a LeftOut {

@@ -38,8 +38,7 @@ impl Engine {
             for listed in &page {
                 let debate = DebateId(listed.first.stream.id);
                 let Some(format) = format_of(&listed.first) else { continue };
-                let backend = |error: LeaseError| ReadError::Backend { source: error.into() };
-                let tenure = self.tenure(debate).await.map_err(backend)?;
+                let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
                 if tenure.is_some() || self.house.leasing.is_none() {
                     taken += usize::from(self.hold(debate, &format, tenure));
                 }
@@ -54,6 +53,16 @@ impl Engine {
             self.tend_leases();
         }
         Ok(taken)
+    }
+
+    /// Takes up one debate of the store where nobody drives it; one that rests or has concluded stays as it is.
+    ///
+    /// # Errors
+    /// There is no such debate, its format is not served here, or the store failed.
+    pub async fn drive(&self, debate: DebateId) -> Result<(), LoadError> {
+        let (format, _) = self.served(debate).await?;
+        self.hold(debate, &format, None);
+        Ok(())
     }
 
     /// Leases a debate; `None` where another replica has it, or nothing is shared.

@@ -30,7 +30,7 @@ impl MoodyStore {
 
     fn look(&self) -> Result<(), ReadError> {
         let is_down = self.is_down.load(Ordering::Relaxed);
-        if is_down { Err(ReadError::Backend { source: "down".into() }) } else { Ok(()) }
+        if is_down { Err(ReadError::backend("down")) } else { Ok(()) }
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/debate.v1.DebateService/HoldDebate", WRITE),
     ("POST", "/debate.v1.DebateService/PauseDebate", WRITE),
     ("POST", "/debate.v1.DebateService/ResumeDebate", WRITE),
+    ("POST", "/debate.v1.DebateService/ContinueDebate", WRITE),
     ("POST", "/debate.v1.DebateService/ResolveDebate", WRITE),
     ("POST", "/debate.v1.DebateService/WatchDebates", READ),
     ("POST", "/debate.v1.DebateService/ListRounds", READ),
@@ -56,6 +57,8 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/api/v1/debates", READ),
     ("GET", "/api/v1/debates/{debate_id}", READ),
     ("GET", "/api/v1/debates/{debate_id}/events", READ),
+    ("POST", "/api/v1/debates/{debate_id}/resolution", WRITE),
+    ("POST", "/api/v1/debates/{debate_id}/continue", WRITE),
     ("POST", "/api/v1/reasoning/debate", WRITE),
     ("GET", "/api/v1/reasoning/debate/{debate_id}", READ),
     ("GET", "/api/v1/reasoning/debate/{debate_id}/round/{round_number}", READ),
@@ -72,6 +75,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/viewer/data/debates/{id}/calls", AUDIT),
     ("GET", "/viewer/data/debates/{id}/verification", AUDIT),
     ("GET", "/viewer/data/debates/{id}/bundle", AUDIT),
+    ("GET", "/viewer/data/calibration", READ),
     ("GET", "/viewer/data/difference", AUDIT),
 ];
 

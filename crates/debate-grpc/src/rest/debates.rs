@@ -1,4 +1,4 @@
-//! Debates of all formats over REST: start, list, show, and events as pages or as a stream (server-sent events).
+//! Debates of all formats over REST: start, list, show, resolve, and events as pages or as a stream (server-sent events).
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,11 +11,14 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
+use debate_core::event::Resolved;
 use debate_core::formats::accept::accept_bytes;
 use debate_core::formats::any::AnyDebate;
-use debate_core::id::Seq;
+use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
-use debate_engine::Watched;
+use debate_core::request::WHOLE;
+use debate_core::request::added::AddedRounds;
+use debate_engine::{Control, Watched};
 use debate_proto::v1;
 use futures::{Stream, StreamExt as _, stream};
 use serde::Deserialize;
@@ -95,20 +98,65 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let debate = rest.desk(grant).debate(&id, None).await?;
-    let result = RawValue::from_string(debate.result_json(Texts::Shown));
-    let result = result.map_err(|error| Refusal::defect(&error))?;
-    let text = serde_json::to_string(&Shown { debate: debate_json(&debate), result });
-    let text = text.map_err(|error| Refusal::defect(&error))?;
+    let text = shown(&debate)?;
     if debate.lifecycle() == Lifecycle::Concluded {
         return Ok(tagged(&headers, text));
     }
     Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
 }
 
+/// Holds more rounds of a debate that has concluded, and returns at once (rule K17).
+pub(super) async fn go_on(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let body = body_of(&headers, body)?;
+    let json = str::from_utf8(&body).map_err(|_| Refusal::field(WHOLE, "is not UTF-8"))?;
+    let debate = rest.desk(grant).continue_debate(&id, AddedRounds::read(json)?).await?;
+    Ok(super::body(&json!({ "debate": debate_json(&debate) })))
+}
+
 #[derive(serde::Serialize)]
 struct Shown {
     debate: Value,
     result: Box<RawValue>,
+}
+
+fn shown(debate: &AnyDebate) -> Result<String, Refusal> {
+    let result = RawValue::from_string(debate.result_json(Texts::Shown));
+    let result = result.map_err(|error| Refusal::defect(&error))?;
+    let text = serde_json::to_string(&Shown { debate: debate_json(debate), result });
+    text.map_err(|error| Refusal::defect(&error))
+}
+
+/// What happened, as a client says it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Happened {
+    outcome_id: String,
+    #[serde(default)]
+    happened_at: Option<String>,
+}
+
+/// Records what happened in the world, and returns the debate with how good its forecasts were (rule K16).
+pub(super) async fn resolve(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Refusal> {
+    let desk = rest.desk(grant);
+    let Happened { outcome_id, happened_at } = serde_json::from_slice(&body_of(&headers, body)?)
+        .map_err(|error| Refusal::field("request", error.to_string()))?;
+    let happened_at = happened_at.map(|at| at.parse::<Timestamp>()).transpose();
+    let happened_at = happened_at.map_err(|error| Refusal::field("happened_at", error.to_string()))?;
+    let resolved = Resolved { happened_at, ..Resolved::new(OutcomeId::from(outcome_id.as_str())) };
+    let debate = desk.control(&id, Control::Resolve(resolved)).await?;
+    Ok(([(header::CONTENT_TYPE, JSON)], shown(&debate)?).into_response())
 }
 
 /// Which events are wanted.
@@ -132,6 +180,12 @@ pub(super) async fn events(
 ) -> Result<Response, Refusal> {
     let desk = rest.desk(grant);
     let EventsQuery { after, page_size } = query_of(query)?;
+    // Read first: what is no number is refused, whatever is accepted.
+    let resumed = headers.get(LAST_EVENT_ID).map(|value| {
+        let seq = value.to_str().ok().and_then(|text| text.parse().ok());
+        seq.map(Seq).ok_or_else(|| Refusal::field(LAST_EVENT_ID, "must be the id of an event, a number"))
+    });
+    let resumed = resumed.transpose()?;
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepts.is_some_and(|types| types.contains("text/event-stream")) {
         let limit = if page_size == 0 { EVENTS_DEFAULT } else { page_size.min(EVENTS_MAX) };
@@ -140,13 +194,7 @@ pub(super) async fn events(
         let events = events.map_err(|error| Refusal::defect(&error))?;
         return Ok(super::body(&json!({ "events": events, "head_seq": head.0 })));
     }
-    let after = match headers.get(LAST_EVENT_ID) {
-        None => Seq(after),
-        Some(value) => {
-            let seq = value.to_str().ok().and_then(|text| text.parse().ok());
-            Seq(seq.ok_or_else(|| Refusal::field(LAST_EVENT_ID, "must be the id of an event, a number"))?)
-        }
-    };
+    let after = resumed.unwrap_or(Seq(after));
     let debate = desk.debate(&id, None).await?;
     if debate.lifecycle() == Lifecycle::Concluded && after == debate.head() {
         return Ok(StatusCode::NO_CONTENT.into_response());

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use debate_core::formats::any::FORMATS;
+use debate_core::request::added::ROUNDS_ADDED_DEFAULT;
+use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED};
 use prost_reflect::{Cardinality, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
@@ -58,6 +60,20 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "Returns a page of events or, as text/event-stream, events as they happen.",
         "200",
         "EventsAnswer",
+    ),
+    (
+        "POST",
+        "/api/v1/debates/{debate_id}/resolution",
+        "Records what happened in the world; returns the debate with how good its forecasts were.",
+        "200",
+        "DebateAnswer",
+    ),
+    (
+        "POST",
+        "/api/v1/debates/{debate_id}/continue",
+        "Holds more rounds of a concluded debate and returns at once.",
+        "200",
+        "Started",
     ),
     (
         "GET",
@@ -246,6 +262,8 @@ fn request_of(path: &str) -> &'static str {
     match path {
         "/api/v1/reasoning/policy/proposals" => "ProposePromptRequest",
         "/api/v1/reasoning/policy/acceptances" => "AcceptPromptRequest",
+        "/api/v1/debates/{debate_id}/resolution" => "Resolution",
+        "/api/v1/debates/{debate_id}/continue" => "AddedRounds",
         _ => "Request",
     }
 }
@@ -263,9 +281,18 @@ fn parameters(method: &str, path: &str) -> Vec<Value> {
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }));
     let others = PARAMETERS.iter().filter(|row| (row.0, row.1) == (method, path));
     let others = others.map(|(_, _, place, name, sentence, kind)| {
-        json!({ "name": name, "in": place, "description": sentence, "schema": { "type": kind } })
+        json!({ "name": name, "in": place, "description": sentence, "schema": parameter(name, kind) })
     });
     in_path.chain(others).collect()
+}
+
+fn parameter(name: &str, kind: &str) -> Value {
+    match (name, kind) {
+        ("format", _) => json!({ "type": kind, "enum": FORMATS }),
+        ("state", _) => json!({ "type": kind, "enum": ["running", "paused", "concluded"] }),
+        (_, "integer") => json!({ "type": kind, "minimum": 0 }),
+        (_, _) => json!({ "type": kind }),
+    }
 }
 
 fn reference(schema: &str) -> Value {
@@ -326,6 +353,14 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
         ("Outcome", json!({ "anyOf": any(results) })),
         ("RoundAnswer", object(json!({ "round": reference("Round") }))),
         ("RoleAnswer", object(json!({ "arguments": list("Argument") }))),
+        ("Resolution", resolution()),
+        (
+            "AddedRounds",
+            object(json!({
+                "rounds": { "type": "integer", "minimum": 1, "maximum": ROUNDS_ADDED.end(), "default": ROUNDS_ADDED_DEFAULT },
+                "focus": { "type": "string", "maxLength": FOCUS_CHARS_MAX },
+            })),
+        ),
         ("Started", object(json!({ "debate": reference("Debate") }))),
         (
             "Listing",
@@ -337,7 +372,8 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
             "LoggedEvent",
             object(json!({
                 "seq": { "type": "integer" }, "kind": text, "version": { "type": "integer" }, "at": text, "actor": text,
-                "body": { "type": "object" }, "prose": { "type": ["object", "null"] },
+                "body": { "type": "object" },
+                "prose": { "description": "What was said, shaped by the kind; null where nothing was, or it was redacted." },
                 "redacted": { "type": "boolean" }, "hash": text,
             })),
         ),
@@ -361,6 +397,18 @@ fn of_rest(requests: &[MessageDescriptor], results: &[MessageDescriptor]) -> Map
         schemas.insert(name.to_owned(), schema);
     }
     schemas
+}
+
+/// Returns the schema of what happened.
+fn resolution() -> Value {
+    let outcome =
+        json!({ "type": "string", "description": "The outcome that happened, by its id in the request." });
+    let at = "When it happened: a moment, or a day such as 2026-09-22; absent where that is not known.";
+    let at = json!({ "type": ["string", "null"], "description": at });
+    json!({
+        "type": "object", "required": ["outcome_id"],
+        "properties": { "outcome_id": outcome, "happened_at": at },
+    })
 }
 
 /// Returns the message of `debate.v1` that a field has, or has in a list or map.

@@ -58,6 +58,43 @@ async fn debates_of_every_format_are_started_listed_and_shown() {
 }
 
 #[tokio::test]
+async fn k16_what_happened_is_recorded_and_scored() {
+    let house = House::open().await;
+    let id = start(&house, &request(), "r").await.json()["debate"]["id"].as_str().unwrap().to_owned();
+    assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    let path = format!("{DEBATES}/{id}/resolution");
+    let resolve = async |body: &Value| house.ask("POST", &path, &[], body.to_string().as_bytes()).await;
+    for (wrong, field) in [
+        (json!({}), "request"),
+        (json!({"outcome_id": "no", "happened_at": "soon"}), "happened_at"),
+        (json!({"outcome_id": "no", "weather": "fine"}), "request"),
+    ] {
+        let refused = resolve(&wrong).await;
+        assert_eq!((refused.status, &refused.json()["errors"][0]["field"]), (422, &json!(field)), "{wrong}");
+    }
+    let unknown = resolve(&json!({"outcome_id": "perhaps"})).await;
+    assert_eq!((unknown.status, unknown.body.contains("perhaps is not an outcome")), (409, true));
+    let resolved = resolve(&json!({"outcome_id": "no", "happened_at": "2026-01-01"})).await;
+    assert_eq!(resolved.status, 200, "{}", resolved.body);
+    let told = &resolved.json()["result"];
+    let resolution = &told["extra"]["resolution"];
+    assert_eq!(
+        (&resolution["outcome"], &resolution["happened_at"]),
+        (&json!("no"), &json!("2026-01-01T00:00:00.000Z"))
+    );
+    let given = told["probability_distribution"][0]["probability"].as_f64().unwrap();
+    let brier = resolution["scores"]["final"]["brier"].as_f64().unwrap();
+    assert!((brier - given * given).abs() < 1e-12, "{brier} of {given}");
+    assert_eq!(
+        resolve(&json!({"outcome_id": "no", "happened_at": "2026-01-01"})).await.status,
+        409,
+        "it is recorded"
+    );
+    let nobody = format!("{DEBATES}/6f1c2a4e-0000-4000-8000-000000000000/resolution");
+    assert_eq!(house.ask("POST", &nobody, &[], br#"{"outcome_id": "no"}"#).await.status, 404);
+}
+
+#[tokio::test]
 async fn p22_a_client_says_how_long_it_waits() {
     let house = House::quiet().await;
     let body = request().to_string();
@@ -121,6 +158,8 @@ async fn k10_events_are_streamed_and_resumed_by_the_last_id() {
             "{last}"
         );
     }
+    let paged = house.ask("GET", &path, &[("Last-Event-ID", "-1")], b"").await;
+    assert_eq!(paged.status, 422, "an id that is none is refused, whatever is accepted");
     let page = house.get(&format!("{path}?after=2&page_size=3")).await.json();
     let seqs: Vec<_> = page["events"].as_array().unwrap().iter().map(|event| event["seq"].clone()).collect();
     assert_eq!((seqs, &page["head_seq"]), (vec![json!(3), json!(4), json!(5)], &json!(head)));

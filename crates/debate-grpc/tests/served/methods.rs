@@ -10,6 +10,7 @@ use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use debate_proto::v1::get_debate_response::Result as DebateOutcome;
 use prost_types::FieldMask;
+use serde_json::json;
 use tonic::transport::Channel;
 use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
@@ -45,6 +46,59 @@ async fn k17_a_debate_is_paused_and_goes_on() {
     assert_eq!(resumed.state(), v1::DebateState::Running);
     house.let_all_answer();
     concluded(&house.engine, &debate_id).await;
+}
+
+#[tokio::test]
+async fn k17_rounds_are_added_to_a_roundtable_over_grpc_and_rest() {
+    let house = House::open().await;
+    let (mut client, _) = clients(&house).await;
+    let table = json!({ "format": "roundtable", "topic": "Tabs?", "mode": "delphi", "agents": ["ada", "ben", "cy"], "rounds": 1 });
+    let opened = house.ask("POST", "/api/v1/debates", &[], table.to_string().as_bytes()).await.json();
+    let debate_id = opened["debate"]["id"].as_str().unwrap().to_owned();
+    concluded(&house.engine, &debate_id).await;
+    let asked = |rounds, focus: &str| v1::ContinueDebateRequest {
+        debate_id: debate_id.clone(),
+        rounds,
+        focus: focus.to_owned(),
+    };
+    let refused = client.continue_debate(asked(Some(0), &"x".repeat(2_001))).await.unwrap_err();
+    let fields = refused.get_error_details().bad_request().unwrap().field_violations.clone();
+    let fields: Vec<_> = fields.into_iter().map(|one| one.field).collect();
+    assert_eq!(
+        (refused.code(), fields),
+        (Code::InvalidArgument, vec!["rounds".to_owned(), "focus".to_owned()])
+    );
+    let more = client.continue_debate(asked(None, "Who pays?")).await.unwrap().into_inner().debate.unwrap();
+    assert_eq!((more.id.as_str(), more.format.as_str()), (debate_id.as_str(), "roundtable"));
+    concluded(&house.engine, &debate_id).await;
+
+    let path = format!("/api/v1/debates/{debate_id}/continue");
+    for (body, reason) in [
+        (r#"{"rounds": "2", "mode": "x"}"#, "INVALID_REQUEST"),
+        (r#"{"rounds": 9}"#, "WRONG_STATE"),
+        ("[", "INVALID_REQUEST"),
+    ] {
+        let refused = house.ask("POST", &path, &[], body.as_bytes()).await;
+        assert_eq!(refused.json()["reason"], reason, "{body}: {}", refused.json());
+    }
+    let more = house.ask("POST", &path, &[], br#"{"rounds": 2, "focus": "And who decides?"}"#).await;
+    assert_eq!((more.status, &more.json()["debate"]["id"]), (200, &json!(debate_id)));
+    concluded(&house.engine, &debate_id).await;
+    let log = house.engine.log(debate_id.parse().unwrap(), None).await.unwrap();
+    let added: Vec<_> = log.iter().filter(|event| event.kind == "continued").collect();
+    let said: Vec<_> =
+        added.iter().map(|event| (event.prose.as_ref().unwrap().text.as_str(), &*event.actor)).collect();
+    assert_eq!(said, [("\"Who pays?\"", "grpc"), ("\"And who decides?\"", "rest")]);
+    assert_eq!(log.iter().filter(|event| event.kind == "concluded").count(), 3);
+    assert!(house.engine.verify(debate_id.parse().unwrap()).await.unwrap().fault.is_none());
+
+    let plain = json!({ "format": "deliberation", "topic": "Tabs?", "mode": "weak", "participants": ["a", "b"], "orchestrator": "m" });
+    let opened = house.ask("POST", "/api/v1/debates", &[], plain.to_string().as_bytes()).await.json();
+    let id = opened["debate"]["id"].as_str().unwrap().to_owned();
+    concluded(&house.engine, &id).await;
+    let never =
+        client.continue_debate(v1::ContinueDebateRequest { debate_id: id, ..Default::default() }).await;
+    assert_eq!(never.unwrap_err().code(), Code::FailedPrecondition);
 }
 
 #[tokio::test]

@@ -29,6 +29,7 @@ async fn ask_all(
         ask!(debates.cancel_debate(CancelDebateRequest)),
         ask!(debates.pause_debate(PauseDebateRequest)),
         ask!(debates.resume_debate(ResumeDebateRequest)),
+        ask!(debates.continue_debate(ContinueDebateRequest)),
         ask!(debates.resolve_debate(ResolveDebateRequest)),
         ask!(debates.list_rounds(ListRoundsRequest)),
         ask!(debates.list_arguments(ListArgumentsRequest)),
@@ -80,6 +81,10 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
         }
     }
     let bearer = format!("Bearer {theirs}");
+    let resolution = format!("/api/v1/debates/{id}/resolution");
+    let body = br#"{"outcome_id": "yes"}"#;
+    let got = guarded.house.ask("POST", &resolution, &[("Authorization", &bearer)], body).await;
+    assert_eq!(got.status, 404, "{}", got.body);
     let listed = guarded.house.ask("GET", "/api/v1/debates", &[("Authorization", &bearer)], b"").await;
     assert_eq!(listed.json()["debates"], json!([]));
     for (method, done) in ask_all(&mut debates, &mut guarded.audits(&ours).await, &id).await {

@@ -124,6 +124,23 @@ async fn certificates_of_no_use_are_told_before_anything_is_served() {
     assert!(matches!(served, Err(ServeError::Tls(_))), "{served:?}");
 }
 
+#[test]
+fn the_first_certificate_of_a_chain_that_runs_out_tells_when() {
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.not_before = rcgen::date_time_ymd(2026, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2027, 3, 4);
+    let certificate = params.signed_by(&key, &authority.issuer).unwrap().pem();
+    let chain = format!("{certificate}{}", authority.pem);
+    let files = write(&folder, &(chain, key.serialize_pem()));
+    let ends = files.expiry().unwrap().unwrap();
+    assert_eq!(ends.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs(), 1_804_118_400);
+    fs::write(&files.key, KeyPair::generate().unwrap().serialize_pem()).unwrap();
+    assert!(files.expiry().is_err(), "a key of another certificate is found out");
+}
+
 #[tokio::test]
 async fn a_greeting_that_is_never_finished_is_ended() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,10 +1,13 @@
 //! Debates what makes something fail.
 
 use debate_core::call::Tokens;
+use debate_core::debate::Debate;
+use debate_core::format::Format as _;
 use debate_core::formats::accept::{self, AcceptedRequest};
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::investigation::config::{INPUT_TOKENS, OUTPUT_TOKENS};
 use debate_core::id::OutcomeId;
+use debate_core::prose::Texts;
 use debate_llm::Debater;
 use debate_llm::simulated::Draw;
 use debate_prompts::investigation::InvestigationPrompts;
@@ -54,6 +57,18 @@ impl Subject for Investigations {
             limits: plenty(each.times(2)),
             resolution: OutcomeId::from("none"),
         }
+    }
+
+    fn check(debate: &Debate<Investigation>) -> Result<(), String> {
+        let result = Investigation::outcome(debate, Texts::Withheld);
+        let reported = result.hypotheses.iter().flat_map(|one| &one.reports).map(|report| report.round);
+        let challenged = result.challenges.iter().map(|challenge| challenge.id.round);
+        let held = reported.chain(challenged).chain([result.metadata.rounds]).max().unwrap_or(0);
+        let rounds_max = debate.config().rounds.min(3);
+        if held > rounds_max {
+            return Err(format!("round {held} was held, {rounds_max} are allowed (I7)"));
+        }
+        Ok(())
     }
 
     fn comparable(mut outcome: Value) -> Value {

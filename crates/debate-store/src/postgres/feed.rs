@@ -25,6 +25,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use debate_core::id::Timestamp;
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 
@@ -116,6 +117,14 @@ pub(super) async fn settled_and_last(
     let row = sqlx::query(SETTLED_AND_LAST).fetch_one(connection).await?;
     let position = |last: i64| Position(u64::try_from(last).unwrap_or(0));
     Ok((position(row.try_get(0)?), position(row.try_get(1)?)))
+}
+
+/// Reads the time by the clock that leases run by.
+pub(super) async fn clock(connection: &mut PgConnection) -> Result<Timestamp, sqlx::Error> {
+    let ms: i64 = sqlx::query_scalar("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+        .fetch_one(connection)
+        .await?;
+    Ok(Timestamp(ms))
 }
 
 /// Reads how far readers are held back, and by whom.

@@ -17,6 +17,9 @@ const MIGRATIONS: [(i64, &str, &str); 3] = [
     (3, "archive", include_str!("../../../../migrations/postgres/0003_archive.sql")),
 ];
 
+/// The newest schema that this program knows.
+pub(super) const SCHEMA: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
+
 /// The oldest server that has 64-bit transaction ids.
 const VERSION_MIN: i32 = 130_000;
 

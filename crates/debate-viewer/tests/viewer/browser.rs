@@ -8,8 +8,10 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Path as Part;
 use axum::routing::post;
-use debate_core::id::DebateId;
-use debate_engine::{Control, Surroundings};
+use debate_core::event::Resolved;
+use debate_core::id::{DebateId, Seq};
+use debate_core::measures::distribution::Distribution;
+use debate_engine::{Control, Fork, Surroundings};
 use debate_grpc::tokens::Scope;
 use debate_viewer::{DebatePage, Log, Report};
 use futures::future::join_all;
@@ -24,6 +26,8 @@ use crate::house::{HOSTILE, House, deliberation, investigation, poisoned, predic
 
 /// Debates on the list besides those that are looked at.
 const LISTED: usize = 300;
+/// Debates of which it is known what happened.
+const FORECASTS: usize = 40;
 /// Events of the long debate, at least.
 const LONG: usize = 5_000;
 
@@ -76,6 +80,28 @@ async fn served(router: Router) -> SocketAddr {
     address
 }
 
+/// Holds debates about questions whose answers are known, and records these with what a market had thought.
+async fn forecasts(house: &House) {
+    let mut request = prediction();
+    request["config"]["rounds"] = 1.into();
+    let questions = (0..FORECASTS).map(|number| {
+        let mut request = request.clone();
+        let question = format!("Will harbour {number} freeze before January?");
+        request["prediction_context"]["task"]["question"] = question.into();
+        request
+    });
+    let questions: Vec<Value> = questions.collect();
+    let started: Vec<DebateId> = join_all(questions.iter().map(|request| house.start(request))).await;
+    for (number, debate) in started.into_iter().enumerate() {
+        house.concluded(debate).await;
+        let chance = 0.1 + 0.8 * (number % 10) as f64 / 9.0;
+        let market = Distribution::new(vec![chance, 1.0 - chance]).ok();
+        let outcome = if number % 3 == 0 { "yes" } else { "no" };
+        let resolve = Control::Resolve(Resolved { market, ..Resolved::new(outcome.into()) });
+        house.engine.control(debate, resolve, "test").await.unwrap();
+    }
+}
+
 /// Opens a debate with a log of [`LONG`] events and brings it to its end.
 async fn long(house: &House) -> DebateId {
     house.hush();
@@ -87,6 +113,15 @@ async fn long(house: &House) -> DebateId {
     house.let_all_speak();
     house.concluded(debate).await;
     debate
+}
+
+/// Holds a fork of a debate, in which the judge sees the arguments in another order.
+async fn fork(house: &House, parent: DebateId) -> DebateId {
+    let change = "judge_order=reversed".parse().unwrap();
+    let fork = Fork { parent, at: Some(Seq(12)), change, actor: "test".to_owned() };
+    let fork = house.engine.fork(fork).await.unwrap().debate.unwrap();
+    house.concluded(fork).await;
+    fork
 }
 
 /// Returns a request with harm in every text that a client may choose.
@@ -135,6 +170,7 @@ async fn a_real_browser_shows_what_the_server_says() {
     for debate in started {
         house.concluded(debate).await;
     }
+    forecasts(&house).await;
     let long = long(&house).await;
     let (mut harmful, mut calm) = (Vec::new(), Vec::new());
     let formats = [prediction(), deliberation(), roundtable(), review(), investigation()];
@@ -144,6 +180,7 @@ async fn a_real_browser_shows_what_the_server_says() {
     for request in &formats {
         calm.push(house.held(request).await);
     }
+    let fork = fork(&house, calm[0]).await;
     let reports = tempfile::tempdir().unwrap();
     for debate in harmful.iter().chain(&calm) {
         let path = reports.path().join(format!("{debate}.html"));
@@ -159,12 +196,13 @@ async fn a_real_browser_shows_what_the_server_says() {
         "chromium": chromium,
         "site": format!("http://{}", wire.address),
         "controls": format!("http://{controls}"),
-        "debates": LISTED + 2 + harmful.len() + calm.len(),
+        "debates": LISTED + FORECASTS + 3 + harmful.len() + calm.len(),
         "token": door.token("", &[Scope::Read, Scope::Audit]),
         "reader": door.token("", &[Scope::Read]),
         "stranger": door.token("elsewhere", &[Scope::Admin]),
         "reports": reports.path(),
         "long": long.to_string(),
+        "fork": fork.to_string(),
         "live": live.to_string(),
         "hostile": harmful.iter().map(DebateId::to_string).collect::<Vec<_>>(),
         "calm": calm.iter().map(DebateId::to_string).collect::<Vec<_>>(),

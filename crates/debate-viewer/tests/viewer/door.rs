@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use debate_core::event::Resolved;
 use debate_core::id::Timestamp;
+use debate_engine::Control;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
 use debate_grpc::{ServeOptions, serve};
 use serde_json::Value;
@@ -97,6 +99,8 @@ async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
         house.concluded(debate).await;
         ids.push(debate.to_string());
     }
+    let resolve = Control::Resolve(Resolved::new("no".into()));
+    house.engine.control(ids[0].parse().unwrap(), resolve, "test").await.unwrap();
     let (own, foreign) = (ids[0].as_str(), ids[1].as_str());
     let ours = door.token("ours", &[Scope::Admin]);
     let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
@@ -109,6 +113,11 @@ async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
         let (status, body) = door.ask(&foreign_path, Some(&ours)).await;
         let unknown = door.ask(&unknown_path, Some(&ours)).await;
         assert_eq!((status, body.replace(foreign, nobody)), (404, unknown.1), "{foreign_path}");
+    }
+    for (tenant, resolved) in [("ours", 1), ("theirs", 0)] {
+        let (_, body) = door.ask("/data/calibration", Some(&door.token(tenant, &[Scope::Read]))).await;
+        let found: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(found["resolved"], resolved, "{tenant}: {body}");
     }
     for (tenant, id) in [("ours", own), ("theirs", foreign)] {
         for list in ["/data/debates", "/data/debates?state=concluded&search=harbour"] {
@@ -128,7 +137,7 @@ async fn data_needs_a_token_with_the_scope_for_it_and_pages_need_none() {
     let reader = door.token("", &[Scope::Read]);
     let auditor = door.token("", &[Scope::Read, Scope::Audit]);
     let writer = door.token("", &[Scope::Write]);
-    let lists = [("/data/formats".to_owned(), false), ("/data/debates".to_owned(), false)];
+    let lists = ["/data/formats", "/data/debates", "/data/calibration"].map(|path| (path.to_owned(), false));
     for (path, is_audit) in places(&id, &id).into_iter().chain(lists) {
         for (token, status) in [
             (None, 401),
@@ -141,7 +150,7 @@ async fn data_needs_a_token_with_the_scope_for_it_and_pages_need_none() {
             assert_eq!(got, status, "{path} with {token:?}: {body}");
         }
     }
-    for page in ["/", "/compare", &format!("/debates/{id}"), "/assets/viewer.js"] {
+    for page in ["/", "/compare", "/calibration", &format!("/debates/{id}"), "/assets/viewer.js"] {
         let (status, body) = door.ask(page, None).await;
         assert!(status == 200 && !body.contains("harbour"), "{page}");
     }

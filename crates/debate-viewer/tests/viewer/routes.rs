@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
+use debate_core::event::Resolved;
 use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::id::{DebateId, Seq};
 use debate_core::prose::Texts;
@@ -271,7 +272,7 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
     let house = House::open();
     let debate = house.held(&prediction()).await;
     let log = house.engine.log(debate, None).await.unwrap();
-    let resolve = Control::Resolve { outcome: "no".into(), happened_at: None };
+    let resolve = Control::Resolve(Resolved::new("no".into()));
     let mut events = Vec::new();
     while events.len() < log.len() {
         let after = events.len();

@@ -40,10 +40,10 @@ const open = (path) => page.goto(`${told.site}/viewer${path}`, { waitUntil: "dom
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
 const texts = (selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
 const holds = (what, ...given) => page.waitForFunction(what, { polling: "mutation", timeout: PATIENCE_MS }, ...given);
-const picture = async (name, of = "nav") => {
+const picture = async (name, { of = "nav", fullPage = false } = {}) => {
   if (pictures === undefined) return;
   await page.$eval(of, (element) => element.scrollIntoView());
-  await page.screenshot({ path: join(pictures, `${name}.png`) });
+  await page.screenshot({ path: join(pictures, `${name}.png`), fullPage });
 };
 
 async function step(name, look) {
@@ -131,7 +131,7 @@ async function live() {
     return [...document.querySelectorAll("article.live > .prose")].filter((text) => said.includes(text.textContent)).length;
   });
   assert.equal(await twice(), 0, "what was said is no longer being said");
-  await picture("live", "section[aria-labelledby=conversation]");
+  await picture("live", { of: "section[aria-labelledby=conversation]" });
   await page.reload({ waitUntil: "domcontentloaded" });
   await page.waitForSelector("article.said:not(.live)");
   const before = (await data(`/debates/${id}`)).seq;
@@ -210,6 +210,80 @@ async function slider() {
   await holds((head) => document.querySelector("label[for=moment]").textContent.replaceAll(",", "").startsWith(`Event ${head} of`), head);
 }
 
+/** A debate and its fork are set side by side, at the first thing in which they differ. */
+async function comparison() {
+  const both = [told.calm[0], told.fork];
+  const { difference } = await data(`/difference?a=${both[0]}&b=${both[1]}`);
+  await open("/compare");
+  await page.waitForSelector("input[name=a]");
+  await page.type("input[name=a]", both[0]);
+  await page.type("input[name=b]", both[1]);
+  await Promise.all([page.waitForNavigation({ waitUntil: "domcontentloaded" }), page.keyboard.press("Enter")]);
+  await page.waitForSelector("section[aria-labelledby=as-they-stand]");
+  assert.equal(await page.title(), "Compare");
+  assert.equal(await text("section[aria-labelledby=first-difference] code"), difference.field);
+  const places = await page.$$eval("section[aria-labelledby=first-difference] .card a", (links) => links.map((link) => link.pathname.split("/").pop() + link.search));
+  assert.deepEqual(places, [difference.a, difference.b].map((place) => `${place.debate_id}?at=${place.seq}`));
+  const shares = await Promise.all(both.map(async (id) => (await data(`/debates/${id}`)).result.probability_distribution));
+  const shown = shares.flat().map((entry) => `${(entry.probability * 100).toFixed(1)}\u00a0%`);
+  assert.deepEqual(await texts("section[aria-labelledby=as-they-stand] .bars strong"), shown);
+  await picture("comparison");
+}
+
+/** The calibration page has the numbers of the server, by keyboard and on a phone too. */
+async function calibration() {
+  const found = await data("/calibration");
+  const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+  const interval = ({ mean, low, high }, digits) => `${signed(mean, digits)} [${signed(low, digits)}, ${signed(high, digits)}]`;
+  const rows = (selector) => page.$$eval(`${selector} tbody tr`, (rows) => rows.map((row) => [...row.querySelectorAll("td.number")].map((cell) => cell.textContent)));
+  await page.setViewport(WIDE);
+  await open("/");
+  await page.waitForSelector("nav.top");
+  await page.$$eval("nav.top a", (links) => links.find((link) => link.textContent === "Calibration").click());
+  await page.waitForSelector(".reliability");
+  assert.ok((await text(".notice.bad")).startsWith(`Simulated: in ${found.simulated} of`), "what is made up says so");
+  assert.equal(await text("p[role=status]"), `${found.resolved} debates are resolved.`);
+  assert.deepEqual(
+    await rows("section[aria-labelledby=gains]"),
+    found.comparisons.map(({ brier, log_bits, debates }) => [interval(brier, 4), interval(log_bits, 3), String(debates)]),
+  );
+  const parts = ({ loss, reliability, resolution, uncertainty, within_bins: within, forecasts }) => [
+    ...[loss, reliability, resolution, uncertainty, within].map((value) => value.toFixed(4).replace("-", "−")),
+    String(forecasts),
+  ];
+  const losses = [...found.forecasts.map((forecast) => forecast.brier), ...found.forecasts.map((forecast) => forecast.log_bits)];
+  assert.deepEqual(await rows(".losses"), losses.map(parts));
+  assert.equal((await rows("section[aria-labelledby=groups]")).length, found.groups.length);
+  const reliable = async (key) => {
+    const { calibration: bins, debates } = found.forecasts.find(({ of, role }) => (role === undefined ? of : `role:${role}`) === key);
+    await holds((debates) => document.querySelector(".reliability figcaption")?.textContent.includes(`${debates} forecasts`), debates);
+    assert.deepEqual((await rows(".bins")).map(([many]) => many), bins.map((bin) => String(bin.count)), key);
+    assert.equal((await page.$$(".reliability .mark")).length, bins.filter((bin) => bin.count > 0).length, key);
+    assert.ok((await page.$eval(".reliability svg[role=img]", (chart) => chart.getAttribute("aria-label"))).includes("The numbers are in the table"));
+  };
+  await reliable("final");
+  await picture("calibration", { fullPage: true });
+  await page.focus("#reliability ~ .choice select");
+  for (let step = 0; step < found.forecasts.length - 1; step += 1) await page.keyboard.press("ArrowDown");
+  const last = found.forecasts[found.forecasts.length - 1];
+  await holds((role) => new URLSearchParams(location.search).get("of") === `role:${role}`, last.role);
+  await reliable(`role:${last.role}`);
+  await open("/calibration?of=market");
+  await page.waitForSelector(".reliability");
+  await reliable("market");
+  await page.setViewport(PHONE);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "a phone shows it whole");
+  const tallest = await page.$$eval("tr", (rows) => Math.max(...rows.map((row) => row.getBoundingClientRect().height)));
+  assert.ok(tallest < 200, `words of tables stay whole: a row is ${tallest} pixels high`);
+  await page.setViewport(WIDE);
+  const [known] = (await data("/debates?search=harbour%203%20freeze")).debates;
+  await open(`/debates/${known.debate_id}`);
+  await page.waitForSelector(".glance");
+  const { resolved, rules } = await data(`/debates/${known.debate_id}`);
+  const given = resolved.market[rules.outcomes.indexOf(resolved.outcome)];
+  assert.ok((await text(".glance")).includes(`a market had given it ${(given * 100).toFixed(1)}`), "what happened stands beside what was thought");
+}
+
 /** Text of people and models is text, whatever it holds. */
 async function hostile() {
   const [prediction, deliberation, roundtable, review, investigation] = told.hostile;
@@ -276,9 +350,9 @@ async function contrast() {
   await page.setViewport(WIDE);
   for (const scheme of ["light", "dark"]) {
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-    for (const path of [`/debates/${told.live}`, `/debates/${told.live}?tab=audit`, "/"]) {
+    for (const path of [`/debates/${told.live}`, `/debates/${told.live}?tab=audit`, "/calibration", "/"]) {
       await open(path);
-      await page.waitForSelector(".badge");
+      await page.waitForSelector(".badge, .reliability");
       if (path.includes("audit")) {
         await page.waitForSelector(".entry .badge");
         await picture(`audit-${scheme}`);
@@ -321,6 +395,8 @@ try {
   await step("list", list);
   await step("live", live);
   await step("slider", slider);
+  await step("comparison", comparison);
+  await step("calibration", calibration);
   await step("hostile", hostile);
   await step("formats", formats);
   await step("contrast", contrast);

@@ -10,6 +10,9 @@ import { percent, plain, stopReason } from "./wording";
 export function CompareView({ fail }: { fail: (error: unknown) => void }) {
   const params = new URLSearchParams(location.search);
   const [a, b] = [params.get("a") ?? "", params.get("b") ?? ""];
+  useEffect(() => {
+    document.title = "Compare";
+  }, []);
   return (
     <>
       <h1>Two debates compared</h1>
@@ -105,7 +108,7 @@ function Standing({ page }: { page: DebatePage }) {
         </a>
       </h3>
       <p>
-        <Badge kind={page.completeness.state === "full" ? "good" : "warn"}>{page.completeness.state}</Badge> {plain(page.state)}
+        <Badge kind={page.completeness.state === "full" ? "good" : "warn"}>{page.completeness.state}</Badge> {plain(page.state)}{" "}
         {page.simulated && <Badge kind="bad">simulated</Badge>}
       </p>
       <p class="quiet">{stopReason(page)}</p>

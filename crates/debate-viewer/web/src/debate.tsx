@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { AuditView } from "./audit";
 import { ConversationView } from "./conversation";
 import type { DebatePage, Decision, Verification } from "./model";
-import { PredictionView, dissenters, likeliest, namer, resultOf } from "./prediction";
+import { PredictionView, dissenters, likeliest, namer, resultOf, rulesOf } from "./prediction";
 import { type Heard, ServerError, ask, debatePath, follow, query } from "./server";
 import { Slider } from "./slider";
 import { Badge, Notice, Prose, REDACTED, Words } from "./text";
@@ -227,7 +227,11 @@ export function Glance({ page, verification }: { page: DebatePage; verification:
             <dt>What happened</dt>
             <dd>
               <Words text={page.format === "prediction" ? namer(page)(page.resolved.outcome) : page.resolved.outcome} />
+              {page.resolved.happened_at !== null && <p class="quiet">{`happened ${moment(page.resolved.happened_at)}`}</p>}
               <p class="quiet">{`recorded ${moment(page.resolved.recorded_at)}`}</p>
+              {page.resolved.market !== null && (
+                <p class="quiet">{`a market had given it ${percent(page.resolved.market[rulesOf(page).outcomes.indexOf(page.resolved.outcome)] ?? 0)}`}</p>
+              )}
             </dd>
           </div>
         )}

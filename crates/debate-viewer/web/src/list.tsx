@@ -109,7 +109,7 @@ export function ListView({ fail }: { fail: (error: unknown) => void }) {
         <p role="status">Reading the list…</p>
       ) : (
         <>
-          <p role="status" class="quiet">{`${count(page.debates.length)} debates shown${page.before === null ? "" : ", there are more"}`}</p>
+          <p role="status" class="quiet">{`${count(page.debates.length)} ${page.debates.length === 1 ? "debate" : "debates"} shown${page.before === null ? "" : ", there are more"}`}</p>
           <ol class="list">
             {page.debates.map((entry) => (
               <Row key={entry.debate_id} entry={entry} />

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { useState } from "preact/hooks";
+import { CalibrationView } from "./calibration";
 import { CompareView } from "./compare";
 import { DebateView } from "./debate";
 import { ListView } from "./list";
@@ -23,6 +24,7 @@ function Site() {
       <nav class="top" aria-label="Pages">
         <a href="/viewer/">Debates</a>
         <a href="/viewer/compare">Compare</a>
+        <a href="/viewer/calibration">Calibration</a>
       </nav>
       <main id="main">
         {needsToken && <TokenForm />}
@@ -31,6 +33,8 @@ function Site() {
           <DebateView id={decodeURIComponent(debate)} fail={setError} />
         ) : location.pathname === "/viewer/compare" ? (
           <CompareView fail={setError} />
+        ) : location.pathname === "/viewer/calibration" ? (
+          <CalibrationView fail={setError} />
         ) : (
           <ListView fail={setError} />
         )}

@@ -1,4 +1,5 @@
-// What the server computes; see debate_page.rs, listing.rs, events.rs, calls.rs, proof.rs and the core's outcome.rs.
+// What the server computes; see debate_page.rs, listing.rs, events.rs, calls.rs, proof.rs and the core's outcome.rs and
+// track_record.rs.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -66,7 +67,7 @@ export interface DebatePage {
   opened_at: string;
   deadline_at: string;
   concluded_at: string | null;
-  resolved: { outcome: string; happened_at: string | null; recorded_at: string } | null;
+  resolved: { outcome: string; happened_at: string | null; recorded_at: string; market: number[] | null } | null;
   forked_from: Origin | null;
   calls_expected: number;
   spend: Spend;
@@ -235,4 +236,57 @@ export interface Difference {
   field: string;
   a_value: Json;
   b_value: Json;
+}
+
+export interface Interval {
+  mean: number;
+  low: number;
+  high: number;
+}
+
+export interface Decomposition {
+  forecasts: number;
+  loss: number;
+  reliability: number;
+  resolution: number;
+  uncertainty: number;
+  within_bins: number;
+}
+
+export interface Bin {
+  from: number;
+  to: number;
+  count: number;
+  mean_probability: number | null;
+  share_happened: number | null;
+  share_interval: Interval | null;
+}
+
+export interface ForecastReport {
+  of: string;
+  role?: string;
+  debates: number;
+  brier: Decomposition;
+  log_bits_mean: number;
+  log_bits: Decomposition | null;
+  calibration: Bin[];
+}
+
+export interface Comparison {
+  of: string;
+  role?: string;
+  debates: number;
+  brier: Interval;
+  log_bits: Interval;
+  finding: string;
+}
+
+export interface Calibration {
+  resolved: number;
+  void: number;
+  simulated: number;
+  debates_min: number;
+  forecasts: ForecastReport[];
+  comparisons: Comparison[];
+  groups: { models: string; prompts: string[]; debates: number; brier: number; log_bits: number; uplift: Comparison | null }[];
 }

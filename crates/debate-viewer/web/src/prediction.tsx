@@ -103,7 +103,7 @@ function Answer({ page }: { page: DebatePage }) {
       <Legend roles={rules.roles} />
       <p class="quiet">
         {`By round; then J, the judge; C, the consensus of the roles; F, the final answer = ${weight.toFixed(2)} judge + ${(1 - weight).toFixed(2)} consensus. `}
-        {`Agreement over all outcomes: ${score(result.consensus_score)}.`}
+        {result.extra.ledger.length > 0 && `Agreement over all outcomes: ${score(result.consensus_score)}.`}
       </p>
       <div class="charts">
         {ranked.slice(0, CHARTS_SHOWN).map((moves) => (

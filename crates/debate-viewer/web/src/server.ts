@@ -58,6 +58,10 @@ export function formats(): Promise<string[]> {
   return ask(`${DATA}/formats`);
 }
 
+export function calibrationPath(): string {
+  return `${DATA}/calibration`;
+}
+
 export function differencePath(a: string, b: string): string {
   return `${DATA}/difference${query({ a, b })}`;
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use debate_core::id::DebateId;
+use debate_rehearsal::Latencies;
 
 use crate::exit::Failure;
 use crate::plain::one_line;
@@ -13,6 +14,18 @@ const MEDIAN_MAX: Duration = Duration::from_secs(600);
 const SIGMA_MAX: f64 = 3.0;
 /// The most debates in each way.
 const DEBATES_MAX: usize = 10_000;
+
+/// Returns the latencies of a log-normal distribution, by its options as they were written.
+///
+/// # Errors
+/// All options that cannot be used.
+pub(crate) fn log_normal(median: Option<&str>, sigma: Option<&str>) -> anyhow::Result<Latencies> {
+    let written = Written { median, sigma, from: &[], all: false, debates: "1" };
+    match written.accept()?.source {
+        Source::LogNormal { median, sigma } => Ok(Latencies::LogNormal { median, sigma }),
+        Source::Debates(_) | Source::Store => anyhow::bail!("latencies of no debate were asked for"),
+    }
+}
 
 /// Options as they were written.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use debate_store::Holder;
+use debate_engine::Surroundings;
+use debate_store::{Holder, Horizon, PostgresStore};
 
 use super::{Check, Verdict};
 use crate::args::Options;
@@ -17,6 +18,7 @@ const PROBE: [u8; 4096] = [0; 4096];
 
 const FOLDER: &str = "folder";
 const STORE: &str = "store";
+const CLOCK: &str = "clock";
 
 /// Checks the store: it opens, can be written, has the current schema.
 pub(super) async fn check(options: &Options) -> Vec<Check> {
@@ -26,7 +28,7 @@ pub(super) async fn check(options: &Options) -> Vec<Check> {
             return vec![Check::new(STORE, Verdict::Warn, text).remedy("--store sqlite://PATH keeps them")];
         }
         StoreChoice::Sqlite(path) => path,
-        StoreChoice::Postgres(_) => return vec![database(options).await],
+        StoreChoice::Postgres(_) => return database(options).await,
     };
     let shown = path.display();
     if !path.exists() {
@@ -52,20 +54,50 @@ pub(super) async fn check(options: &Options) -> Vec<Check> {
 const HELD_BACK_MAX: Duration = Duration::from_secs(5);
 
 /// Checks a database: it answers, has the current schema, and nothing holds its readers back.
-async fn database(options: &Options) -> Check {
-    let shown = &options.store;
+async fn database(options: &Options) -> Vec<Check> {
     let found = async {
         let store = store::open(&options.store, options.durability.into()).await?;
-        let horizon = match store.database() {
-            Some(database) => Some(database.horizon().await?),
+        let found = match store.database() {
+            Some(database) => Some((database.horizon().await?, apart(database).await?)),
             None => None,
         };
         store.close().await?;
-        anyhow::Ok(horizon)
+        anyhow::Ok(found)
     };
     match found.await {
-        Ok(Some(horizon)) if horizon.age.is_some_and(|age| age > HELD_BACK_MAX) => {
-            let age = horizon.age.unwrap_or_default().as_secs();
+        Ok(Some((horizon, apart))) => vec![schema(options, &horizon), clock(apart)],
+        Ok(None) => Vec::new(),
+        Err(error) => vec![Check::new(STORE, Verdict::Fail, exit::one_line(&error))],
+    }
+}
+
+/// Returns by how many milliseconds the database's clock is before this machine's, as well as an answer tells.
+async fn apart(database: &PostgresStore) -> anyhow::Result<i64> {
+    let surroundings = Surroundings::real();
+    let asked = surroundings.now();
+    let theirs = database.clock().await?;
+    let ours = asked.0.midpoint(surroundings.now().0);
+    Ok(theirs.0 - ours)
+}
+
+/// How far clocks may be apart before that is worth a warning, in milliseconds.
+const APART_MAX_MS: i64 = 1_000;
+
+fn clock(apart: i64) -> Check {
+    if apart.abs() <= APART_MAX_MS {
+        return Check::new(CLOCK, Verdict::Ok, format!("{apart:+} ms from here to the database"));
+    }
+    let text = format!(
+        "the database's clock is {apart:+} ms from this machine's: events are dated by the one, leases by the other"
+    );
+    Check::new(CLOCK, Verdict::Warn, text).remedy("set both by the same time server")
+}
+
+fn schema(options: &Options, horizon: &Horizon) -> Check {
+    let shown = &options.store;
+    match horizon.age {
+        Some(age) if age > HELD_BACK_MAX => {
+            let age = age.as_secs();
             let (holder, remedy) = match &horizon.held_by {
                 Some(Holder::Prepared(name)) => (
                     format!(" prepared as {name:?}"),
@@ -83,11 +115,11 @@ async fn database(options: &Options) -> Check {
             );
             Check::new(STORE, Verdict::Warn, text).remedy(remedy)
         }
-        Ok(_) => {
-            let text = format!("{shown} answers and has the schema of this program");
+        Some(_) | None => {
+            let schema = PostgresStore::schema();
+            let text = format!("{shown} answers and has the schema of this program, {schema}");
             Check::new(STORE, Verdict::Ok, text)
         }
-        Err(error) => Check::new(STORE, Verdict::Fail, exit::one_line(&error)),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::builder::FalseyValueParser;
+use debate_core::counted::counted;
 use debate_core::id::Role;
 use debate_core::policy::insights::Insights as Found;
 
@@ -77,8 +78,9 @@ impl Insights {
         page.paragraph(
             0,
             &format!(
-                "A prompt needs a change where at least {debates_min} debates of the last {days} days put the whole \
-                 interval below {score_min}."
+                "A prompt needs a change where at least {} of the last {} put the whole interval below {score_min}.",
+                counted(debates_min, "debate", "debates"),
+                counted(days, "day", "days"),
             ),
         );
         page.into_text()

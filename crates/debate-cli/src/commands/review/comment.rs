@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use debate_core::counted::counted;
 use debate_core::formats::review::fact::Winner;
 use debate_core::formats::review::outcome::{JudgeFeedback, PairDebate, PairJudgement, ReviewResult};
 use debate_core::stop::Completeness;
@@ -21,7 +22,12 @@ pub(super) fn of(result: &ReviewResult) -> String {
         let _infallible = writeln!(text, "Nobody debated: {}.\n", shown(&not_run.reason));
     }
     if let Completeness::Partial { why, .. } | Completeness::Void { why } = &result.completeness {
-        let why: Vec<String> = why.iter().map(|why| shown(why)).collect();
+        // Why a pair failed is told where it is named.
+        let is_told = |why: &&String| result.failed_pairs.iter().any(|failed| failed.why == **why);
+        let more = why.iter().filter(|why| !is_told(why)).map(|why| shown(why));
+        let failed = result.failed_pairs.len();
+        let failed = (failed > 0).then(|| format!("{} could not debate", counted(failed, "pair", "pairs")));
+        let why: Vec<String> = failed.into_iter().chain(more).collect();
         let _infallible = writeln!(text, "> **Incomplete:** {}.\n", why.join("; "));
     }
     let judged: Vec<&PairDebate> =
@@ -40,10 +46,7 @@ pub(super) fn of(result: &ReviewResult) -> String {
         text,
         "<sub>{}, {} debated to a judgement. The judge rates arguments, not the change; operations of the reviewers are \
          merged as they were. {} tokens in, {} out; debate {}.</sub>",
-        match result.conflict_count {
-            1 => "1 conflict".to_owned(),
-            more => format!("{more} conflicts"),
-        },
+        counted(result.conflict_count, "conflict", "conflicts"),
         judged.len(),
         result.debate_log.as_ref().map_or(0, |log| log.cost.input_tokens),
         result.debate_log.as_ref().map_or(0, |log| log.cost.output_tokens),

@@ -15,6 +15,7 @@ use super::fact::{
 };
 use super::independence;
 use crate::call::Want;
+use crate::counted::counted;
 use crate::debate::Debate;
 use crate::id::Role;
 use crate::measures::similarity::{jaccard, words};
@@ -102,11 +103,8 @@ fn proposal(
         let why: Vec<String> = (proposed.iter().zip(1..))
             .filter_map(|(hypothesis, number)| Some(format!("H{number} {}", hypothesis.why_untestable()?)))
             .collect();
-        let found = hypotheses.len();
-        return Err(format!(
-            "{found} hypotheses can be tested, {HYPOTHESES_MIN} are needed; {}",
-            why.join("; ")
-        ));
+        let found = counted(hypotheses.len(), "hypothesis", "hypotheses");
+        return Err(format!("{found} can be tested, {HYPOTHESES_MIN} are needed; {}", why.join("; ")));
     }
     refused.splice(0..0, hypotheses.split_off(hypotheses.len().min(seats)));
     Ok(vec![

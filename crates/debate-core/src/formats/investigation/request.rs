@@ -8,6 +8,7 @@ use super::config::{
     Brief, Config, DEADLINE_MS_DEFAULT, HYPOTHESES_MAX, HYPOTHESES_MIN, INVESTIGATORS_DEFAULT, Language,
     RESERVED, ROUNDS_MAX, Seat,
 };
+use crate::counted::counted;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
 use crate::request::limits::AskedLimits;
@@ -36,8 +37,9 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
     let count = given
         .map_or(if named.is_empty() { INVESTIGATORS_DEFAULT } else { named.len() }, |given| given as usize);
     if !named.is_empty() && named.len() != count {
-        let reason = format_args!("has {} names for {count} hypotheses; each needs one", named.len());
-        fields.field("investigators").refuse(reason);
+        let names = counted(named.len(), "name", "names");
+        let hypotheses = counted(count, "hypothesis", "hypotheses");
+        fields.field("investigators").refuse(format_args!("has {names} for {hypotheses}; each needs one"));
     }
     let rounds = fields.field("rounds").whole(1..=u64::from(ROUNDS_MAX));
     let mut config = Config {

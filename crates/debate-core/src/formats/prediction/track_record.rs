@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use super::Prediction;
 use super::forecast::Forecasts;
+use crate::codec::DecodeError;
 use crate::debate::Debate;
 use crate::envelope::Envelope;
 use crate::event::CallStarted;
 use crate::id::Role;
 use crate::measures::bootstrap;
 use crate::measures::calibration::{Bin, Calibration, Decomposition};
-use crate::measures::distribution::Distribution;
 use crate::measures::intervals::Interval;
 use crate::measures::proper_scores::ProperScores;
-use crate::record::{Body as _, RecordError, decode_body};
+use crate::record::{Body as _, decode_body};
 
 /// The fewest debates of which it is said whether they helped: with fewer, an interval of resampled debates is too
 /// narrow to be believed.
@@ -41,28 +41,19 @@ pub enum Forecaster {
     Role(Role),
 }
 
-/// What is known of one resolved debate beside its state.
-#[derive(Debug, Clone, Default)]
-pub struct Beside {
-    /// The versions of the prompts that were sent, such as `prediction/argue@1`.
-    pub prompts: BTreeSet<String>,
-    /// What a market or a crowd gave the outcomes, in their order.
-    pub market: Option<Distribution>,
-}
-
-impl Beside {
-    /// Reads the versions of prompts out of a log.
-    ///
-    /// # Errors
-    /// An event cannot be read.
-    pub fn of_log(log: &[Envelope]) -> Result<Self, RecordError> {
-        let started = log.iter().filter(|envelope| envelope.kind == CallStarted::KIND);
-        let versions = started.map(|envelope| {
-            let started: CallStarted = decode_body(envelope.version, &envelope.body, None)?;
-            Ok(started.prompt.version)
-        });
-        Ok(Self { prompts: versions.collect::<Result<_, RecordError>>()?, market: None })
-    }
+/// Returns the versions of the prompts that were sent in a debate, such as `prediction/argue@1`, by its log.
+///
+/// # Errors
+/// An event cannot be read.
+pub fn prompt_versions(log: &[Envelope]) -> Result<BTreeSet<String>, DecodeError> {
+    let started = log.iter().filter(|envelope| envelope.kind == CallStarted::KIND);
+    let versions = started.map(|envelope| {
+        let started = decode_body(envelope.version, &envelope.body, None);
+        let started: CallStarted =
+            started.map_err(|source| DecodeError::Record { seq: envelope.seq, source })?;
+        Ok(started.prompt.version)
+    });
+    versions.collect()
 }
 
 /// The forecasts of resolved debates with what happened.
@@ -92,6 +83,8 @@ pub struct CalibrationReport {
     pub void: u64,
     /// Those of them in which a program made up replies.
     pub simulated: u64,
+    /// The fewest debates of which it is said whether they helped.
+    pub debates_min: u64,
     /// By forecaster: the debates', the consensus, the judges', the blind openings', the market's, each role's.
     pub forecasts: Vec<ForecastReport>,
     /// The debates' own forecasts against those of everybody else, in the same order.
@@ -166,10 +159,10 @@ pub struct Group {
 }
 
 impl TrackRecord {
-    /// Counts a debate in; one that is not resolved changes nothing.
-    pub fn add(&mut self, debate: &Debate<Prediction>, beside: Beside) {
-        let happened = debate.resolved().and_then(|(found, _)| debate.config().outcome_index(&found.outcome));
-        let Some(happened) = happened else { return };
+    /// Counts a debate in with the versions of its prompts; one that is not resolved changes nothing.
+    pub fn add(&mut self, debate: &Debate<Prediction>, prompts: BTreeSet<String>) {
+        let Some((found, _)) = debate.resolved() else { return };
+        let Some(happened) = debate.config().outcome_index(&found.outcome) else { return };
         self.resolved += 1;
         self.simulated += u64::from(debate.is_simulated());
         let Some(forecasts) = Forecasts::of(debate) else {
@@ -178,8 +171,11 @@ impl TrackRecord {
         };
         let Forecasts { roles, judge, blind, consensus, last } = forecasts;
         let one = [(Forecaster::Final, Some(last)), (Forecaster::Consensus, Some(consensus))];
-        let other =
-            [(Forecaster::Judge, judge), (Forecaster::Blind, blind), (Forecaster::Market, beside.market)];
+        let other = [
+            (Forecaster::Judge, judge),
+            (Forecaster::Blind, blind),
+            (Forecaster::Market, found.market.clone()),
+        ];
         let roles = roles.into_iter().map(|(role, given)| (Forecaster::Role(role), Some(given)));
         let mut losses = BTreeMap::new();
         for (forecaster, forecast) in one.into_iter().chain(other).chain(roles) {
@@ -188,7 +184,7 @@ impl TrackRecord {
             self.calibrations.entry(forecaster.clone()).or_default().add(&forecast, happened);
             losses.insert(forecaster, scores);
         }
-        self.debates.push(Scored { models: debate.model_names(), prompts: beside.prompts, losses });
+        self.debates.push(Scored { models: debate.model_names(), prompts, losses });
     }
 
     /// Returns what was counted in, summed up.
@@ -205,6 +201,7 @@ impl TrackRecord {
             resolved: self.resolved,
             void: self.void,
             simulated: self.simulated,
+            debates_min: DEBATES_MIN,
             forecasts: self.calibrations.iter().filter_map(|(of, found)| forecast(of, found, &all)).collect(),
             comparisons: others.filter_map(|other| compared(&all, other)).collect(),
             groups: groups

@@ -6,19 +6,26 @@
 use serde_json::Value;
 
 use super::call::JUDGE;
-use super::config::{Brief, Config, Critique, MAX_PAIRS_DEFAULT, MIN_CONFLICTS_DEFAULT, Speech};
+use super::config::{
+    Brief, Config, Critique, JUDGE_MODEL_DEFAULT, MAX_PAIRS_DEFAULT, MIN_CONFLICTS_DEFAULT, MODEL_DEFAULT,
+    Speech,
+};
 use super::conflict::{self, Conflict, Operation};
 use super::{Review, findings};
 use crate::format::Format as _;
 use crate::id::{Digest, Role};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::models::ModelPlan;
+use crate::policy::reviewer::ReviewerName;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{
     CONFLICTS_MAX, JUDGE_PASSES, LABEL_CHARS_MAX, NAME_CHARS_MAX, OPERATIONS_MAX, PAIRS, PARTICIPANTS_MAX,
     PERSONA_CHARS_MAX, TEXT_CHARS_MAX, TEXTS_MAX, TOPIC_CHARS_MAX,
 };
 use crate::request::{Complaints, Field, Fields, Violations, meaning_digest, models, raw_field};
+
+/// How the predecessor's models begin, which it names without their provider.
+const PREDECESSORS_MODELS: &str = "claude-";
 
 /// Words by which a judge names sides, and so nobody's name.
 const RESERVED: [&str; 6] = ["role_a", "role_b", "first", "second", "tie", JUDGE];
@@ -113,12 +120,28 @@ fn models(debate: &Fields<'_>, narrower: &Field<'_>, brief: &Brief) -> ModelPlan
     if !plan.default.is_empty() {
         narrower.refuse("has its default in debate.model; name it there");
     }
-    plan.default = models::names(&debate.field("model"));
-    let judges = models::names(&debate.field("judge_model"));
+    plan.default = models_of_rule_v1(&debate.field("model"), MODEL_DEFAULT);
+    let judges = models_of_rule_v1(&debate.field("judge_model"), JUDGE_MODEL_DEFAULT);
     if !judges.is_empty() {
         plan.purposes.insert(JUDGE.to_owned(), judges);
     }
     plan
+}
+
+/// Reads models as the settings of rule V1 name them: also without their provider, as the predecessor has them. Its default
+/// in its own spelling is the default left out.
+fn models_of_rule_v1(field: &Field<'_>, default: &str) -> Vec<String> {
+    let named = models::names(field);
+    if let ([only], Some((_, bare))) = (&named[..], default.split_once(':'))
+        && only == bare
+    {
+        return Vec::new();
+    }
+    let whole = |name: String| match name.split_once(':') {
+        None if name.starts_with(PREDECESSORS_MODELS) => format!("anthropic:{name}"),
+        None | Some(_) => name,
+    };
+    named.into_iter().map(whole).collect()
 }
 
 /// Returns every model that the rules name, with the path at which a request names it.
@@ -165,6 +188,11 @@ fn reviewer(field: &Field<'_>) -> Option<Role> {
         field.refuse(format_args!("{name:?} is a word of the judge's, and nobody's name"));
         return None;
     }
+    if let Err(error) = name.parse::<ReviewerName>() {
+        // Whoever debates may get a proposal for its prompt, which is a file of its name.
+        field.refuse(error);
+        return None;
+    }
     Some(Role::from(name))
 }
 
@@ -185,8 +213,13 @@ fn findings_of(list: &Field<'_>) -> Vec<String> {
 }
 
 /// Reads an operation; within a critique it is that reviewer's.
+///
+/// What else an operation of the caller's conflicts has is the caller's, and stays.
 fn operation(item: &Field<'_>, reviewer_role: Option<&Role>) -> Option<Operation> {
-    let fields = item.object(&["reviewer_role", "op", "target", "value"]);
+    let fields = match reviewer_role {
+        Some(_) => item.object(&["reviewer_role", "op", "target", "value"]),
+        None => item.open_object(),
+    };
     let named = match reviewer_role {
         Some(_) => fields.field("reviewer_role"),
         None => fields.required("reviewer_role"),
@@ -214,10 +247,10 @@ fn operation(item: &Field<'_>, reviewer_role: Option<&Role>) -> Option<Operation
     Some(operation)
 }
 
-/// Reads the caller's conflicts.
+/// Reads the caller's conflicts; whatever else they hold stays in the text that goes back untouched.
 fn conflicts(list: &Field<'_>) -> Vec<Conflict> {
     let read = |item: Field<'_>| {
-        let fields = item.object(&["type", "target", "ops", "resolution"]);
+        let fields = item.open_object();
         let operations = fields.field("ops").items(OPERATIONS_MAX);
         let ops: Vec<Operation> = operations.iter().filter_map(|item| operation(item, None)).collect();
         Some(Conflict {

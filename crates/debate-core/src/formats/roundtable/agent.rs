@@ -142,4 +142,10 @@ impl Stance {
             Self::Neutral => "NEUTRAL",
         }
     }
+
+    /// Returns whether one is for what the other is against.
+    #[must_use]
+    pub const fn opposes(self, other: Self) -> bool {
+        matches!((self, other), (Self::Yes, Self::No) | (Self::No, Self::Yes))
+    }
 }

@@ -1,6 +1,7 @@
 //! What a round comes to as a whole (rules T5, T6): computed once, from the words, and recorded.
 
 use super::Roundtable;
+use super::agent::Stance;
 use super::call::Kind;
 use super::fact::{Groupthink, ResponseGiven, RoundJudged, Sign};
 use super::flags::{Closeness, Flags};
@@ -18,7 +19,11 @@ pub(super) fn round(debate: &Debate<Roundtable>, round: u32, kind: Kind) -> Roun
         state.round(config, round, kind).filter_map(|given| Some((given, position(given)?))).collect();
     let positions: Vec<&str> = given.iter().map(|(_, position)| *position).collect();
     let confidences: Vec<f64> = given.iter().map(|(given, _)| given.confidence).collect();
-    let found = agreement(config.similarity, &positions, &confidences);
+    let opposes = |stance: Option<Stance>, other: Option<Stance>| {
+        stance.zip(other).is_some_and(|(stance, other)| stance.opposes(other))
+    };
+    let are_opposed = |a: usize, b: usize| opposes(given[a].0.stance, given[b].0.stance);
+    let found = agreement(config.similarity, &positions, &confidences, are_opposed);
     let overlap = groupthink::mean_overlap(&positions);
     let camps = found.camps.iter().map(|camp| camp.iter().map(|at| given[*at].0.agent.clone()).collect());
     let steady = given.iter().filter(|(given, after)| {

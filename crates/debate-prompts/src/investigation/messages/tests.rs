@@ -186,6 +186,34 @@ fn i8_reports_that_are_bent_a_little_are_read_as_meant() {
 }
 
 #[test]
+fn i8_verdicts_that_are_bent_a_little_are_read_as_meant() {
+    let meant = Verdict {
+        hypothesis: Some(2),
+        confidence: Some(8.0),
+        reasoning: "it has the most evidence".to_owned(),
+        evidence_for: vec!["H2.E1".to_owned(), "H2.E3".to_owned()],
+        evidence_against: vec!["H1.E2".to_owned()],
+        needs_more_information: true,
+        missing: vec!["a trace".to_owned(), "the old build".to_owned()],
+    };
+    let bent = [
+        "My ruling:\n\n## Final verdict\n- **Hypothesis:** Hypothesis 2 (the leak)\n- **Confidence:** 80%\n\
+         * Evidence for:\n  - h2.e1, the heap\n  - `H2.E3`\nEvidence against: [H1.E2]\n\
+         **Needs more info:** Yes, two things\nMissing:\n1. a trace\n2) the old build\nReasoning: it has\nthe most evidence",
+        "```\n【最终判定】\n假设：假设2\n置信度：8分\n支持证据：H2.E1、H2.E3\n反证：H1.E2\n需要更多信息：需要\n\
+         缺少的信息：\n- a trace\n- the old build\n理由说明：it has the most evidence\n```",
+        // What is missing is needed, also where nobody says so.
+        "> [verdict]\n> Summary: it has the most evidence\n> Missing_Information:\n> • a trace\n> • the old build\n\
+         > Supporting_Evidence: H2.E1 H2.E3\n> Counter-Evidence: H1.E2\n> CONFIDENCE: 8 / 10\n> HYPOTHESIS: #2",
+    ];
+    for bent in bent {
+        assert_eq!(read(bent), [Block::Verdict(meant.clone())], "{bent}");
+    }
+    let bare = read("**VERDICT**\nHypothesis: none of them\nNeeds More Information: no");
+    assert_eq!(bare, [Block::Verdict(Verdict::default())]);
+}
+
+#[test]
 fn i8_challenges_and_statuses_that_are_bent_a_little_are_read_as_meant() {
     let bent = "### 【挑战】\n致：ann\n假设：H1\n挑战类型：反证\n挑战：**只**展示了相关性\n反证：\n- 【测试】login_test | | 仍然失败\n\
                 期望的回应：新证据\n隐藏证据：是\n\n[Challenge]\nTo: bo\nReason: a correlation\nis no cause";

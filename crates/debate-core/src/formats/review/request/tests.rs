@@ -35,9 +35,39 @@ fn v1_the_default_models_are_asked_where_they_are_offered() {
 }
 
 #[test]
+fn v1_models_are_named_as_the_predecessor_names_them() {
+    let settings = |model: &str, judge: &str| {
+        let debate = json!({"enabled": false, "max_pairs": 2, "model": model, "judge_model": judge, "min_conflicts_to_trigger": 1});
+        accepted(&json!({"format": "review", "critiques": [], "debate": debate}).to_string()).0
+    };
+    let (left_out, ..) = accepted(r#"{"format": "review", "critiques": []}"#);
+    assert_eq!(settings("claude-haiku-4-5", "claude-sonnet-4-6"), left_out, "a default written out");
+    let named: Vec<String> =
+        models_named(&settings("claude-opus-4", "a:1").models).into_iter().map(|(_, model)| model).collect();
+    assert_eq!(named, ["anthropic:claude-opus-4", "a:1"]);
+}
+
+#[test]
+fn v7_a_name_that_no_proposal_could_have_is_refused_at_the_door() {
+    let names = ["..", ".", "-x", ".env", "a..b", "a.", "_x"];
+    for name in names.into_iter().chain(["a/b", "a\\b", "s\u{0435}c", ""]) {
+        let found = violations(&json!({"format": "review", "critiques": [{"role": name}]}));
+        assert!(found.len() == 1 && found[0].starts_with("critiques[0].role: "), "{found:?}");
+    }
+    let conflict =
+        json!({"type": "x", "target": "t", "ops": [{"reviewer_role": "..", "op": "AddX", "target": "t"}]});
+    let found = violations(&json!({"format": "review", "critiques": [], "conflicts": [conflict]}));
+    assert!(
+        found[0].starts_with("conflicts[0].ops[0].reviewer_role: \"..\" is no reviewer's name"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn v6_the_callers_texts_are_kept_byte_for_byte() {
     let critiques = "[ {\"role\":\"a\",\n\t\"operations\": [{\"op\":\"AddX\", \"target\":\"t\\u0041\", \"value\": 1.50e1}]} ]";
-    let conflicts = r#"[{"target": "t",  "type": "other", "ops": []}]"#;
+    let conflicts = r#"[{"target": "t",  "type": "other", "extra": [1.0,{"x" :null}],
+        "ops": [{"op": "AddX", "target": "t", "reviewer_role": "a", "line":7}]}]"#;
     let json = format!(r#"{{"critiques": {critiques}, "format": "review", "conflicts": {conflicts}}}"#);
     let (config, brief, _) = accepted(&json);
     assert_eq!(brief.critiques_json, critiques);

@@ -1,0 +1,78 @@
+// The client against real servers. DEBATE_BIN names the program, DEBATE_CLIENT the folder of what tsc wrote.
+
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+
+const built = process.env.DEBATE_CLIENT;
+const { DebateClient, Problem } = await import(pathToFileURL(join(built, "client.js")).href);
+const here = (name) => readFileSync(join(import.meta.dirname, "..", name), "utf8");
+const deliberation = { format: "deliberation", topic: "Move?", participants: [{ name: "ann" }, { name: "ben" }] };
+
+/** Starts a server, ended with the test, and returns its address and what kills it. */
+async function serve(context, options, address = "127.0.0.1:0") {
+  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith("DEBATE_"));
+  const child = spawn(process.env.DEBATE_BIN, ["serve", "--listen", address, ...options], {
+    env: Object.fromEntries(environment),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  context.after(kill);
+  const [line] = await once(createInterface({ input: child.stdout }), "line");
+  return { address: line.replace("listening on ", ""), kill };
+}
+
+test("the example of the README runs as it stands", async (context) => {
+  assert.ok(here("README.md").includes(`\`\`\`ts\n${here("src/quickstart.ts")}\`\`\``));
+  const { address } = await serve(context, ["--store", "memory"]);
+  const env = { ...process.env, DEBATE_SERVER: `http://${address}` };
+  const { stdout } = await promisify(execFile)(process.execPath, [join(built, "quickstart.js")], { env });
+  assert.match(stdout, /^1 opened\n/);
+  assert.match(stdout, /\d+ concluded\n/);
+});
+
+test("events whose server is killed, and a start that is sent again, are neither lost nor repeated", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "debate-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  const slow = ["--store", `sqlite://${folder}/a.sqlite`, "--model", "simulated:latency=60ms,tokens_per_second=2000"];
+  const first = await serve(context, slow);
+  const client = new DebateClient(`http://${first.address}`, { triesMax: 60 });
+  const { id } = await client.start(deliberation, "one");
+  const seen = [];
+  for await (const event of client.events(id)) {
+    seen.push(event);
+    if (seen.length === 8) {
+      await first.kill();
+      // Nobody is there for a while: the client has to wait.
+      void serve(context, slow, first.address);
+      assert.equal((await client.start(deliberation, "one")).id, id);
+    }
+  }
+  assert.deepEqual(seen.map((event) => event.seq), seen.map((_, index) => index + 1));
+  assert.equal(seen.at(-1).kind, "concluded");
+  assert.equal((await client.show(id)).debate.state, "concluded");
+});
+
+test("what no try can mend is told at once, with every field at fault", async (context) => {
+  const { address } = await serve(context, ["--store", "memory", "--token", "open-sesame"]);
+  const nobody = "00000000-0000-4000-8000-000000000000";
+  const stranger = new DebateClient(`http://${address}`);
+  await assert.rejects(stranger.show(nobody), (error) => error instanceof Problem && error.status === 401);
+  const client = new DebateClient(`http://${address}`, { token: "open-sesame" });
+  await assert.rejects(client.events(nobody).next(), (error) => error instanceof Problem && error.status === 404);
+  await assert.rejects(client.start({ format: "deliberation" }), (error) => {
+    assert.deepEqual(error.errors.map(({ field }) => field).sort(), ["participants", "topic"]);
+    return error.status === 422;
+  });
+});

@@ -1,0 +1,69 @@
+//! `debate continue`: holds more rounds of a debate that has concluded.
+
+use std::thread;
+
+use debate_core::id::{DebateId, Seq};
+use debate_core::request::added::{AddedRounds, ROUNDS_ADDED_DEFAULT};
+use debate_engine::{Control, Engine, Settings};
+use debate_prompts::tokens;
+use serde_json::json;
+
+use super::ACTOR;
+use crate::args::Options;
+use crate::exit::{End, Failure};
+use crate::holding::Holding;
+use crate::house::House;
+
+/// Hold more rounds of a debate that has concluded, and show what it comes to then
+///
+/// Predictions and roundtables take more rounds, up to 10 in all; roundtables also with a question of their own. The new
+/// conclusion stands behind the old one in the log.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  debate continue 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
+  debate continue 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --rounds 2 --focus \"What would it cost?\"")]
+pub(crate) struct Continue {
+    /// Which debate
+    #[arg(value_name = "ID")]
+    id: DebateId,
+
+    /// How many rounds more
+    #[arg(long, env = "DEBATE_ROUNDS", value_name = "NUMBER", default_value_t = ROUNDS_ADDED_DEFAULT)]
+    rounds: u32,
+
+    /// The question that they are to deal with
+    #[arg(long, env = "DEBATE_FOCUS", value_name = "TEXT")]
+    focus: Option<String>,
+
+    #[command(flatten)]
+    holding: Holding,
+}
+
+impl Continue {
+    /// Carries out the command.
+    pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
+        let AddedRounds { rounds, focus } =
+            AddedRounds::accept(&json!({ "rounds": self.rounds, "focus": self.focus })).map_err(|wrong| {
+                let lines: Vec<String> = wrong.0.iter().map(|one| format!("--{one}")).collect();
+                Failure::bad_input(lines.join("\n"))
+            })?;
+        thread::spawn(tokens::warm_up);
+        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let house = House::forking(options, settings).await?;
+        match go_on(&house.engine, self.id, rounds, focus).await {
+            Ok(before) => self.holding.hold(options, house, self.id, before).await,
+            Err(error) => {
+                house.close().await?;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Adds rounds, and returns the last event before them.
+async fn go_on(engine: &Engine, id: DebateId, rounds: u32, focus: Option<String>) -> anyhow::Result<Seq> {
+    let before = engine.history(id, None).await?.last().map_or(Seq::START, |last| last.seq);
+    engine.control(id, Control::Continue { rounds, focus }, ACTOR).await?;
+    Ok(before)
+}
