@@ -143,20 +143,7 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         });
     }
     if let Some(error) = error.downcast_ref::<ControlError>() {
-        return match error {
-            ControlError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
-            ControlError::Refused(
-                DecideError::UnknownOutcome(_)
-                | DecideError::StillToCome(_)
-                | DecideError::Market { .. }
-                | DecideError::NotContinuable(_)
-                | DecideError::NotFocusable,
-            ) => Some(End::BadInput),
-            ControlError::Load(_)
-            | ControlError::Refused(_)
-            | ControlError::Record(_)
-            | ControlError::Unsettled(_) => None,
-        };
+        return of_control(error);
     }
     if let Some(error) = error.downcast_ref::<RedactionError>() {
         return match error {
@@ -178,6 +165,23 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
         return Some(End::Unavailable);
     }
     None
+}
+
+fn of_control(error: &ControlError) -> Option<End> {
+    match error {
+        ControlError::Load(LoadError::NotFound(_) | LoadError::Archived { .. }) => Some(End::NotFound),
+        ControlError::Refused(
+            DecideError::UnknownOutcome(_)
+            | DecideError::StillToCome(_)
+            | DecideError::Market { .. }
+            | DecideError::NotContinuable(_)
+            | DecideError::NotFocusable,
+        ) => Some(End::BadInput),
+        ControlError::Load(_)
+        | ControlError::Refused(_)
+        | ControlError::Record(_)
+        | ControlError::Unsettled(_) => None,
+    }
 }
 
 fn of_policy(error: &PolicyError) -> Option<End> {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// Returns a count with its noun, such as `1 rule` or `2 rules`.
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, more: &str) -> String {
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, one: &str, more: &str) -> String {
     let noun = if count == N::from(1) { one } else { more };
     format!("{count} {noun}")
 }

@@ -121,7 +121,7 @@ async fn causes_inside_the_house_stay_there() {
     use debate_store::ReadError;
 
     for secret in ["password=sesame host=db-7", "/var/lib/debates.sqlite: disk I/O error"] {
-        let refusal = Refusal::from(ReadError::Backend { source: secret.into() });
+        let refusal = Refusal::from(ReadError::backend(secret));
         assert_eq!(refusal, Refusal::Unavailable);
         let mut told = HeaderMap::new();
         Status::from(refusal.clone()).add_header(&mut told).unwrap();
