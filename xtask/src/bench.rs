@@ -10,10 +10,10 @@ use crate::estimates::{Measured, measured_since};
 use crate::peers;
 
 /// The benches that measure without criterion and print their own tables.
-const OWN_TABLES: [&str; 6] = ["schedule", "store", "catchup", "replicas", "replay", "wake"];
+const OWN_TABLES: [&str; 7] = ["schedule", "store", "catchup", "replicas", "replay", "wake", "fanout"];
 
 /// The benches that can be had quicker.
-pub(crate) const QUICK: [&str; 5] = ["store", "catchup", "replay", "wake", "replicas"];
+pub(crate) const QUICK: [&str; 6] = ["store", "catchup", "replay", "wake", "replicas", "fanout"];
 
 /// Returns the package that has a bench: the one of servers needs the program, those of the log nothing but the store.
 fn package(name: &str) -> &'static str {
@@ -58,6 +58,17 @@ pub(crate) fn run(
         println!("{}", json!({ "bench": name, "results": results }));
     }
     Ok(())
+}
+
+/// Has a server under load for so many minutes, and fails where it grows.
+///
+/// # Errors
+///
+/// When memory, tasks or files of the server grew, or a client missed an event.
+pub(crate) fn soak(workspace: &Workspace, minutes: f64, json: bool) -> Result<()> {
+    let mut bench = workspace.cargo(["bench", "--package", package("fanout"), "--bench", "fanout", "--"]);
+    bench.args(["--soak", &minutes.to_string()]).args(json.then_some("--json"));
+    succeed(bench)
 }
 
 fn table(measured: &[Measured]) -> String {

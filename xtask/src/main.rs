@@ -50,9 +50,10 @@ enum Task {
     /// floor of the same parameter, or else with the group's only floor.
     /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
     Bench {
-        /// The bench target: maths, log, engine, schedule, store, catchup, replay, wake, replicas; or peers
+        /// The bench target: maths, log, engine, schedule, store, catchup, replay, wake, replicas, fanout; or peers
         name: String,
-        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replay, wake and replicas: fewer of all
+        /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replay, wake, replicas and
+        /// fanout: fewer of all
         #[arg(long)]
         quick: bool,
         /// Of peers: these alone, such as `ours,floor`
@@ -64,6 +65,15 @@ enum Task {
         /// What follows `--` is handed to criterion
         #[arg(last = true)]
         criterion: Vec<String>,
+    },
+    /// Have a server under load, and fail where its memory, tasks or files grow
+    Soak {
+        /// How long
+        #[arg(long, default_value_t = 30.0)]
+        minutes: f64,
+        /// Print one JSON object as the last line
+        #[arg(long)]
+        json: bool,
     },
     /// Run the fuzz targets, each for so long; needs cargo-fuzz and a nightly toolchain
     Fuzz {
@@ -124,6 +134,10 @@ fn run(task: Task) -> Result<ExitCode> {
         }
         Task::Bench { name, json, quick, criterion, .. } => {
             bench::run(&workspace, &name, json, quick, &criterion)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Soak { minutes, json } => {
+            bench::soak(&workspace, minutes, json)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Fuzz { targets, seconds } => {

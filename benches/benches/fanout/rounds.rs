@@ -1,0 +1,203 @@
+//! The rounds of one run: with subscribers, without, the floor, and one in which the server is told to end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use debate_core::id::{DebateId, Digest, Seq};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::process::{Server, Usage};
+use crate::subscriber::{Connections, Seen, Subscriber};
+
+/// Subscribers of each debate.
+const EACH: usize = 5;
+/// The least that our fan-out has of the floor's throughput.
+const PROMISED: f64 = 0.5;
+/// How often it is looked how far a round is.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What one round took of the server.
+struct Round {
+    wall_s: f64,
+    cpu_s: f64,
+    usage: Usage,
+    events: usize,
+    bytes: usize,
+}
+
+impl Round {
+    fn json(&self) -> Value {
+        json!({
+            "wall_s": self.wall_s, "cpu_s": self.cpu_s, "peak_mb": self.usage.peak_mb,
+            "files": self.usage.files, "events": self.events, "bytes": self.bytes,
+        })
+    }
+}
+
+/// Subscribers at work.
+struct Crowd {
+    seen: Arc<Seen>,
+    server: watch::Sender<Connections>,
+    following: JoinSet<Result<(DebateId, (Seq, Digest))>>,
+}
+
+impl Crowd {
+    /// Sends subscribers to the debates, and returns once all of them watch.
+    async fn gather(address: &str, debates: &[String]) -> Result<Self> {
+        let count = debates.len() * EACH;
+        let (server, _) = watch::channel(Connections::open(address, count).await?);
+        let mut crowd = Self { seen: Arc::default(), server, following: JoinSet::new() };
+        for number in 0..count {
+            let debate: DebateId = debates[number / EACH].parse()?;
+            let (server, seen) = (crowd.server.subscribe(), Arc::clone(&crowd.seen));
+            let one = Subscriber { debate, server, number, seen, leaves_after: None };
+            crowd.following.spawn(async move { Ok((debate, one.follow().await?)) });
+        }
+        while crowd.seen.attached.load(Ordering::Relaxed) < count {
+            crowd.check().await?;
+        }
+        Ok(crowd)
+    }
+
+    /// Waits a little; fails as soon as one has.
+    async fn check(&mut self) -> Result<()> {
+        tokio::time::sleep(LOOK).await;
+        while let Some(ended) = self.following.try_join_next() {
+            ended??;
+        }
+        Ok(())
+    }
+
+    /// Waits until every subscriber has seen its debate to the end.
+    async fn all_have_seen_all(&mut self) -> Result<()> {
+        while let Some(ended) = self.following.join_next().await {
+            ended??;
+        }
+        Ok(())
+    }
+}
+
+async fn opened(address: &str, debates: usize) -> Result<Vec<String>> {
+    let connections = Connections::open(address, 1).await?;
+    let mut ids = Vec::new();
+    for number in 0..debates {
+        ids.push(connections.start(number).await?);
+    }
+    Ok(ids)
+}
+
+/// Has a server at work from `go` to the end of what it is to do.
+async fn at_work(server: &mut Server, mut crowd: Option<Crowd>) -> Result<Round> {
+    let before = server.usage()?;
+    let began = Instant::now();
+    server.tell("go")?;
+    if let Some(crowd) = &mut crowd {
+        crowd.all_have_seen_all().await?;
+    } else {
+        ensure!(server.ask("end")? == "ended", "the debates go on");
+    }
+    let usage = server.usage()?;
+    let seen = crowd.map(|crowd| crowd.seen).unwrap_or_default();
+    Ok(Round {
+        wall_s: began.elapsed().as_secs_f64(),
+        cpu_s: usage.cpu_s - before.cpu_s,
+        usage,
+        events: seen.events.load(Ordering::Relaxed),
+        bytes: seen.bytes.load(Ordering::Relaxed),
+    })
+}
+
+/// Runs debates with their subscribers, or without any.
+async fn with_engine(store: &Path, debates: usize, is_watched: bool) -> Result<(Round, Vec<String>)> {
+    let mut server = Server::start("engine", store)?;
+    let ids = opened(&server.address, debates).await?;
+    let crowd = if is_watched { Some(Crowd::gather(&server.address, &ids).await?) } else { None };
+    let round = at_work(&mut server, crowd).await?;
+    server.terminate()?;
+    Ok((round, ids))
+}
+
+async fn with_bare_tonic(store: &Path, ids: &[String]) -> Result<Round> {
+    let mut server = Server::start("bare", store)?;
+    let crowd = Crowd::gather(&server.address, ids).await?;
+    at_work(&mut server, Some(crowd)).await
+}
+
+/// Tells a server to end when a third of the events have come, and starts it anew; returns how many had to resume.
+async fn with_sigterm(store: &Path, debates: usize, events: usize) -> Result<(Round, usize)> {
+    let mut server = Server::start("engine", store)?;
+    let ids = opened(&server.address, debates).await?;
+    let mut crowd = Crowd::gather(&server.address, &ids).await?;
+    server.tell("go")?;
+    while crowd.seen.events.load(Ordering::Relaxed) < events / 3 {
+        crowd.check().await?;
+    }
+    server.terminate()?;
+    let mut server = Server::start("engine", store)?;
+    let connections = Connections::open(&server.address, debates * EACH).await?;
+    crowd.server.send_replace(connections);
+    let seen = Arc::clone(&crowd.seen);
+    let round = at_work(&mut server, Some(crowd)).await?;
+    server.terminate()?;
+    Ok((round, seen.resumed.load(Ordering::Relaxed)))
+}
+
+/// Runs all rounds, prints what they took, and fails where a promise does not hold.
+pub(crate) async fn run(is_quick: bool, json: bool) -> Result<()> {
+    let debates = if is_quick { 100 } else { 1_000 };
+    let folder = tempfile::tempdir()?;
+    let place = |name: &str| folder.path().join(name);
+    println!("{debates} debates at once, no latency of the model, {} subscribers", debates * EACH);
+    let (ours, ids) = with_engine(&place("ours.sqlite"), debates, true).await.context("with subscribers")?;
+    let (alone, _) =
+        with_engine(&place("alone.sqlite"), debates, false).await.context("without subscribers")?;
+    let floor = with_bare_tonic(&place("ours.sqlite"), &ids).await.context("bare tonic")?;
+    ensure!(floor.events == ours.events, "the floor streamed other messages");
+    let (ended, resumed) =
+        with_sigterm(&place("ended.sqlite"), debates, ours.events).await.context("with SIGTERM")?;
+
+    println!("round                    wall, s   CPU of the server, s   peak, MB   files   events   MB");
+    for (name, round) in [
+        ("ours", &ours),
+        ("without subscribers", &alone),
+        ("floor: bare tonic", &floor),
+        ("SIGTERM, anew", &ended),
+    ] {
+        println!(
+            "{name:<22} {:>9.2} {:>22.2} {:>10.0} {:>7} {:>8} {:>4.0}",
+            round.wall_s,
+            round.cpu_s,
+            round.usage.peak_mb,
+            round.usage.files,
+            round.events,
+            round.bytes as f64 / 1e6
+        );
+    }
+    let of_fan_out = ours.cpu_s - alone.cpu_s;
+    let ratio = floor.cpu_s / of_fan_out;
+    let per_second = |round: &Round, seconds: f64| round.events as f64 / seconds;
+    let wall_ratio = per_second(&ours, ours.wall_s - alone.wall_s) / per_second(&floor, floor.wall_s);
+    println!(
+        "\nfan-out, events for each second of processor time: ours {:.0}, floor {:.0}: {ratio:.2} × (promised ≥ {PROMISED})",
+        per_second(&ours, of_fan_out),
+        per_second(&floor, floor.cpu_s)
+    );
+    println!("fan-out, events for each second on the clock, clients beside it: {wall_ratio:.2} ×");
+    println!("no event lost or seen twice, every chain whole; {resumed} resumed after SIGTERM");
+    if json {
+        let results = json!({
+            "debates": debates, "subscribers": debates * EACH, "ours": ours.json(), "alone": alone.json(),
+            "floor": floor.json(), "sigterm": ended.json(), "resumed": resumed,
+            "cpu_ratio": ratio, "wall_ratio": wall_ratio,
+        });
+        println!("{}", json!({"bench": "fanout", "results": results}));
+    }
+    ensure!(resumed > 0, "nobody had to resume: the server ended too late");
+    ensure!(ratio >= PROMISED, "the fan-out costs more than promised");
+    Ok(())
+}
