@@ -15,6 +15,8 @@ mod bare;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
+mod report;
+#[cfg(target_os = "linux")]
 mod rounds;
 #[cfg(target_os = "linux")]
 mod server;
