@@ -1,6 +1,7 @@
 //! What the rounds took, side by side.
 
 use anyhow::{Result, ensure};
+use debate_benches::quartiles;
 use serde_json::{Value, json};
 
 use crate::rounds::Round;
@@ -28,73 +29,53 @@ impl Turn {
     pub(crate) fn json(&self) -> Value {
         json!({"ours": json_of(&self.ours), "alone": json_of(&self.alone), "floor": json_of(&self.floor)})
     }
-
-    /// Returns how many times the floor's throughput ours is, by what subscribers add to the round without any.
-    fn ratio(&self, took: fn(&Round) -> f64) -> f64 {
-        let throughput = |round: &Round| round.events as f64 / (took(round) - took(&self.alone));
-        throughput(&self.ours) / throughput(&self.floor)
-    }
 }
 
-/// Medians over the turns, as parts of the floor's throughput.
+/// Ours as part of the floor's throughput, of medians over the turns.
 pub(crate) struct Ratios {
-    /// On the clock, clients beside the server.
-    wall: Spread,
-    /// By processor time of the server.
-    cpu: Spread,
+    /// What subscribers add to the rounds without any, on the clock, clients beside the server.
+    wall: f64,
+    /// The same by processor time of the server.
+    cpu: f64,
     /// Debates and their fan-out together, on the clock.
-    whole: Spread,
-}
-
-/// A median with the least and the greatest.
-struct Spread([f64; 3]);
-
-impl Spread {
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        Self([values[0], values[values.len() / 2], values[values.len() - 1]])
-    }
-
-    fn median(&self) -> f64 {
-        self.0[1]
-    }
-}
-
-impl std::fmt::Display for Spread {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [least, median, greatest] = self.0;
-        write!(f, "{median:.2} × ({least:.2} to {greatest:.2})")
-    }
+    whole: f64,
 }
 
 impl Ratios {
     pub(crate) fn of(turns: &[Turn]) -> Self {
-        let of = |ratio: &dyn Fn(&Turn) -> f64| Spread::of(turns.iter().map(ratio).collect());
+        let wall_s = |round: &Round| round.wall_s;
         Self {
-            wall: of(&|turn| turn.ratio(|round| round.wall_s)),
-            cpu: of(&|turn| turn.ratio(|round| round.cpu_s)),
-            whole: of(&|turn| {
-                let throughput = |round: &Round| round.events as f64 / round.wall_s;
-                throughput(&turn.ours) / throughput(&turn.floor)
-            }),
+            wall: ratio(turns, wall_s, true),
+            cpu: ratio(turns, |round| round.cpu_s, true),
+            whole: ratio(turns, wall_s, false),
         }
     }
 
     pub(crate) fn print(&self) {
-        println!("throughput of the fan-out, of the floor's, medians of the turns:");
-        println!("  on the clock, clients beside it     {} (promised ≥ {PROMISED})", self.wall);
-        println!("  by processor time of the server     {}", self.cpu);
-        println!("  debates and fan-out, on the clock   {}", self.whole);
+        println!("throughput of the fan-out, of the floor's, by medians of the turns:");
+        println!("  on the clock, clients beside it     {:.2} × (promised ≥ {PROMISED})", self.wall);
+        println!("  by processor time of the server     {:.2} ×", self.cpu);
+        println!("  debates and fan-out, on the clock   {:.2} ×", self.whole);
     }
 
     pub(crate) fn json(&self) -> Value {
-        json!({"wall": self.wall.0, "cpu": self.cpu.0, "whole": self.whole.0})
+        json!({"wall": self.wall, "cpu": self.cpu, "whole": self.whole})
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        ensure!(self.wall.median() >= PROMISED, "the fan-out is slower than promised");
+        ensure!(self.wall >= PROMISED, "the fan-out is slower than promised");
         Ok(())
     }
+}
+
+/// Returns our throughput as part of the floor's; of what subscribers add, or of all.
+fn ratio(turns: &[Turn], took: fn(&Round) -> f64, is_added: bool) -> f64 {
+    let median = |value: &dyn Fn(&Turn) -> f64| quartiles(&turns.iter().map(value).collect::<Vec<_>>())[1];
+    let alone = if is_added { median(&|turn| took(&turn.alone)) } else { 0.0 };
+    let throughput = |of: &dyn Fn(&Turn) -> &Round| {
+        median(&|turn| of(turn).events as f64) / (median(&|turn| took(of(turn))) - alone)
+    };
+    throughput(&|turn| &turn.ours) / throughput(&|turn| &turn.floor)
 }
 
 pub(crate) fn heading() {

@@ -17,8 +17,8 @@ use crate::subscriber::{Connections, Seen, Subscriber};
 
 /// Subscribers of each debate.
 const EACH: usize = 5;
-/// How often all is run; ratios are medians.
-const TURNS: usize = 3;
+/// How often all is run; ratios are of medians.
+const TURNS: usize = 5;
 /// How often it is looked how far a round is.
 const LOOK: Duration = Duration::from_millis(5);
 
