@@ -8,12 +8,13 @@ const CONDITIONS: [&str; 11] = [
 ];
 /// The same in Chinese, where words are not set apart.
 const CONDITIONS_ZH: [&str; 20] = [
-    "如果", "假如", "倘若", "若是", "那么", "应该", "应当", "理应", "将会", "将能", "必须", "必定", "必然", "能够", "不能",
-    "之后", "一旦", "只要", "会", "应",
+    "如果", "假如", "倘若", "若是", "那么", "应该", "应当", "理应", "将会", "将能", "必须", "必定", "必然",
+    "能够", "不能", "之后", "一旦", "只要", "会", "应",
 ];
 /// Words in which the short ones of those stand and mean something else: session, application, response.
 const OTHERWISE_ZH: [&str; 15] = [
-    "会话", "会议", "会员", "机会", "社会", "协会", "应用", "响应", "反应", "对应", "相应", "适应", "供应", "效应", "应急",
+    "会话", "会议", "会员", "机会", "社会", "协会", "应用", "响应", "反应", "对应", "相应", "适应", "供应",
+    "效应", "应急",
 ];
 /// If, then and when, where a clause begins with them.
 const CLAUSES_ZH: [&str; 3] = ["若", "则", "当"];

@@ -26,7 +26,8 @@ pub(super) fn is_broken(debate: &Debate<Investigation>, seat: &Seat, challenge: 
     if let Some(brief) = debate.brief().shown() {
         known.extend([folded(&brief.problem), folded(&brief.context)]);
     }
-    let names = others().flat_map(|other| [format!("h{}", other.hypothesis), folded(other.investigator.as_str())]);
+    let names =
+        others().flat_map(|other| [format!("h{}", other.hypothesis), folded(other.investigator.as_str())]);
     let theirs = others().flat_map(|other| own_words(debate, other));
     tells(&told(challenge), &known, names, theirs)
 }
