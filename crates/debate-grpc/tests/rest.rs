@@ -339,8 +339,24 @@ async fn propose_and_accept(house: &House, folder: &std::path::Path) {
     let made = ask(json!({"role": "security", "threshold": {"debates_min": 2}, "anyway": true})).await;
     assert_eq!((made.status, &made.json()["files"][0]), (200, &json!("security.txt")), "{}", made.body);
     assert!(folder.join("prompts/security.txt").exists());
+    let path = "/api/v1/reasoning/policy/proposals?role=security";
+    let shown = house.get(path).await.json();
+    let get = |role: &str, number| v1::GetProposalRequest { role: role.to_owned(), number };
+    let got = policy.get_proposal(get("security", Some(1))).await.unwrap().into_inner();
+    assert_eq!((got.state.as_str(), &shown["state"]), ("written", &json!("written")));
+    for (text, field) in
+        [(&got.proposed_prompt, "proposed_prompt"), (&got.diff, "diff"), (&got.digest, "digest")]
+    {
+        assert_eq!(json!(text.as_ref().unwrap()), shown[field], "{field}");
+    }
+    assert_eq!(made.json()["proposed_prompt"], shown["proposed_prompt"]);
+    assert_eq!(house.get(&format!("{path}&number=2")).await.status, 404);
+    assert_eq!(house.get("/api/v1/reasoning/policy/proposals?role=..%2Fx").await.status, 422);
+    assert_eq!(policy.get_proposal(get("testing", None)).await.unwrap_err().code(), tonic::Code::NotFound);
     let accept = v1::AcceptPromptRequest { role: "security".to_owned(), number: None };
-    assert_eq!(policy.accept_prompt(accept.clone()).await.unwrap().into_inner().number, 1);
+    let accepted = policy.accept_prompt(accept.clone()).await.unwrap().into_inner();
+    assert_eq!((accepted.number, accepted.written, Some(accepted.digest)), (1, true, got.digest));
+    assert_eq!(house.get(path).await.json()["accepted_by"], "grpc");
     let again = policy.accept_prompt(accept).await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
     let nobodys = v1::AcceptPromptRequest { role: "testing".to_owned(), number: None };

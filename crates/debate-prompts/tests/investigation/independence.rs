@@ -34,7 +34,8 @@ fn check(language: &str, lead_proposes: bool) {
     assert_eq!(concluded.rule.as_str(), "max_rounds");
     assert_eq!((prompts, rounds), (27, 3), "two turns for each report, one for each answer");
     assert!(debate.state().violations().all(|found| found.act.is_none()));
-    let refused = debate.state().violations().filter(|found| found.violation == Violation::IndependenceBroken);
+    let refused =
+        debate.state().violations().filter(|found| found.violation == Violation::IndependenceBroken);
     let attempts = (REASONS_EACH - 1) * INVESTIGATORS.len() * 3;
     assert_eq!(refused.count(), attempts, "every attempt to tell is refused, and nothing else");
 }

@@ -60,7 +60,8 @@ pub(super) fn split(text: &str, asked: Act) -> Vec<Lines> {
         }
         let header = header(line);
         let mut line = line;
-        if let Some(Header { act, rest, .. }) = header.filter(|header| header.is_sure || header.act == asked) {
+        if let Some(Header { act, rest, .. }) = header.filter(|header| header.is_sure || header.act == asked)
+        {
             blocks.push(Lines { act, entries: Vec::new() });
             is_closed = false;
             if rest.is_empty() {

@@ -203,7 +203,8 @@ fn confidence(text: &str) -> (Option<f64>, Option<f64>) {
     static MOVE: LazyLock<Regex> = LazyLock::new(|| {
         let english = "(?:(?:down|up|lowered|raised|dropped|rose|fell) +)?to";
         let chinese = "(?:下调|上调|下降|上升|降低|提高|提升|降|升)?[至到]";
-        Regex::new(&format!(r"^[\s*_]*(?i:→|⇒|[-=]+>|{english}|{chinese})[\s*_]*$")).expect("the pattern is fixed")
+        Regex::new(&format!(r"^[\s*_]*(?i:→|⇒|[-=]+>|{english}|{chinese})[\s*_]*$"))
+            .expect("the pattern is fixed")
     });
     let ten = |found: &regex::Captures<'_>| -> Option<f64> {
         let number: f64 = found.get(1)?.as_str().parse().ok()?;
@@ -242,7 +243,8 @@ fn worded<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
 fn is_denied(before: &str) -> bool {
     /// So many words may stand between the one that denies and what it denies.
     const WORDS_BETWEEN_MAX: usize = 2;
-    let clause = before.rsplit([',', ';', '.', ':', '(', '，', '；', '。', '：', '（']).next().unwrap_or(before);
+    let clause =
+        before.rsplit([',', ';', '.', ':', '(', '，', '；', '。', '：', '（']).next().unwrap_or(before);
     let denies = |word: &str| {
         matches!(word, "not" | "no" | "never" | "neither" | "nor" | "cannot" | "non")
             || word.ends_with("n't")

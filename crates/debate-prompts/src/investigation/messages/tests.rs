@@ -237,9 +237,11 @@ fn i8_a_status_that_is_denied_is_not_read_as_meant() {
         let [Block::Report(report)] = &read(&text, Act::Investigate)[..] else { panic!("{text}") };
         assert_eq!(report.status, status, "{said}");
     }
-    for (said, convergence) in
-        [("no strong lead, weak", Convergence::Weak), ("不强", Convergence::None), ("strong", Convergence::Strong)]
-    {
+    for (said, convergence) in [
+        ("no strong lead, weak", Convergence::Weak),
+        ("不强", Convergence::None),
+        ("strong", Convergence::Strong),
+    ] {
         let text = format!("[STATUS UPDATE]\nConvergence: {said}");
         let [Block::Status(status)] = &read(&text, Act::Assess)[..] else { panic!("{text}") };
         assert_eq!(status.convergence, convergence, "{said}");
@@ -253,7 +255,8 @@ fn i9_an_ordinary_heading_without_brackets_is_no_act_unless_it_is_asked_for() {
         let text = format!("[EVIDENCE REPORT]\nHypothesis: H2\n{heading}\nall of it");
         assert_eq!(acts(&text, Act::Investigate), [Act::Investigate], "{heading}");
     }
-    for (heading, act) in [("## Conclusion", Act::Convey), ("**挑战**", Act::Challenge), ("# 假设", Act::Propose)]
+    for (heading, act) in
+        [("## Conclusion", Act::Convey), ("**挑战**", Act::Challenge), ("# 假设", Act::Propose)]
     {
         assert_eq!(acts(heading, act), [act], "{heading}");
     }
