@@ -21,9 +21,9 @@ const GAP: char = '\u{200b}';
 pub(super) fn of(result: &ReviewResult) -> String {
     let details: Vec<String> = result.debates.iter().map(details).collect();
     let fits = |text: &String| text.chars().count() <= CHARS_MAX;
-    let shorter = (0..=details.len()).rev().map(|kept| whole(result, &details[..kept]));
-    shorter.clone().find(fits).unwrap_or_else(|| {
-        let shortest = shorter.last().unwrap_or_default();
+    let mut shorter = (0..=details.len()).rev().map(|kept| whole(result, &details[..kept]));
+    shorter.find(fits).unwrap_or_else(|| {
+        let shortest = whole(result, &[]);
         let cut: String = shortest.chars().take(CHARS_MAX).collect();
         // What stands on one line means nothing without its end.
         cut.rsplit_once('\n').map_or_else(String::new, |(lines, _)| format!("{lines}\n"))
