@@ -8,6 +8,7 @@ use debate_core::codec::Author;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::review::Review;
 use debate_core::id::{DebateId, Seq, Timestamp};
+use debate_core::policy::desk;
 use debate_core::policy::insights::Threshold;
 use debate_core::policy::reviewer::ReviewerName;
 use debate_engine::{Engine, PolicyError, Proposed, ReviewersFolder, Start, Surroundings, Window};
@@ -68,8 +69,8 @@ async fn propose(engine: &Engine, folder: &ReviewersFolder) -> Result<Proposed, 
 
 /// Returns the state of every proposal for the reviewer.
 async fn states(engine: &Engine) -> Vec<&'static str> {
-    let desk = engine.proposals(&security()).await.unwrap();
-    desk.proposals().map(|proposal| proposal.state()).collect()
+    let proposals = engine.proposals(&security()).await.unwrap();
+    proposals.proposals().map(desk::Proposal::state).collect()
 }
 
 #[tokio::test(start_paused = true)]
