@@ -42,6 +42,7 @@ fn decision(decision: Decision) -> v1::RoundtableDecision {
         dissenters: texts(&decision.dissenters),
         confidence: decision.confidence,
         cautions: decision.cautions,
+        missing: texts(&decision.missing),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::id::Role;
 #[must_use]
 pub fn document(result: &RoundtableResult) -> String {
     let mut page = Page::default();
-    page.line(&format!("# Roundtable: {}", one_line(&result.topic)));
+    page.line(&format!("# Roundtable: {}", escaped(&one_line(&result.topic))));
     page.line("");
     page.line(&format!("{} · {} · {}", result.mode.as_str(), result.completeness.as_str(), result.debate_id));
     if result.simulated {
@@ -39,6 +39,7 @@ fn decision(page: &mut Page, decision: &Decision) {
     page.item("Confidence", &format!("{:.2}", decision.confidence));
     page.names("Held by", &decision.supporters);
     page.names("Not held by", &decision.dissenters);
+    page.names("Silent in the last round", &decision.missing);
     decision.cautions.iter().for_each(|caution| page.item("Caution", caution));
     if let Some(position) = &decision.position {
         page.quote(position);

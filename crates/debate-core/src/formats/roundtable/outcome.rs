@@ -65,6 +65,9 @@ pub struct Decision {
     pub supporters: Vec<Role>,
     /// Who is in another one, in the table's order.
     pub dissenters: Vec<Role>,
+    /// Who said nothing in the round that it stands on, and is in none (rule K6).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Role>,
     /// The mean of where everybody stands, in [0, 1].
     pub confidence: f64,
     /// What speaks against trusting the decision, one line each.
@@ -307,7 +310,8 @@ pub struct Metadata {
     pub rounds_held: u32,
     /// Rounds that were allowed.
     pub rounds_max: u32,
-    /// Whether agents of a round could hear each other.
+    /// Whether agents of a round hear each other, as the mode means it; how rounds were run is in
+    /// [`Metadata::parallelization`].
     pub execution_pattern: Pattern,
     /// How much of a round ran side by side (rule T4).
     pub parallelization: Parallelization,
@@ -317,7 +321,7 @@ pub struct Metadata {
     pub exit: Option<ExitEntry>,
     /// Rules that would have ended it, in shadow.
     pub shadow_exits: Vec<ExitEntry>,
-    /// Every flag with where it came from (rule T9).
+    /// Every flag as it was in force, with where it came from (rule T9).
     pub flags: Vec<FlagEntry>,
     /// Tokens that providers reported; see [`RoundtableResult::usage_complete`].
     pub tokens: Tokens,
