@@ -36,7 +36,7 @@ pub(crate) fn responses(result: &RoundtableResult, agent: Option<&str>, round: O
     json!({ "debate_id": result.debate_id, "agent": agent, "responses": responses.collect::<Vec<_>>() })
 }
 
-/// Returns the sources that were named, each once, with who named it.
+/// Returns the sources that were named, each once, with who named it, and the pages that providers searched for.
 pub(crate) fn citations(result: &RoundtableResult, agent: Option<&str>, round: Option<u32>) -> Value {
     let mut sources: Vec<(&str, Vec<Value>)> = Vec::new();
     for (entry, said) in by(result, agent, round) {
@@ -49,7 +49,15 @@ pub(crate) fn citations(result: &RoundtableResult, agent: Option<&str>, round: O
         }
     }
     let citations = sources.iter().map(|(source, by)| json!({ "source": source, "named_by": by }));
-    json!({ "debate_id": result.debate_id, "citations": citations.collect::<Vec<_>>() })
+    let found = result.evidence.web_sources.iter().filter(|found| {
+        agent.is_none_or(|agent| agent == found.agent.as_str())
+            && round.is_none_or(|round| round == found.round)
+    });
+    json!({
+        "debate_id": result.debate_id,
+        "citations": citations.collect::<Vec<_>>(),
+        "web_sources": found.collect::<Vec<_>>(),
+    })
 }
 
 /// Returns how an agent's position came about, by round; an answer when asked again stands behind the one before.

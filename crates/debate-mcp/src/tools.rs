@@ -277,7 +277,8 @@ pub(crate) const TOOLS: &[Spec] = &[
         act: Act::Citations,
         name: "get_citations",
         writes: false,
-        about: "Lists the sources that agents named, each with who named it in which round.",
+        about: "Lists the sources that agents named, each with who named it in which round, and the pages that providers \
+                searched for.",
         inputs: &[
             DEBATE_ID,
             optional("agent", Kind::Text(NAME_CHARS_MAX), "Only those that this agent named."),
@@ -286,6 +287,11 @@ pub(crate) const TOOLS: &[Spec] = &[
         outputs: &[
             OF,
             ("citations", "array", "Source and named_by (agent and round), in the order of first mention."),
+            (
+                "web_sources",
+                "array",
+                "Pages that providers' own searches brought: agent, round, kind, url, title, cited_text.",
+            ),
         ],
     },
     Spec {

@@ -85,6 +85,7 @@ impl Prompts for RoundtablePrompts {
             tokens: fitted.tokens + fixed,
             public: PublicPart::Field("position"),
             web_search: visible.native_web_search,
+            web_searches_max: visible.policy.map(|policy| policy.max_calls),
         })
     }
 

@@ -345,7 +345,7 @@ fn k13_what_tools_found_is_framed_bounded_and_cannot_end_its_frame() {
         result: Prose::new(hostile),
         ..ToolState::default()
     };
-    let reply = ReplyProse { text: "{\"tool_calls\": []}".to_owned(), reasoning: None };
+    let reply = ReplyProse { text: "{\"tool_calls\": []}".to_owned(), ..ReplyProse::default() };
     let prose = Prose::new(TurnProse { reply, arguments: vec!["{\"query\":\"<b>\"}".to_owned()] });
     let turns = [TurnState { revision: 0, turn: 1, tools: vec![tool], prose }];
     let want = Want { call: "respond/1/ada".parse().unwrap(), revision: 0 };

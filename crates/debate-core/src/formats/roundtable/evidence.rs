@@ -1,15 +1,16 @@
 //! What the decision of a roundtable rests on (rules T6, T10, T11), computed from facts.
 
-use super::call::{Call, Kind};
+use super::call::{self, Call, Kind};
 use super::config::Config;
 use super::fact::{Groupthink, ResponseGiven, RoundJudged, Sign};
 use super::flags::Action;
 use super::outcome::{
     CitationEntry, Evidence, GroupthinkWarning, Interaction, JudgementEntry, Reused, RoundEntry, SpokenEntry,
-    ToolRunEntry,
+    ToolRunEntry, WebSourceEntry,
 };
 use super::state::State;
 use super::{Roundtable, conclude, exit};
+use crate::call::Want;
 use crate::debate::Debate;
 use crate::prose::{REDACTED, Texts};
 use crate::tools::ToolRun;
@@ -37,7 +38,27 @@ pub(super) fn of(debate: &Debate<Roundtable>, texts: Texts) -> Evidence {
             .map(|given| given.citations_found)
             .fold(0, u32::saturating_add),
         tool_runs: tool_runs(debate, texts),
+        web_sources: web_sources(debate, texts),
     }
+}
+
+/// Returns the pages that providers searched for, by response, each once a response.
+fn web_sources(debate: &Debate<Roundtable>, texts: Texts) -> Vec<WebSourceEntry> {
+    let mut sources: Vec<WebSourceEntry> = Vec::new();
+    if texts == Texts::Withheld {
+        return sources;
+    }
+    for given in debate.state().responses(debate.config()) {
+        let (agent, round, kind) = (&given.agent, given.round, given.kind);
+        let want = Want { call: call::key(kind, round, agent), revision: given.revision };
+        let first = sources.len();
+        for page in debate.web_sources(&want) {
+            if sources[first..].iter().all(|known| known.page.url != page.url) {
+                sources.push(WebSourceEntry { agent: agent.clone(), round, kind, page: page.clone() });
+            }
+        }
+    }
+    sources
 }
 
 /// Returns what tools were asked, by round, then by kind of question, then in the table's order.

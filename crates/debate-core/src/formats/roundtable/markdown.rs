@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::call::Kind;
 use super::outcome::{
     Decision, Evidence, JudgementEntry, Metadata, ResponseEntry, RoundEntry, RoundtableResult, ToolRunEntry,
+    WebSourceEntry,
 };
 use crate::id::Role;
 
@@ -69,6 +70,9 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
     if !evidence.tool_runs.is_empty() {
         tool_runs(page, &evidence.tool_runs);
     }
+    if !evidence.web_sources.is_empty() {
+        web_sources(page, &evidence.web_sources);
+    }
     if !evidence.citations.is_empty() {
         page.title("Sources");
         for cited in &evidence.citations {
@@ -92,6 +96,18 @@ fn tool_runs(page: &mut Page, runs: &[ToolRunEntry]) {
         };
         let said = escaped(&one_line(&format!("{} {}, {how}", run.tool, run.arguments)));
         page.line(&format!("- {} ({}, round {})", said, run.agent, run.round));
+    }
+}
+
+fn web_sources(page: &mut Page, sources: &[WebSourceEntry]) {
+    page.title("Pages that providers searched for");
+    for WebSourceEntry { agent, round, page: found, .. } in sources {
+        let title = found.title.as_ref().map(|title| format!("{title}: ")).unwrap_or_default();
+        let said = escaped(&one_line(&format!("{title}{}", found.url)));
+        page.line(&format!("- {said} ({agent}, round {round})"));
+        if let Some(cited) = &found.cited_text {
+            page.quote(cited);
+        }
     }
 }
 

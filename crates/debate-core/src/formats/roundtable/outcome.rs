@@ -8,6 +8,7 @@ use super::fact::{Sign, is_zero};
 use super::flags::{Action, FlagEntry};
 use super::mode::{Mode, Parallelization, Pattern};
 use crate::call::Tokens;
+use crate::event::WebSource;
 use crate::id::{DebateId, Role};
 use crate::measures::similarity::Similarity;
 use crate::spend::Cost;
@@ -187,6 +188,23 @@ pub struct Evidence {
     /// What tools were asked, by round (rule T4); absent where they were asked nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_runs: Vec<ToolRunEntry>,
+    /// The pages that providers' own searches brought, by response (rule D9); absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub web_sources: Vec<WebSourceEntry>,
+}
+
+/// A page that a provider's own search brought for one response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WebSourceEntry {
+    /// Who was answering.
+    pub agent: Role,
+    /// In which round.
+    pub round: u32,
+    /// Which question.
+    pub kind: Kind,
+    /// The page, with what is cited of it.
+    #[serde(flatten)]
+    pub page: WebSource,
 }
 
 /// One use of a tool; what it found is in the log.
