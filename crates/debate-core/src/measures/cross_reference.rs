@@ -64,6 +64,12 @@ pub fn refers_by_phrase(text: &str) -> bool {
     })
 }
 
+/// Returns how long a debate went on answering: the longest run of rounds in which somebody refers to others.
+#[must_use]
+pub fn rebuttal_depth(refers_by_round: &[bool]) -> usize {
+    refers_by_round.split(|refers| !refers).map(<[bool]>::len).max().unwrap_or_default()
+}
+
 /// Returns the questions of a text, of three words or more each, in order.
 #[must_use]
 pub fn questions(text: &str) -> Vec<&str> {

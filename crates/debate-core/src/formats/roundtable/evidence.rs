@@ -12,6 +12,7 @@ use super::state::State;
 use super::{Roundtable, conclude, exit};
 use crate::call::Want;
 use crate::debate::Debate;
+use crate::measures::cross_reference::rebuttal_depth;
 use crate::prose::{REDACTED, Texts};
 use crate::tools::ToolRun;
 
@@ -148,10 +149,9 @@ pub(super) fn interaction(config: &Config, state: &State) -> Interaction {
     let rounds: Vec<bool> = (1..=state.rounds_spoken())
         .map(|round| state.round(config, round, Kind::Respond).any(ResponseGiven::refers))
         .collect();
-    let longest = rounds.split(|refers| !refers).map(<[bool]>::len).max();
     Interaction {
         cross_references: count(spoken().filter(|given| given.refers()).count()),
-        rebuttal_depth: count(longest.unwrap_or_default()),
+        rebuttal_depth: count(rebuttal_depth(&rounds)),
         question_response_pairs: spoken().map(|given| given.questions_taken_up).fold(0, u32::saturating_add),
     }
 }
