@@ -135,8 +135,9 @@ fn t11_rebuttals_go_as_deep_as_there_are_rounds_in_which_somebody_answers() {
         let refers_by_round = rounds.map(|said| said.iter().any(|(_, text)| refers(text)));
         *depths.entry(rebuttal_depth(&refers_by_round)).or_default() += 1;
     }
-    // TODO
-    assert_eq!(depths, BTreeMap::from([]));
+    // Nobody answers in the round of answers given alone, so two is the most. In 12 councils either the members name each
+    // other or the chair names them; in four both do, and in four all write as if they were alone.
+    assert_eq!(depths, BTreeMap::from([(0, 4), (1, 12), (2, 4)]));
 }
 
 #[test]
@@ -163,8 +164,9 @@ fn t11_questions_of_real_turns_are_taken_up_by_their_own_words_and_not_by_those_
             }
         }
     }
-    // TODO
-    assert_eq!((put, taken, by_subject), (0, 0, 0));
+    // Of 48 questions, most of them put for show within a solution, 25 have half of their words in what somebody else
+    // writes later; in 17 of these cases they are words of the problem, which everybody writes anyhow.
+    assert_eq!((put, taken, by_subject), (48, 8, 17));
 }
 
 #[test]
@@ -183,8 +185,9 @@ fn t6_the_default_sign_shows_where_a_council_is_of_one_mind_and_not_where_it_spl
         signs(Similarity::TrigramOverlap, |c| &c.alone),
         signs(Similarity::TrigramOverlap, |c| &c.after),
     ];
-    // TODO
-    assert_eq!(found, [0, 0, 0, 0]);
+    // Equal confidences leave the level to the camps: one camp is at 1.0, two of four at 0.65. So the sign shows in exactly
+    // the councils of one camp, and with forms of one word alike it shows in most of the second rounds.
+    assert_eq!(found, [4, 2, 8, 15]);
 }
 
 fn texts(said: &[(String, String)]) -> Vec<&str> {

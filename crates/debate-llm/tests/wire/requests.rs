@@ -129,7 +129,7 @@ async fn openai_responses_are_asked_for_as_the_documentation_says() {
 
 #[tokio::test]
 async fn d9_a_bound_on_searches_is_sent_to_providers_that_take_one() {
-    let bounded = ChatRequest { web_searches_max: Some(2), ..full() };
+    let bounded = ChatRequest { web_searches_max: Some(2), ..with_tools() };
     let (_, body) = sent(Provider::Anthropic, &bounded).await;
     assert_eq!(body["tools"][1]["max_uses"], 2);
     let (_, body) = sent(Provider::OpenAiResponses, &bounded).await;
