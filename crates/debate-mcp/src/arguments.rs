@@ -113,7 +113,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use debate_core::formats::roundtable;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
     use crate::tools::TOOLS;
@@ -167,7 +167,7 @@ mod tests {
             let schema = &properties[*name];
             assert!(schema["type"].is_string() && schema["description"].is_string(), "{name}: {schema}");
             let is_bare =
-                schema["type"] == "object" && schema["properties"].as_object().is_none_or(|of| of.is_empty());
+                schema["type"] == "object" && schema["properties"].as_object().is_none_or(Map::is_empty);
             assert!(!is_bare, "{name}: {schema}");
         }
         let panel = json!({
