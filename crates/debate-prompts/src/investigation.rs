@@ -147,6 +147,7 @@ impl Prompts for InvestigationPrompts {
             tokens: fitted.tokens + fixed,
             public: PublicPart::Whole,
             web_search: false,
+            web_searches_max: None,
         })
     }
 

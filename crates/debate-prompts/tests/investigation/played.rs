@@ -149,7 +149,7 @@ fn exchange(debate: &mut Debate<Investigation>, want: &Want, turn: u32) -> Vec<S
     decide(debate, Command::BeginCall(begin));
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt: 1, turn };
     let text = reply(debate, want);
-    let prose = ReplyProse { text: text.clone(), reasoning: None };
+    let prose = ReplyProse { text: text.clone(), ..ReplyProse::default() };
     let reply = ReplyFacts::default();
     let command = match InvestigationPrompts.parse(&visible, want, &text).unwrap() {
         Reading::Answer { answer, .. } => Command::FinishCall { attempt, reply, prose, answer },
