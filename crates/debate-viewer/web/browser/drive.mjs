@@ -38,6 +38,7 @@ const data = async (path) => (await fetch(`${told.site}/viewer/data${path}`, { h
 const control = (path) => fetch(`${told.controls}${path}`, { method: "POST" });
 const open = (path) => page.goto(`${told.site}/viewer${path}`, { waitUntil: "domcontentloaded" });
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
+const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const texts = (selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
 const holds = (what, ...given) => page.waitForFunction(what, { polling: "mutation", timeout: PATIENCE_MS }, ...given);
 const picture = async (name, { of = "nav", fullPage = false } = {}) => {
@@ -115,12 +116,23 @@ async function list() {
   assert.ok(page.url().includes("search=closed"), "the address holds what is looked for");
 }
 
+/** Withholds answers from the page until what is returned is called. */
+async function withheld(which) {
+  const decide = (request) => (which(new URL(request.url())) ? request.abort("connectionfailed") : request.continue());
+  page.on("request", decide);
+  await page.setRequestInterception(true);
+  return async () => {
+    page.off("request", decide);
+    await page.setRequestInterception(false);
+  };
+}
+
 /** A live debate is watched to its end, through a reload and a cut. */
 async function live() {
   const id = told.live;
   await open(`/debates/${id}`);
   await page.waitForSelector("h1");
-  await holds(() => document.querySelector("section[aria-label='Under way']")?.textContent.includes("argue/1/"));
+  await holds(() => document.querySelector("section[aria-label='Under way']")?.textContent.includes("optimist, round 1, argue"));
   assert.ok((await text(".whole")).includes("running"), "what is not whole comes first");
   await control("/speak/2");
   await page.waitForSelector("article.said.live");
@@ -139,10 +151,18 @@ async function live() {
   await holds((before) => Number(document.querySelector("label[for=moment]").textContent.match(/\d+/)[0]) > before, before);
   await control("/cut");
   await holds(() => document.body.textContent.includes("The connection was cut"));
-  await control("/free");
+  const lift = await withheld((url) => url.pathname.endsWith(`/debates/${id}`));
   await control("/mend");
+  await holds(() => !document.body.textContent.includes("The connection was cut"));
+  await control("/free");
+  // The stream says the end; the page that shows it cannot be had.
+  await holds(() => document.querySelector(".notice.warn")?.textContent.startsWith("The server cannot be reached"));
+  for (let state; state !== "concluded"; ) ({ state } = await data(`/debates/${id}`));
+  assert.ok((await text(".whole")).includes("running"), "nothing else is shown than what was had");
+  await lift();
   await holds(() => document.querySelector(".whole .badge")?.textContent === "Full: nothing is missing");
   await holds(() => document.querySelector(".glance").textContent.includes("Intact"));
+  assert.equal((await page.$$(".notice.warn")).length, 0, "what was late is there");
   await agrees(id);
   await picture("debate");
 }
@@ -184,6 +204,14 @@ async function slider() {
   await page.keyboard.press("ArrowLeft");
   await holds(() => document.querySelector("label[for=moment]").textContent.startsWith("Event 16 of"));
   assert.ok(page.url().includes("at=16"), "the address names the moment");
+  assert.equal(await text(".notice.note"), `As it was at event 16 of ${count(head)}; it has since concluded.`);
+  assert.ok((await text(".glance")).includes("Intact"), "the whole log is checked, whatever moment is shown");
+  const lift = await withheld((url) => url.searchParams.get("at") === "15");
+  await page.keyboard.press("ArrowLeft");
+  await holds(() => document.querySelector(".notice.warn")?.textContent.startsWith("The server cannot be reached"));
+  await lift();
+  await holds(() => document.querySelector(".notice.note")?.textContent.startsWith("As it was at event 15 "));
+  assert.equal((await page.$$(".notice.warn")).length, 0);
   const waits = await page.evaluate(async (head) => {
     const slider = document.querySelector("#moment");
     const shown = document.querySelector("#moment-at");
@@ -234,28 +262,30 @@ async function comparison() {
 async function calibration() {
   const found = await data("/calibration");
   const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
-  const interval = ({ mean, low, high }, digits) => `${signed(mean, digits)} [${signed(low, digits)}, ${signed(high, digits)}]`;
+  const interval = (found, digits) => (found === null ? "–" : spread(found, digits));
+  const spread = ({ mean, low, high }, digits) => `${signed(mean, digits)} [${signed(low, digits)}, ${signed(high, digits)}]`;
   const rows = (selector) => page.$$eval(`${selector} tbody tr`, (rows) => rows.map((row) => [...row.querySelectorAll("td.number")].map((cell) => cell.textContent)));
   await page.setViewport(WIDE);
   await open("/");
   await page.waitForSelector("nav.top");
   await page.$$eval("nav.top a", (links) => links.find((link) => link.textContent === "Calibration").click());
   await page.waitForSelector(".reliability");
-  assert.ok((await text(".notice.bad")).startsWith(`Simulated: in ${found.simulated} of`), "what is made up says so");
-  assert.equal(await text("p[role=status]"), `${found.resolved} debates are resolved.`);
+  assert.equal(found.source, "simulated");
+  assert.ok((await text(".notice.bad")).startsWith("Simulated: a program made up"), "what is made up says so");
+  assert.equal(await text("p[role=status]"), `${found.resolved} simulated debates on ${found.questions} questions resolved.`);
   assert.deepEqual(
     await rows("section[aria-labelledby=gains]"),
-    found.comparisons.map(({ brier, log_bits, debates }) => [interval(brier, 4), interval(log_bits, 3), String(debates)]),
+    found.comparisons.map(({ brier, log_bits, questions }) => [interval(brier, 4), interval(log_bits, 3), String(questions)]),
   );
-  const parts = ({ loss, reliability, resolution, uncertainty, within_bins: within, forecasts }) => [
-    ...[loss, reliability, resolution, uncertainty, within].map((value) => value.toFixed(4).replace("-", "−")),
-    String(forecasts),
+  const parts = (mean, { reliability, resolution, uncertainty, within_bins: within }, debates) => [
+    ...[mean, reliability, resolution, uncertainty, within].map((value) => value.toFixed(4).replace("-", "−")),
+    String(debates),
   ];
-  const losses = [...found.forecasts.map((forecast) => forecast.brier), ...found.forecasts.map((forecast) => forecast.log_bits)];
-  assert.deepEqual(await rows(".losses"), losses.map(parts));
+  const losses = ["brier", "log_bits"].flatMap((loss) => found.forecasts.map((forecast) => parts(forecast[`${loss}_mean`], forecast[loss], forecast.debates)));
+  assert.deepEqual(await rows(".losses"), losses);
   assert.equal((await rows("section[aria-labelledby=groups]")).length, found.groups.length);
   const reliable = async (key) => {
-    const { calibration: bins, debates } = found.forecasts.find(({ of, role }) => (role === undefined ? of : `role:${role}`) === key);
+    const { calibration: bins, debates } = found.forecasts.find(({ of, role }) => (role === undefined ? of : `${of}:${role}`) === key);
     await holds((debates) => document.querySelector(".reliability figcaption")?.textContent.includes(`${debates} forecasts`), debates);
     assert.deepEqual((await rows(".bins")).map(([many]) => many), bins.map((bin) => String(bin.count)), key);
     assert.equal((await page.$$(".reliability .mark")).length, bins.filter((bin) => bin.count > 0).length, key);
@@ -263,11 +293,12 @@ async function calibration() {
   };
   await reliable("final");
   await picture("calibration", { fullPage: true });
+  assert.ok(found.forecasts.some(({ of }) => of === "opening"), "a persona alone is a forecaster of its own");
   await page.focus("#reliability ~ .choice select");
   for (let step = 0; step < found.forecasts.length - 1; step += 1) await page.keyboard.press("ArrowDown");
   const last = found.forecasts[found.forecasts.length - 1];
-  await holds((role) => new URLSearchParams(location.search).get("of") === `role:${role}`, last.role);
-  await reliable(`role:${last.role}`);
+  await holds((key) => new URLSearchParams(location.search).get("of") === key, `${last.of}:${last.role}`);
+  await reliable(`${last.of}:${last.role}`);
   await open("/calibration?of=market");
   await page.waitForSelector(".reliability");
   await reliable("market");
@@ -338,8 +369,8 @@ async function report() {
     assert.equal(await text("h1"), said.title);
     assert.ok((await text(".whole .badge")).toLowerCase().startsWith(`${said.completeness.state}:`));
     assert.ok((await text(".glance")).includes("Intact"));
-    if (said.decision !== null) assert.deepEqual(await texts(".glance .prose"), said.decision.decided);
-    else assert.equal((await page.$$(".chart svg[role=img][aria-label]")).length, said.rules.outcomes.length);
+    assert.deepEqual(await texts(".glance .prose"), said.decision.decided);
+    if (said.format === "prediction") assert.equal((await page.$$(".chart svg[role=img][aria-label]")).length, said.rules.outcomes.length);
     assert.equal(await page.$$eval("#page script, #page img, #page iframe", (found) => found.length), 0);
     assert.notEqual(await page.title(), "harmed");
   }
