@@ -127,7 +127,11 @@ async fn fork(house: &House, parent: DebateId) -> DebateId {
 /// Returns a request with harm in every text that a client may choose.
 fn hostile(mut request: Value) -> Value {
     request = poisoned(request);
-    if let Some(context) = request.get_mut("prediction_context") {
+    if request.get("prediction_context").is_some() {
+        request["config"]["roles"] = json!(["optimist", "historian", "skipper", "judge"]);
+        request["options"]["personas"] =
+            json!({ "skipper": { "system_prompt": HOSTILE, "bias_direction": HOSTILE } });
+        let context = &mut request["prediction_context"];
         context["outcomes"] = json!([
             { "id": "yes", "label": format!("Yes {HOSTILE}"), "description": HOSTILE },
             { "id": "no", "label": HOSTILE, "description": HOSTILE },
@@ -135,6 +139,32 @@ fn hostile(mut request: Value) -> Value {
         context["data_summary"] = json!({ "region": HOSTILE, "data_gaps": [HOSTILE] });
     }
     request
+}
+
+/// Begins a debate with harm in it and ends it before anybody has spoken, with harm for a reason.
+async fn ended(house: &House) -> DebateId {
+    house.hush();
+    let debate = house.start(&hostile(prediction())).await;
+    house.engine.control(debate, Control::Cancel { reason: HOSTILE.to_owned() }, "test").await.unwrap();
+    house.concluded(debate).await;
+    house.let_all_speak();
+    debate
+}
+
+/// Holds a debate with all roles and three more, and records what happened and what a market had thought.
+async fn full_house(house: &House) -> DebateId {
+    let mut request = prediction();
+    let own = ["skipper", "engineer", "insurer"];
+    let roles = ["optimist", "pessimist", "contrarian", "historian"].into_iter().chain(own).chain(["judge"]);
+    let persona =
+        |role: &str| (role.to_owned(), json!({ "system_prompt": format!("You are a careful {role}.") }));
+    request["config"] = json!({ "rounds": 3, "roles": roles.collect::<Vec<_>>() });
+    request["options"]["personas"] = own.into_iter().map(persona).collect();
+    let debate = house.held(&request).await;
+    let market = Distribution::new(vec![0.12, 0.88]).ok();
+    let resolve = Control::Resolve(Resolved { market, ..Resolved::new("no".into()) });
+    house.engine.control(debate, resolve, "test").await.unwrap();
+    debate
 }
 
 /// Returns what `debate report` writes.
@@ -177,10 +207,12 @@ async fn a_real_browser_shows_what_the_server_says() {
     for request in &formats {
         harmful.push(house.held(&hostile(request.clone())).await);
     }
+    harmful.push(ended(&house).await);
     for request in &formats {
         calm.push(house.held(request).await);
     }
     let fork = fork(&house, calm[0]).await;
+    calm.push(full_house(&house).await);
     let reports = tempfile::tempdir().unwrap();
     for debate in harmful.iter().chain(&calm) {
         let path = reports.path().join(format!("{debate}.html"));

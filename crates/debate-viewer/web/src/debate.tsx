@@ -114,7 +114,7 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
   return (
     <>
       <DebateHead page={page} isReport={false} />
-      {late || (isLive && isConnected === false && <Notice kind="warn">The connection was cut. The debate goes on; this page catches up as soon as it can.</Notice>)}
+      {isLive && isConnected === false ? <Notice kind="warn">The connection was cut. The debate goes on; this page catches up as soon as it can.</Notice> : late}
       <Moment page={page} />
       <Glance page={page} verification={<VerificationLine page={page} />} />
       <Slider at={pinned ?? head} head={head} isLatest={pinned === null} page={page} move={move} />

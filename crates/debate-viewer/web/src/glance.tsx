@@ -163,7 +163,7 @@ function Decided({ page }: { page: DebatePage }) {
           {dissenters === null ? (
             nothing
           ) : dissenters.length === 0 ? (
-            "Nobody in the end"
+            page.state === "concluded" ? "Nobody in the end" : "Nobody so far"
           ) : (
             <ul>
               {dissenters.map((who) => (
