@@ -13,7 +13,7 @@ use debate_core::diff;
 use debate_core::envelope::Envelope;
 use debate_core::formats::any::FORMATS;
 use debate_core::id::Seq;
-use debate_engine::{Engine, Tenant};
+use debate_engine::{Engine, Resumable, Tenant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task;
@@ -176,7 +176,7 @@ async fn followed(
         }
     };
     let told = follow(&looking.shelf, debate, Seq(after), looking.closing).await?;
-    Ok((guards(), told).into_response())
+    Ok((Extension(Resumable), guards(), told).into_response())
 }
 
 /// What the calibration is asked of.

@@ -30,6 +30,8 @@ const LISTED: usize = 300;
 const FORECASTS: usize = 40;
 /// Events of the long debate, at least.
 const LONG: usize = 5_000;
+/// Those of them in which somebody speaks, is asked, or is scored: three for each of 401 requests, at least.
+const SPEECH: usize = 1_200;
 
 /// Returns the browser, and the folder with what drives it; says why there is none.
 fn tools() -> Result<(PathBuf, PathBuf), String> {
@@ -102,11 +104,18 @@ async fn forecasts(house: &House) {
     }
 }
 
-/// Opens a debate with a log of [`LONG`] events and brings it to its end.
+/// Opens a debate of as much speech as there may be, twenty roles in ten rounds, fills its log up to [`LONG`] events, and
+/// brings it to its end.
 async fn long(house: &House) -> DebateId {
     house.hush();
-    let debate = house.start(&prediction()).await;
-    for _ in 0..LONG / 2 {
+    let mut request = prediction();
+    let names: Vec<String> = (1..20).map(|number| format!("skipper{number}")).collect();
+    let persona = |name: &String| (name.clone(), json!({ "system_prompt": "You are a careful skipper." }));
+    request["options"]["personas"] = names.iter().map(persona).collect();
+    let roles: Vec<&str> = names.iter().map(String::as_str).chain(["judge"]).collect();
+    request["config"] = json!({ "rounds": 10, "roles": roles });
+    let debate = house.start(&request).await;
+    for _ in 0..(LONG - SPEECH) / 2 {
         house.engine.control(debate, Control::Pause, "test").await.unwrap();
         house.engine.control(debate, Control::Resume, "test").await.unwrap();
     }

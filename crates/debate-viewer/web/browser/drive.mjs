@@ -126,17 +126,17 @@ async function list() {
     await open(`/${query}`);
     await page.waitForSelector(".list");
     for (const [label, value] of Object.entries(fields)) {
-      const field = await page.evaluateHandle((label) => [...document.querySelectorAll(".filters label")].find((entry) => entry.firstChild.textContent === label).querySelector("select, input"), label);
-      if (await field.evaluate((field) => field.type === "date")) {
-        await field.evaluate((field, value) => {
-          Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, value);
+      if (!/^\d/.test(value)) await holds((value) => document.querySelector(`.filters option[value="${value}"]`) !== null, value);
+      await page.evaluate(
+        (label, value) => {
+          const field = [...document.querySelectorAll(".filters label")].find((entry) => entry.firstChild.textContent === label).querySelector("select, input");
+          Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, value);
           field.dispatchEvent(new Event("input", { bubbles: true }));
-        }, value);
-      } else {
-        await holds((value) => document.querySelector(`.filters option[value="${value}"]`) !== null, value);
-        await field.select(value);
-      }
-      await holds((value) => location.search.includes(value), value);
+        },
+        label,
+        value,
+      );
+      await page.waitForFunction((value) => location.search.includes(value), { timeout: PATIENCE_MS }, value);
     }
     const found = await data(`/debates${await page.evaluate(() => location.search.replace(/((?:since|until)=[\d-]+)/g, "$1T00:00:00Z"))}`);
     await holds((titles) => JSON.stringify([...document.querySelectorAll(".list > li a")].map((link) => link.textContent)) === titles, JSON.stringify(found.debates.map((debate) => debate.title)));
