@@ -2,14 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use bytes::Bytes;
 use debate_core::event::Resolved;
 use debate_core::id::Timestamp;
 use debate_engine::Control;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
-use debate_grpc::{Connections, ServeOptions, serve};
+use debate_grpc::{ServeOptions, serve};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -27,15 +25,10 @@ pub(crate) struct Door {
 
 impl Door {
     pub(crate) async fn of(house: &House) -> Self {
-        Self::with(house, Connections::default()).await
-    }
-
-    async fn with(house: &House, connections: Connections) -> Self {
         let folder = tempfile::tempdir().unwrap();
         TokenFile::change(&folder.path().join("tokens.json"), |_| Ok(())).unwrap();
         let options = ServeOptions {
             tokens: Some(folder.path().join("tokens.json")),
-            connections,
             pages: house.viewer.pages.clone(),
             data: house.viewer.data.clone(),
             ..ServeOptions::default()
@@ -161,52 +154,4 @@ async fn data_needs_a_token_with_the_scope_for_it_and_pages_need_none() {
         let (status, body) = door.ask(page, None).await;
         assert!(status == 200 && !body.contains("harbour"), "{page}");
     }
-}
-
-/// Follows a debate over HTTP/2 through a window of so many bytes, and makes room for more only as it `reads`; returns what
-/// came, and whether the server let go of it.
-async fn followed(door: &Door, id: &str, token: &str, after: u64, reads: bool) -> (String, bool) {
-    let stream = TcpStream::connect(door.address).await.unwrap();
-    let mut connecting = h2::client::Builder::new();
-    connecting.initial_window_size(1_024);
-    let (mut client, connection) = connecting.handshake::<_, Bytes>(stream).await.unwrap();
-    let driving = tokio::spawn(async move { drop(connection.await) });
-    let request = http::Request::get(format!("http://localhost/viewer/data/debates/{id}/follow"))
-        .header("authorization", format!("Bearer {token}"))
-        .header("last-event-id", after.to_string());
-    let (response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
-    let mut body = response.await.unwrap().into_body();
-    let (mut text, mut is_given_up) = (Vec::new(), false);
-    while let Some(piece) = tokio::time::timeout(PATIENCE, body.data()).await.expect("it comes to an end") {
-        let Ok(piece) = piece else {
-            is_given_up = true;
-            break;
-        };
-        if reads {
-            body.flow_control().release_capacity(piece.len()).unwrap();
-        }
-        text.extend_from_slice(&piece);
-    }
-    driving.abort();
-    (String::from_utf8_lossy(&text).into_owned(), is_given_up)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn k10_a_page_that_does_not_read_is_let_go_and_goes_on_where_it_was() {
-    let house = House::open();
-    let unread = Duration::from_millis(200);
-    let door = Door::with(&house, Connections { unread, ..Connections::default() }).await;
-    let id = house.held(&prediction()).await.to_string();
-    let token = door.token("", &[Scope::Read]);
-    let ids = |text: &str| -> Vec<u64> {
-        text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
-    };
-    let (text, is_given_up) = followed(&door, &id, &token, 0, false).await;
-    assert!(is_given_up && text.len() <= 1_024 && !text.contains("event: end"), "{text}");
-    let mut seen = ids(&text);
-    let (text, is_given_up) = followed(&door, &id, &token, *seen.last().unwrap(), true).await;
-    assert!(!is_given_up && text.contains("event: end"), "{text}");
-    seen.extend(ids(&text));
-    let head = house.engine.log(id.parse().unwrap(), None).await.unwrap().len() as u64;
-    assert_eq!(seen, (1..=head).collect::<Vec<_>>());
 }

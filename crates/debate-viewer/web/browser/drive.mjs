@@ -46,7 +46,7 @@ const open = async (path) => {
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
 const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const texts = (selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
-const holds = (what, ...given) => page.waitForFunction(what, { polling: "mutation", timeout: PATIENCE_MS }, ...given);
+const holds = (what, ...given) => page.waitForFunction(what, { polling: "raf", timeout: PATIENCE_MS }, ...given);
 /** Takes a picture of a page from its beginning, as far down as one looks. */
 const picture = async (name, most = 2_400) => {
   if (pictures === undefined) return;
@@ -126,7 +126,7 @@ async function list() {
     await open(`/${query}`);
     await page.waitForSelector(".list");
     for (const [label, value] of Object.entries(fields)) {
-      if (!/^\d/.test(value)) await holds((value) => document.querySelector(`.filters option[value="${value}"]`) !== null, value);
+      if (!/^\d/.test(value)) await holds((value) => [...document.querySelectorAll(".filters option")].some((option) => option.value === value), value);
       await page.evaluate(
         (label, value) => {
           const field = [...document.querySelectorAll(".filters label")].find((entry) => entry.firstChild.textContent === label).querySelector("select, input");
