@@ -3,6 +3,7 @@
 //! events come from what the driver has just appended instead of being read again.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use debate_store::{EventStore, ReadError};
 use futures::stream::{self, Stream};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::time::{Instant, Sleep};
 
 use crate::live::{Chunk, Live};
 use crate::shared_reads::{PAGE, SharedReads};
@@ -69,9 +71,40 @@ struct Cursor {
     tail: Option<broadcast::Receiver<News>>,
     /// Whether the store may have events that neither the page nor the tail will bring.
     is_behind: bool,
-    heartbeat: Duration,
+    heartbeat: Heartbeat,
     concluded: bool,
     done: bool,
+}
+
+/// When to say that the stream is alive. One timer, which is looked at when it rings: setting it anew for every event
+/// would cost more than the event.
+struct Heartbeat {
+    every: Duration,
+    /// When something was last said.
+    said_at: Instant,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Heartbeat {
+    fn new(every: Duration) -> Self {
+        Self { every, said_at: Instant::now(), timer: Box::pin(tokio::time::sleep(every)) }
+    }
+
+    fn said(&mut self) {
+        self.said_at = Instant::now();
+    }
+
+    /// Returns when nothing has been said for long enough.
+    async fn is_due(&mut self) {
+        loop {
+            self.timer.as_mut().await;
+            let due = self.said_at + self.every;
+            if due <= Instant::now() {
+                return;
+            }
+            self.timer.as_mut().reset(due);
+        }
+    }
 }
 
 /// Follows a debate from after `after` until it has concluded and every event was delivered. Where the debate is kept
@@ -108,12 +141,13 @@ pub(crate) async fn watch(
         chunks,
         tail: None,
         is_behind: true,
-        heartbeat,
+        heartbeat: Heartbeat::new(heartbeat),
         concluded,
         done: false,
     };
     Ok(stream::unfold(cursor, |mut cursor| async move {
         let item = cursor.next().await?;
+        cursor.heartbeat.said();
         cursor.done |= item.is_err();
         Some((item, cursor))
     }))
@@ -151,8 +185,8 @@ impl Cursor {
             if let Some(envelope) = self.page.pop_front() {
                 self.after = envelope.seq;
                 self.concluded = concluded_after(&envelope, self.concluded);
-                // Whether anything comes after a conclusion is for the store to say.
-                self.is_behind |= self.concluded && self.page.is_empty();
+                // Whether anything comes after a conclusion is for the driver to say, or the store.
+                self.is_behind |= self.concluded && self.page.is_empty() && self.tail.is_none();
                 return Some(Ok(Watched::Event(envelope)));
             }
             let waited = if self.is_behind {
@@ -164,8 +198,8 @@ impl Cursor {
             } else {
                 self.wait().await
             };
-            if let Some(item) = waited {
-                return Some(item);
+            if self.done || waited.is_some() {
+                return waited;
             }
         }
     }
@@ -189,7 +223,7 @@ impl Cursor {
     /// Waits for an event, a live piece, or the heartbeat. Of an event nothing is returned: it is on the page then, or
     /// known to be in the store.
     async fn wait(&mut self) -> Option<Result<Watched, WatchError>> {
-        let Self { store, tail, chunks, .. } = self;
+        let Self { store, tail, chunks, heartbeat, .. } = self;
         let moved = async {
             match tail {
                 Some(tail) => Ok(Some(tail.recv().await)),
@@ -207,14 +241,19 @@ impl Cursor {
             moved = moved => match moved {
                 Ok(Some(Ok(News::Appended(envelopes)))) => self.take_over(&envelopes),
                 Ok(Some(Err(RecvError::Lagged(_))) | None) => self.is_behind = true,
-                Ok(Some(Ok(News::Released) | Err(RecvError::Closed))) => {
+                Ok(Some(Ok(News::Released(last)))) => {
+                    self.tail = None;
+                    self.done = self.concluded && self.after >= last;
+                    self.is_behind = true;
+                }
+                Ok(Some(Err(RecvError::Closed))) => {
                     self.tail = None;
                     self.is_behind = true;
                 }
                 Err(error) => return Some(Err(error.into())),
             },
             chunk = chunk => return Some(Ok(Watched::Chunk(chunk))),
-            () = tokio::time::sleep(self.heartbeat) => {
+            () = heartbeat.is_due() => {
                 self.is_behind = true;
                 return Some(Ok(Watched::Heartbeat(self.after)));
             }

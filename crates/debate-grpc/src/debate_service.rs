@@ -93,7 +93,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let after = Seq(request.after_seq);
         let watched = desk.watch(&request.debate_id, after, wanted.tokens).await?;
         let reached = Reached::in_debate(&request.debate_id, after);
-        let followed = following::follow(watched, wanted, reached.clone(), self.0.closing.clone());
+        let followed = following::follow(watched, wanted, reached.clone(), &self.0.closing);
         Ok(reached.on(followed))
     }
 

@@ -368,7 +368,7 @@ impl Desk {
         let store = Arc::clone(self.engine().store());
         let tenant = self.grant.tenant.clone();
         let after = feed::begin(&*store, &tenant, request).await?;
-        Ok(feed::follow_all(store, tenant, after, wanted, self.facade.closing.clone()))
+        Ok(feed::follow_all(store, tenant, after, wanted, &self.facade.closing))
     }
 
     /// Adds rounds to a concluded debate, with a question of their own or without (rule K17), and returns it as it is then.

@@ -7,12 +7,13 @@ use std::time::Duration;
 use debate_core::envelope::{Envelope, StreamKind};
 use debate_proto::v1;
 use debate_store::{EventStore, Position, ReadError};
+use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use futures::{StreamExt as _, future};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::{Response, Status};
 
+use crate::bounded::Bounded;
 use crate::following::{Wanted, is_wanted};
 use crate::refusal::Refusal;
 use crate::unread::Reached;
@@ -61,6 +62,16 @@ impl Feed {
         (self.after, event)
     }
 
+    fn response(&self, (position, event): &Shown) -> (Position, v1::WatchDebatesResponse) {
+        let event = event.as_ref();
+        let response = v1::WatchDebatesResponse {
+            cursor: place(&self.tenant, *position),
+            debate_id: event.map(|event| event.stream.id.to_string()).unwrap_or_default(),
+            event: event.map(to_proto::event),
+        };
+        (*position, response)
+    }
+
     /// Waits for anything new; `false` where the silence has lasted too long.
     async fn wait(&self) -> Result<bool, ReadError> {
         tokio::select! {
@@ -101,43 +112,19 @@ pub(crate) fn follow_all(
     tenant: String,
     after: Position,
     wanted: Wanted,
-    closing: CancellationToken,
+    closing: &CancellationToken,
 ) -> Response<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>> {
     let reached = Reached::in_feed(&tenant, after);
     let noted = reached.clone();
     let feed = Feed { store, tenant, after, page: VecDeque::new(), shown_at: Instant::now() };
-    let followed = stream::unfold(Some(feed), move |feed| {
-        let (closing, reached) = (closing.clone(), noted.clone());
-        async move {
-            let mut feed = feed?;
-            let expired = async {
-                match wanted.deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline).await,
-                    None => future::pending().await,
-                }
-            };
-            let next = tokio::select! {
-                biased;
-                () = closing.cancelled() => Err(Refusal::ShuttingDown),
-                () = expired => Err(Refusal::DeadlineExceeded),
-                next = feed.next(wanted.calls) => next.map_err(Refusal::from),
-            };
-            match next {
-                Ok((position, event)) => {
-                    reached.note(position.0);
-                    let response = v1::WatchDebatesResponse {
-                        cursor: place(&feed.tenant, position),
-                        debate_id: event
-                            .as_ref()
-                            .map(|event| event.stream.id.to_string())
-                            .unwrap_or_default(),
-                        event: event.as_ref().map(to_proto::event),
-                    };
-                    Some((Ok(response), Some(feed)))
-                }
-                Err(refusal) => Some((Err(refusal.into()), None)),
-            }
-        }
+    let shown = stream::unfold(feed, move |mut feed| async move {
+        let response = feed.next(wanted.calls).await.map(|shown| feed.response(&shown));
+        Some((response, feed))
+    });
+    let followed = Bounded::new(shown.boxed(), closing, wanted.deadline).map(move |shown| {
+        let (position, response) = shown?;
+        noted.note(position.0);
+        Ok(response)
     });
     reached.on(followed.boxed())
 }

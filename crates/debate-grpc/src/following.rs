@@ -11,14 +11,14 @@ use debate_core::id::Seq;
 use debate_core::record::Body as _;
 use debate_engine::{WatchError, Watched};
 use debate_proto::v1;
-use futures::StreamExt as _;
-use futures::stream::{self, BoxStream};
+use futures::stream::BoxStream;
+use futures::{StreamExt as _, future};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use v1::watch_debate_response::Item;
 
-use crate::refusal::Refusal;
+use crate::bounded::Bounded;
 use crate::to_proto;
 use crate::unread::Reached;
 
@@ -49,13 +49,11 @@ pub(crate) struct Wanted {
     pub(crate) deadline: Option<Instant>,
 }
 
+/// What a client has been sent so far.
 struct Following {
-    watched: BoxStream<'static, Result<Watched, WatchError>>,
     wanted: Wanted,
     reached: Reached,
-    closing: CancellationToken,
     sent_at: Instant,
-    done: bool,
 }
 
 /// Turns what the engine shows into what goes over the wire, and notes how far that has come.
@@ -63,52 +61,28 @@ pub(crate) fn follow(
     watched: BoxStream<'static, Result<Watched, WatchError>>,
     wanted: Wanted,
     reached: Reached,
-    closing: CancellationToken,
+    closing: &CancellationToken,
 ) -> BoxStream<'static, Result<v1::WatchDebateResponse, Status>> {
-    let following = Following { watched, wanted, reached, closing, sent_at: Instant::now(), done: false };
-    stream::unfold(following, |mut following| async move {
-        let item = following.next().await?;
-        following.done |= item.is_err();
-        following.sent_at = Instant::now();
-        let item = item.map(|item| v1::WatchDebateResponse { item: Some(item) }).map_err(Status::from);
-        Some((item, following))
-    })
-    .boxed()
+    let mut following = Following { wanted, reached, sent_at: Instant::now() };
+    let items = watched.filter_map(move |watched| {
+        future::ready(match watched {
+            Ok(watched) => following.pass_on(&watched).map(Ok),
+            Err(error) => Some(Err(error)),
+        })
+    });
+    Bounded::new(items, closing, wanted.deadline)
+        .map(|item| item.map(|item| v1::WatchDebateResponse { item: Some(item) }).map_err(Status::from))
+        .boxed()
 }
 
 impl Following {
-    async fn next(&mut self) -> Option<Result<Item, Refusal>> {
-        if self.done {
-            return None;
+    fn pass_on(&mut self, watched: &Watched) -> Option<Item> {
+        if let Watched::Event(envelope) = watched {
+            self.reached.note(envelope.seq.0);
         }
-        let deadline = self.wanted.deadline;
-        let expired = async {
-            match deadline {
-                Some(deadline) => tokio::time::sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        tokio::pin!(expired);
-        loop {
-            let watched = tokio::select! {
-                biased;
-                () = self.closing.cancelled() => return Some(Err(Refusal::ShuttingDown)),
-                () = &mut expired => return Some(Err(Refusal::DeadlineExceeded)),
-                watched = self.watched.next() => watched?,
-            };
-            let item = match watched {
-                Ok(watched) => {
-                    if let Watched::Event(envelope) = &watched {
-                        self.reached.note(envelope.seq.0);
-                    }
-                    self.item(&watched).map(Ok)
-                }
-                Err(error) => Some(Err(error.into())),
-            };
-            if item.is_some() {
-                return item;
-            }
-        }
+        let item = self.item(watched)?;
+        self.sent_at = Instant::now();
+        Some(item)
     }
 
     fn item(&self, watched: &Watched) -> Option<Item> {
@@ -169,7 +143,7 @@ pub(crate) fn grpc_timeout(header: Option<&str>) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use debate_core::id::{DebateId, Digest, Timestamp};
-    use futures::Stream;
+    use futures::stream::{self, Stream};
     use tonic::Code;
 
     use super::*;
@@ -208,7 +182,7 @@ mod tests {
         wanted: Wanted,
     ) -> Vec<String> {
         let reached = Reached::in_debate("", Seq::START);
-        let sent = follow(watched.boxed(), wanted, reached, CancellationToken::new());
+        let sent = follow(watched.boxed(), wanted, reached, &CancellationToken::new());
         sent.map(|item| match item.map(|response| response.item.unwrap()) {
             Ok(Item::Event(event)) => format!("{}:{}", event.seq, event.kind),
             Ok(Item::Chunk(chunk)) => chunk.text,

@@ -3,6 +3,7 @@
 mod access;
 mod audit_service;
 mod bodies;
+mod bounded;
 mod cors;
 mod cursor;
 mod debate_service;

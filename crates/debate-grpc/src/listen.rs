@@ -186,6 +186,8 @@ fn protocols(connections: Connections) -> Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
+        // Who has sent all that it wants to send may say so, and still gets its answer.
+        .half_close(true)
         .header_read_timeout(connections.headers)
         .max_headers(HEADERS_MAX)
         .max_buf_size(HEADER_BYTES_MAX);
@@ -320,6 +322,24 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_has_said_all_gets_its_answer_however_long_that_takes() {
+        let slow = async || {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            "late"
+        };
+        let app = Router::new().route("/", get(slow));
+        let talk = Talk { app, connections: Connections::default(), closing: CancellationToken::new() };
+        let (mut client, server) = tokio::io::duplex(1_024);
+        let talking = tokio::spawn(talk.hold(server));
+        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("late"), "{answer}");
+        talking.await.unwrap();
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_over_http_1_whose_client_stops_reading_is_ended_and_a_slow_reader_is_not() {

@@ -18,9 +18,10 @@ use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
 use debate_core::request::WHOLE;
 use debate_core::request::added::AddedRounds;
-use debate_engine::{Control, Watched};
+use debate_engine::{Control, WatchError, Watched};
 use debate_proto::v1;
-use futures::{Stream, StreamExt as _, stream};
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt as _, future};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{JSON, Rest, body_of, tagged};
 use crate::access::Grant;
+use crate::bounded::Bounded;
 use crate::refusal::Refusal;
 use crate::unread::Reached;
 use crate::{problem, to_proto, wire_json};
@@ -200,7 +202,6 @@ pub(super) async fn events(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let watched = desk.watch(&id, after, false).await?;
-    let closing = rest.facade.closing.clone();
     let reached = Reached::in_debate(&id, after);
     let noted = reached.clone();
     let watched = watched.inspect(move |watched| {
@@ -208,43 +209,30 @@ pub(super) async fn events(
             noted.note(envelope.seq.0);
         }
     });
-    let sse = Sse::new(told(watched, closing)).keep_alive(KeepAlive::default());
+    let sse = Sse::new(told(watched, &rest.facade.closing)).keep_alive(KeepAlive::default());
     Ok((Extension(reached), sse).into_response())
 }
 
 /// Turns what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
 fn told(
-    watched: impl Stream<Item = Result<Watched, debate_engine::WatchError>> + Send + 'static,
-    closing: CancellationToken,
-) -> impl Stream<Item = Result<Event, Infallible>> + Send {
-    let ending = stream::once(async move {
-        closing.cancelled_owned().await;
-        Err(Refusal::ShuttingDown)
+    watched: impl Stream<Item = Result<Watched, WatchError>> + Send + Unpin + 'static,
+    closing: &CancellationToken,
+) -> BoxStream<'static, Result<Event, Infallible>> {
+    let events = watched.filter_map(|watched| {
+        future::ready(match watched {
+            Ok(Watched::Event(envelope)) => Some(told_event(&envelope)),
+            Ok(Watched::Chunk(_) | Watched::Heartbeat(_)) => None,
+            Err(error) => Some(Err(error.into())),
+        })
     });
-    let watched = watched.map(|watched| watched.map(Some).map_err(Refusal::from));
-    let over = stream::once(async { Ok(None) });
-    let all = stream::select(watched.chain(over), ending.map(|ended| ended.map(|()| None)));
-    stream::unfold(Some(all.boxed()), |all| async move {
-        let mut all = all?;
-        loop {
-            match all.next().await? {
-                Ok(Some(Watched::Event(envelope))) => {
-                    let event = event_json(&envelope).map_err(|error| Refusal::defect(&error));
-                    let event = match event {
-                        Ok(json) => Event::default()
-                            .id(envelope.seq.to_string())
-                            .event(envelope.kind.as_str())
-                            .data(json.to_string()),
-                        Err(refusal) => return Some((Ok(last(&refusal)), None)),
-                    };
-                    return Some((Ok(event), Some(all)));
-                }
-                Ok(Some(Watched::Chunk(_) | Watched::Heartbeat(_))) => {}
-                Ok(None) => return None,
-                Err(refusal) => return Some((Ok(last(&refusal)), None)),
-            }
-        }
-    })
+    Bounded::new(events, closing, None)
+        .map(|event| Ok(event.unwrap_or_else(|refusal| last(&refusal))))
+        .boxed()
+}
+
+fn told_event(envelope: &Envelope) -> Result<Event, Refusal> {
+    let json = event_json(envelope).map_err(|error| Refusal::defect(&error))?;
+    Ok(Event::default().id(envelope.seq.to_string()).event(envelope.kind.as_str()).data(json.to_string()))
 }
 
 fn last(refusal: &Refusal) -> Event {
