@@ -65,9 +65,8 @@ fn prediction(result: &Value, name: &dyn Fn(&Value) -> String) -> Decision {
         }
     }
     let is_open = |disagreement: &&Value| disagreement["resolved"] == false;
-    let open = list(&result["disagreement_map"]).iter().filter(is_open);
-    let (measured, told): (Vec<&Value>, Vec<&Value>) =
-        open.partition(|disagreement| of_outcome(result, disagreement).is_some());
+    let open: Vec<&Value> = list(&result["disagreement_map"]).iter().filter(is_open).collect();
+    let outcomes = list(&result["probability_distribution"]);
     Decision {
         decided: vec![format!("{} at {}", name(&best["outcome_id"]), percent(given(best)))],
         sure: Some(format!(
@@ -80,8 +79,12 @@ fn prediction(result: &Value, name: &dyn Fn(&Value) -> String) -> Decision {
              missing. Agreement: how close the roles’ probabilities lie to each other.",
         ),
         dissenters: Some(dissenters),
-        apart: furthest_apart(result, &measured, name),
-        open: told.into_iter().filter_map(|disagreement| text(&disagreement["topic"])).collect(),
+        apart: open.first().and_then(|_| furthest_apart(outcomes, name)),
+        open: open
+            .into_iter()
+            .filter(|disagreement| !is_measured(disagreement))
+            .filter_map(|disagreement| text(&disagreement["topic"]))
+            .collect(),
     }
 }
 
@@ -98,21 +101,19 @@ fn last_supported(result: &Value) -> Vec<(&str, &Value)> {
     supported
 }
 
-/// Returns which outcome's probabilities a disagreement is about; none where the judge put it in words (rule P13).
-fn of_outcome<'r>(result: &'r Value, disagreement: &Value) -> Option<&'r Value> {
-    let outcome = disagreement["topic"].as_str()?.strip_prefix("probability of ")?;
-    let ids = list(&result["probability_distribution"]).iter().map(|entry| &entry["outcome_id"]);
-    ids.into_iter().find(|id| id.as_str() == Some(outcome))
+/// Returns whether a disagreement is about the roles' numbers; others the judge put in words (rule P13).
+fn is_measured(disagreement: &Value) -> bool {
+    disagreement["topic"].as_str().is_some_and(|topic| topic.starts_with("probability of "))
 }
 
-/// Names the two roles between which a disagreement about an outcome is widest, of all such disagreements.
-fn furthest_apart(result: &Value, measured: &[&Value], name: &dyn Fn(&Value) -> String) -> Option<String> {
-    let share = |position: &Value| position["strength"].as_f64().unwrap_or_default();
-    let spans = measured.iter().rev().filter_map(|disagreement| {
-        let positions = || list(&disagreement["positions"]).iter();
+/// Names the two roles between which the probabilities of an outcome lie furthest apart, of all outcomes.
+fn furthest_apart(outcomes: &[Value], name: &dyn Fn(&Value) -> String) -> Option<String> {
+    let share = |position: &Value| position["probability"].as_f64().unwrap_or_default();
+    let spans = outcomes.iter().rev().filter_map(|outcome| {
+        let positions = || list(&outcome["role_assessments"]).iter();
         let most = positions().rev().max_by(|a, b| share(a).total_cmp(&share(b)))?;
         let least = positions().min_by(|a, b| share(a).total_cmp(&share(b)))?;
-        Some((of_outcome(result, disagreement)?, most, least))
+        Some((&outcome["outcome_id"], most, least))
     });
     let width = |(_, most, least): &(&Value, &Value, &Value)| share(most) - share(least);
     let (outcome, most, least) = spans.max_by(|a, b| width(a).total_cmp(&width(b)))?;
@@ -244,19 +245,15 @@ mod tests {
 
     /// The optimist comes round in the second round; the contrarian gives "no" more and speaks for "yes".
     fn harbour() -> Value {
-        let position = |role: &str, strength: f64| json!({ "role": role, "strength": strength });
-        let disputed = |outcome: &str, shares: [f64; 3]| {
-            json!({
-                "topic": format!("probability of {outcome}"),
-                "resolved": false,
-                "positions": [
-                    position("optimist", shares[0]), position("pessimist", shares[1]), position("contrarian", shares[2]),
-                ],
-            })
+        let given = |role: &str, probability: f64| json!({ "role": role, "probability": probability });
+        let outcome = |id: &str, probability: f64, [optimist, pessimist, contrarian]: [f64; 3]| {
+            let roles =
+                [given("optimist", optimist), given("pessimist", pessimist), given("contrarian", contrarian)];
+            json!({ "outcome_id": id, "probability": probability, "role_assessments": roles })
         };
         json!({
             "probability_distribution": [
-                { "outcome_id": "yes", "probability": 0.375 }, { "outcome_id": "no", "probability": 0.625 },
+                outcome("yes", 0.375, [0.3, 0.2, 0.45]), outcome("no", 0.625, [0.7, 0.9, 0.55]),
             ],
             "consensus_score": 0.81,
             "extra": { "confidence": 0.4 },
@@ -265,10 +262,9 @@ mod tests {
                 { "arguments": [argument("optimist", "no"), argument("contrarian", "yes")] },
             ] },
             "disagreement_map": [
-                { "topic": "Whether the pilots count", "resolved": false, "positions": [position("optimist", 0.9)] },
-                { "topic": "What ice is", "resolved": true, "positions": [] },
-                disputed("yes", [0.3, 0.2, 0.45]),
-                disputed("no", [0.7, 0.9, 0.55]),
+                { "topic": "Whether the pilots count", "resolved": false },
+                { "topic": "What ice is", "resolved": true },
+                { "topic": "probability of no", "resolved": false },
             ],
         })
     }

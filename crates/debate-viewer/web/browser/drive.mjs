@@ -9,7 +9,7 @@ import { faint, saysTheSame } from "./looks.mjs";
 const told = JSON.parse(process.argv[2]);
 const pictures = process.env.DEBATE_SCREENSHOTS;
 /** Longer than anything here takes; reached only where something hangs. */
-const PATIENCE_MS = 12_000;
+const PATIENCE_MS = 60_000;
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
@@ -38,7 +38,7 @@ await page.evaluateOnNewDocument(() => {
 const data = async (path) => (await fetch(`${told.site}/viewer/data${path}`, { headers: { Authorization: `Bearer ${told.token}` } })).json();
 const control = (path) => fetch(`${told.controls}${path}`, { method: "POST" });
 /** What the interface for programs says of a debate, which the page does not ask. */
-const interfaceSays = async (id) => (await fetch(`${told.site}/api/v1/debates/${id}`, { headers: { Authorization: `Bearer ${told.token}` } })).json();
+const interfaceSays = async (id) => (await fetch(`${told.site}/api/v1/reasoning/debate/${id}`, { headers: { Authorization: `Bearer ${told.token}` } })).json();
 const open = async (path) => {
   assert.deepEqual(await page.evaluate(() => window.violations ?? []), [], `the policy held on ${page.url()}`);
   await page.goto(`${told.site}/viewer${path}`, { waitUntil: "domcontentloaded" });
@@ -52,7 +52,7 @@ const picture = async (name, most = 2_400) => {
   if (pictures === undefined) return;
   await page.evaluate(() => window.scrollTo(0, 0));
   const [width, height] = await page.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]);
-  await page.screenshot({ path: join(pictures, `${name}.png`), clip: { x: 0, y: 0, width, height: Math.min(height, most) }, captureBeyondViewport: true });
+  await page.screenshot({ path: join(pictures, `${name}.webp`), type: "webp", quality: 60, clip: { x: 0, y: 0, width, height: Math.min(height, most) }, captureBeyondViewport: true });
 };
 
 async function step(name, look) {
@@ -277,7 +277,7 @@ async function slider() {
   const asked = asks - before;
   assert.ok(asked <= 45, `40 moments were asked for with ${asked} requests`);
   const shape = await page.evaluate(() => [document.querySelectorAll("#page *").length, document.querySelectorAll("article.said").length]);
-  assert.ok(shape[0] < 200 + 40 * (1 + shape[1]), `a page of ${shape[1]} speeches has ${shape[0]} elements, whatever the log is`);
+  assert.ok(shape[0] < 2_000 + 40 * shape[1], `a page of ${shape[1]} speeches has ${shape[0]} elements, whatever the log is`);
   console.log(`  ${head} events: a moment is shown after ${waits[20].toFixed(0)} ms (median), ${waits[39].toFixed(0)} ms (longest)`);
   await picture("slider", 900);
   await page.$$eval("button", (buttons) => buttons.find((button) => button.textContent === "Back to the latest").click());
@@ -323,8 +323,8 @@ async function calibration() {
     await rows("section[aria-labelledby=gains]"),
     found.comparisons.map(({ brier, log_bits, questions }) => [interval(brier, 4), interval(log_bits, 3), String(questions)]),
   );
-  const parts = (mean, { reliability, resolution, uncertainty, within_bins: within }, debates) => [
-    ...[mean, reliability, resolution, uncertainty, within].map((value) => value.toFixed(4).replace("-", "−")),
+  const parts = (mean, apart, debates) => [
+    ...[mean, apart?.reliability, apart?.resolution, apart?.uncertainty, apart?.within_bins].map((value) => value?.toFixed(4).replace("-", "−") ?? "–"),
     String(debates),
   ];
   const losses = ["brier", "log_bits"].flatMap((loss) => found.forecasts.map((forecast) => parts(forecast[`${loss}_mean`], forecast[loss], forecast.debates)));
@@ -332,7 +332,7 @@ async function calibration() {
   assert.equal((await rows("section[aria-labelledby=groups]")).length, found.groups.length);
   const reliable = async (key) => {
     const { calibration: bins, debates } = found.forecasts.find(({ of, role }) => (role === undefined ? of : `${of}:${role}`) === key);
-    await holds((debates) => document.querySelector(".reliability figcaption")?.textContent.includes(`${debates} forecasts`), debates);
+    await holds((many) => document.querySelector(".reliability figcaption")?.textContent.includes(`${many};`), `${debates} forecast${debates === 1 ? "" : "s"}`);
     assert.deepEqual((await rows(".bins")).map(([many]) => many), bins.map((bin) => String(bin.count)), key);
     assert.equal((await page.$$(".reliability .mark")).length, bins.filter((bin) => bin.count > 0).length, key);
     assert.ok((await page.$eval(".reliability svg[role=img]", (chart) => chart.getAttribute("aria-label"))).includes("The numbers are in the table"));
@@ -353,7 +353,8 @@ async function calibration() {
   const tallest = await page.$$eval("tr", (rows) => Math.max(...rows.map((row) => row.getBoundingClientRect().height)));
   assert.ok(tallest < 200, `words of tables stay whole: a row is ${tallest} pixels high`);
   await page.setViewport(WIDE);
-  const [known] = (await data("/debates?search=harbour%203%20freeze")).debates;
+  // An id may begin with a 3 too.
+  const known = (await data("/debates?search=harbour%203%20freeze")).debates.find((debate) => debate.title.includes("harbour 3 "));
   await open(`/debates/${known.debate_id}`);
   await page.waitForSelector(".glance");
   const { resolved, rules } = await data(`/debates/${known.debate_id}`);

@@ -13,7 +13,7 @@ use crate::debate::Debate;
 use crate::envelope::Envelope;
 use crate::event::CallStarted;
 use crate::format::Format as _;
-use crate::id::{Digest, Role};
+use crate::id::{Digest, OutcomeId, Role};
 use crate::measures::bootstrap;
 use crate::measures::calibration::{Bin, Calibration, Decomposition};
 use crate::measures::distribution::Distribution;
@@ -245,7 +245,7 @@ fn question(debate: &Debate<Prediction>) -> Digest {
     let config = debate.config();
     let words = Prediction::title(debate.brief());
     let words = words.map(|words| words.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase());
-    let outcomes: Vec<&str> = config.outcomes.iter().map(|id| id.as_str()).collect();
+    let outcomes: Vec<&str> = config.outcomes.iter().map(OutcomeId::as_str).collect();
     let words = words.unwrap_or_else(|| config.task_id.clone());
     Digest::of_text(&format!("{words}\n{}", outcomes.join("\n")))
 }
