@@ -49,7 +49,7 @@ pub use policy::{Accepted, FolderError, PolicyError, Proposed, ReviewersFolder, 
 pub use redaction::{Redact, Redaction, RedactionError};
 pub use start::{Start, StartError, Started};
 pub use surroundings::Surroundings;
-pub use tenant::Tenant;
+pub use tenant::{Resumable, Tenant};
 pub use tools::Tool;
 pub use verify::{Fault, Verification};
 pub use watch::{WatchError, Watched};
