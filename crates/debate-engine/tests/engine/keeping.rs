@@ -9,13 +9,17 @@ use debate_prompts::prediction::PredictionPrompts;
 use debate_store::EventStore;
 use tokio::time::sleep;
 
-use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, start};
+use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, paused_clock, start};
 use crate::moody_store::MoodyStore;
 
 /// An engine that drives one debate at a time.
 fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
     let settings = Settings { debates_max: 1, ..Settings::default() };
-    Engine::builder(store, model).format(PredictionPrompts).settings(settings).build()
+    Engine::builder(store, model)
+        .format(PredictionPrompts)
+        .settings(settings)
+        .surroundings(paused_clock())
+        .build()
 }
 
 #[tokio::test(start_paused = true)]
@@ -27,6 +31,33 @@ async fn k9_cancel_reaches_a_debate_that_waits_for_its_turn() {
     engine.control(waiting, cancel, "alice").await.unwrap();
     assert!(engine.concluded(waiting, Duration::from_secs(1)).await.unwrap());
     assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_p21_the_deadline_of_a_debate_that_waits_for_its_turn_holds_and_nothing_is_asked_after_it() {
+    let engine = narrow(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
+    let mut long = start(None);
+    long.limits.deadline_ms = 600_000;
+    engine.start(long).await.unwrap();
+    let request = start(None);
+    let deadline = Duration::from_millis(request.limits.deadline_ms);
+    let waiting = engine.start(request).await.unwrap().debate;
+    assert!(engine.concluded(waiting, deadline + Duration::from_millis(1)).await.unwrap());
+    assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_a_debate_that_is_taken_up_after_its_deadline_asks_nobody() {
+    let store = memory();
+    // It opens the debate and goes away before it drives it.
+    let gone = narrow(store.clone(), model("seed=7"));
+    let debate = gone.start(start(None)).await.unwrap().debate;
+    gone.shut_down().await;
+    let engine = narrow(store, model("seed=7"));
+    sleep(Duration::from_millis(start(None).limits.deadline_ms)).await;
+    assert_eq!(engine.recover().await.unwrap(), 1);
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    assert!(!kinds(&log(&engine, debate).await).contains_key("call_started"));
 }
 
 #[tokio::test(start_paused = true)]
