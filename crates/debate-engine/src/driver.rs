@@ -355,10 +355,11 @@ impl<P: Prompts> Driver<P> {
                 self.note_beginning(&question.want.call);
                 asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
+                let tenant = self.journal.tenant.clone();
                 let (attempt, live) = (attempt.clone(), self.live.clone());
                 let span = self.spans.attempt(&attempt, &question);
                 let asking = async move {
-                    let _slot = house.calls.acquire().await;
+                    let _turn = house.calls.take(&tenant).await;
                     let command = turn::ask(&*prompts, &question, attempt, &live).await;
                     telemetry::attempt_ended(&command);
                     command

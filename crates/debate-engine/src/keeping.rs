@@ -25,6 +25,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub(crate) struct Held {
     pub(crate) orders: mpsc::Sender<Order>,
     pub(crate) live: Live,
+    /// Whose debate it is.
+    pub(crate) tenant: Arc<str>,
     nudge: Arc<Nudge>,
 }
 
@@ -37,9 +39,9 @@ struct Nudge {
 
 impl Held {
     /// Opens the way to a debate, and returns the other end of it.
-    pub(crate) fn new() -> (Self, mpsc::Receiver<Order>) {
+    pub(crate) fn new(tenant: &str) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS_MAX);
-        (Self { orders, live: Live::default(), nudge: Arc::default() }, inbox)
+        (Self { orders, live: Live::default(), tenant: tenant.into(), nudge: Arc::default() }, inbox)
     }
 
     /// Says that the log was written to from beside: it is read again before the debate is let go or left to rest.
@@ -74,7 +76,7 @@ pub(crate) async fn keep(
 ) -> Result<Ended, DriveError> {
     let mut is_resting = false;
     loop {
-        let slot = tokio::select! {
+        let turn = tokio::select! {
             biased;
             () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
             Some(order) = inbox.recv() => {
@@ -86,7 +88,7 @@ pub(crate) async fn keep(
                 is_resting = false;
                 continue;
             }
-            slot = house.debates.acquire(), if !is_resting => slot,
+            turn = house.debates.take(&held.tenant), if !is_resting => turn,
             () = falls_due(house, served, debate), if !is_resting => {
                 match served.check_deadline(house, debate).await {
                     Ok(true) => return Ok(Ended::Concluded),
@@ -100,7 +102,7 @@ pub(crate) async fn keep(
             }
         };
         let ended = served.drive(Arc::clone(house), debate, held.live.clone(), inbox).await?;
-        drop(slot);
+        drop(turn);
         match ended {
             // Where debates are shared, the replica that resumes it drives it.
             Ended::Resting if house.leasing.is_none() => is_resting = true,

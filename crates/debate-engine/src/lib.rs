@@ -30,6 +30,7 @@ mod telemetry;
 mod tenant;
 pub mod tools;
 mod turn;
+mod turns;
 pub mod verify;
 pub mod watch;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_engine::{Control, ControlError, Engine, Settings};
+use debate_core::formats::prediction::Prediction;
+use debate_engine::{Control, ControlError, Engine, Settings, Start};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::EventStore;
@@ -58,6 +59,56 @@ async fn k9_a_debate_that_is_taken_up_after_its_deadline_asks_nobody() {
     assert_eq!(engine.recover().await.unwrap(), 1);
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     assert!(!kinds(&log(&engine, debate).await).contains_key("call_started"));
+}
+
+fn start_of(tenant: &str) -> Start<Prediction> {
+    let mut start = start(None);
+    start.author.tenant = tenant.to_owned();
+    start.limits.deadline_ms = 600_000;
+    start
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenants_one_debate_starts_while_another_tenant_has_300_waiting() {
+    for settings in
+        [Settings { debates_max: 1, ..Settings::default() }, Settings { calls_max: 1, ..Settings::default() }]
+    {
+        let engine = Engine::builder(memory(), model("seed=7,latency=100ms"))
+            .format(PredictionPrompts)
+            .settings(settings)
+            .surroundings(paused_clock())
+            .build();
+        let mut busy = Vec::new();
+        for _ in 0..301 {
+            busy.push(engine.start(start_of("busy")).await.unwrap().debate);
+        }
+        let other = engine.start(start_of("other")).await.unwrap().debate;
+        // As long as two debates take one after the other, of which every call waits for one of the other tenant.
+        assert!(engine.concluded(other, Duration::from_secs(15)).await.unwrap(), "{settings:?}");
+        let mut ended = 0;
+        for debate in busy {
+            ended += usize::from(kinds(&log(&engine, debate).await).contains_key("concluded"));
+        }
+        assert!(ended <= 2, "{ended} of the others were served first");
+        assert_eq!(kinds(&log(&engine, other).await)["judgement_rendered"], 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
+    let settings = Settings { debates_held_max: 4, ..Settings::default() };
+    let engine = Engine::builder(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
+        .format(PredictionPrompts)
+        .settings(settings)
+        .build();
+    let mut told = Vec::new();
+    for tenant in
+        ["busy", "busy", "busy", "busy", "busy", "other", "other", "other", "busy", "third", "third"]
+    {
+        told.push(engine.start(start_of(tenant)).await.is_ok());
+    }
+    let (yes, no) = (true, false);
+    assert_eq!(told, [yes, yes, yes, yes, no, yes, yes, no, no, yes, no]);
 }
 
 #[tokio::test(start_paused = true)]
