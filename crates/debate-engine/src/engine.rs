@@ -403,12 +403,35 @@ impl Engine {
         served.redact(&self.house, debate, what, actor).await
     }
 
+    /// Says whether debates can be read and driven here now.
+    ///
+    /// # Errors
+    /// The store cannot be read, or leases cannot be renewed.
+    pub async fn ready(&self) -> Result<(), NotReady> {
+        if self.house.leasing.as_ref().is_some_and(|leasing| !leasing.is_renewed()) {
+            return Err(NotReady::Leases);
+        }
+        self.house.store.head(StreamId::from(DebateId(uuid::Uuid::nil()))).await?;
+        Ok(())
+    }
+
     /// Stops driving; debates stay as they are in the log and can be taken up again.
     pub async fn shut_down(&self) {
         self.house.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+/// An engine cannot do its work just now.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// The store cannot be read.
+    #[error("the store cannot be read")]
+    Store(#[from] ReadError),
+    /// The leases of this replica could not be renewed when that was tried last.
+    #[error("leases cannot be renewed")]
+    Leases,
 }
 
 /// What the first event of a debate says about who keeps it, and how.

@@ -13,6 +13,7 @@ mod limits;
 mod measured;
 mod methods;
 mod pressure;
+mod ready;
 mod tenants;
 mod tls;
 mod tokens;

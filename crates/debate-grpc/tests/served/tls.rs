@@ -156,3 +156,38 @@ async fn a_greeting_that_is_never_finished_is_ended() {
             tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await.expect("it is ended");
     }
 }
+
+/// Greets a server as a client of the version before TLS 1.2, and returns what it answers.
+async fn greet_of_old(house: &House) -> Vec<u8> {
+    let hello = [&[0x16, 3, 1, 0, 45, 1, 0, 0, 41, 3, 2][..], &[7; 32], &[0, 0, 2, 0, 0x2f, 1, 0]].concat();
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream.write_all(&hello).await.unwrap();
+    let mut told = Vec::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await;
+    let _reset = read.expect("the server ends the connection");
+    told
+}
+
+#[tokio::test]
+async fn tls_is_1_2_or_1_3_and_nothing_older() {
+    let (folder, authority) = (TempDir::new().unwrap(), Authority::new());
+    let files = write(&folder, &authority.sign("localhost"));
+    let house =
+        House::with(ServeOptions { tls: Some(files), ..ServeOptions::default() }, "simulated:7").await;
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap()).unwrap();
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]).unwrap();
+        let config = config.with_root_certificates(roots.clone()).with_no_client_auth();
+        let stream = TcpStream::connect(house.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.protocol_version(), Some(version.version));
+    }
+    const ALERT: u8 = 0x15;
+    const PROTOCOL_VERSION: u8 = 70;
+    let told = greet_of_old(&house).await;
+    assert_eq!((told.first(), told.last()), (Some(&ALERT), Some(&PROTOCOL_VERSION)), "{told:?}");
+}
