@@ -4,8 +4,8 @@
 //! Servers run in processes of their own, so that processor time and memory are theirs alone; their clients run here. 1,000
 //! debates of 31 calls wait for their model; 5,000 subscribers, five for each, begin to watch; the model answers, without
 //! latency, from then on. Each subscriber checks the hash chain over everything that it is sent, words included, up to the
-//! conclusion. The same is run without subscribers, and the messages of the first run are streamed by a server that is bare
-//! tonic. Then all is run again, and the server is sent SIGTERM while it is busy and started anew on its store. `--quick` takes a
+//! conclusion. The same is run without subscribers, and with bare tonic beside the engine, which streams the same messages as they
+//! are written; and once bare tonic alone streams those of the first run as fast as it can. Then all is run again, and the server is sent SIGTERM while it is busy and started anew on its store. `--quick` takes a
 //! tenth of all.
 
 #![allow(missing_docs, reason = "a program")]
@@ -15,6 +15,8 @@ mod bare;
 #[cfg(target_os = "linux")]
 mod process;
 #[cfg(target_os = "linux")]
+mod report;
+#[cfg(target_os = "linux")]
 mod rounds;
 #[cfg(target_os = "linux")]
 mod server;
@@ -22,6 +24,8 @@ mod server;
 mod soak;
 #[cfg(target_os = "linux")]
 mod subscriber;
+#[cfg(target_os = "linux")]
+mod told;
 
 use anyhow::Result;
 
@@ -41,7 +45,8 @@ fn main() -> Result<()> {
     let ended = runtime.block_on(async {
         let store = given.get(2).map(Path::new);
         match (after("--role"), store, after("--soak")) {
-            (Some("engine"), Some(store), _) => server::run(store).await,
+            (Some("engine"), Some(store), _) => server::run(store, false).await,
+            (Some("engine-and-floor"), Some(store), _) => server::run(store, true).await,
             (Some("bare"), Some(store), _) => bare::run(store).await,
             (Some(role), ..) => anyhow::bail!("there is no role {role}"),
             (None, _, Some(minutes)) => {

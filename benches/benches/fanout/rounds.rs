@@ -1,42 +1,34 @@
 //! The rounds of one run: with subscribers, without, the floor, and one in which the server is told to end.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use debate_core::id::{DebateId, Digest, Seq};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::process::{Server, Usage};
+use crate::report::{self, Ratios, Turn};
 use crate::subscriber::{Connections, Seen, Subscriber};
 
 /// Subscribers of each debate.
 const EACH: usize = 5;
-/// The least that our fan-out has of the floor's throughput.
-const PROMISED: f64 = 0.5;
+/// How often all is run; ratios are of medians.
+const TURNS: usize = 5;
 /// How often it is looked how far a round is.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// What one round took of the server.
-struct Round {
-    wall_s: f64,
-    cpu_s: f64,
-    usage: Usage,
-    events: usize,
-    bytes: usize,
-}
-
-impl Round {
-    fn json(&self) -> Value {
-        json!({
-            "wall_s": self.wall_s, "cpu_s": self.cpu_s, "peak_mb": self.usage.peak_mb,
-            "files": self.usage.files, "events": self.events, "bytes": self.bytes,
-        })
-    }
+pub(crate) struct Round {
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) usage: Usage,
+    pub(crate) events: usize,
+    pub(crate) bytes: usize,
 }
 
 /// Subscribers at work.
@@ -112,11 +104,26 @@ async fn at_work(server: &mut Server, mut crowd: Option<Crowd>) -> Result<Round>
     })
 }
 
+/// Who watches the debates of an engine.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Watchers {
+    Nobody,
+    /// Subscribers of the engine.
+    Ours,
+    /// Subscribers of bare tonic in the same process.
+    Floor,
+}
+
 /// Runs debates with their subscribers, or without any.
-async fn with_engine(store: &Path, debates: usize, is_watched: bool) -> Result<(Round, Vec<String>)> {
-    let mut server = Server::start("engine", store)?;
+async fn with_engine(store: PathBuf, debates: usize, watchers: Watchers) -> Result<(Round, Vec<String>)> {
+    let role = if watchers == Watchers::Floor { "engine-and-floor" } else { "engine" };
+    let mut server = Server::start(role, &store)?;
     let ids = opened(&server.address, debates).await?;
-    let crowd = if is_watched { Some(Crowd::gather(&server.address, &ids).await?) } else { None };
+    let crowd = match watchers {
+        Watchers::Nobody => None,
+        Watchers::Ours => Some(Crowd::gather(&server.address, &ids).await?),
+        Watchers::Floor => Some(Crowd::gather(&server.ask("floor")?, &ids).await?),
+    };
     let round = at_work(&mut server, crowd).await?;
     server.terminate()?;
     Ok((round, ids))
@@ -151,53 +158,40 @@ async fn with_sigterm(store: &Path, debates: usize, events: usize) -> Result<(Ro
 pub(crate) async fn run(is_quick: bool, json: bool) -> Result<()> {
     let debates = if is_quick { 100 } else { 1_000 };
     let folder = tempfile::tempdir()?;
-    let place = |name: &str| folder.path().join(name);
+    let place = |name: &str, turn: usize| folder.path().join(format!("{name}-{turn}.sqlite"));
     println!("{debates} debates at once, no latency of the model, {} subscribers", debates * EACH);
-    let (ours, ids) = with_engine(&place("ours.sqlite"), debates, true).await.context("with subscribers")?;
-    let (alone, _) =
-        with_engine(&place("alone.sqlite"), debates, false).await.context("without subscribers")?;
-    let floor = with_bare_tonic(&place("ours.sqlite"), &ids).await.context("bare tonic")?;
-    ensure!(floor.events == ours.events, "the floor streamed other messages");
-    let (ended, resumed) =
-        with_sigterm(&place("ended.sqlite"), debates, ours.events).await.context("with SIGTERM")?;
-
-    println!("round                    wall, s   CPU of the server, s   peak, MB   files   events   MB");
-    for (name, round) in [
-        ("ours", &ours),
-        ("without subscribers", &alone),
-        ("floor: bare tonic", &floor),
-        ("SIGTERM, anew", &ended),
-    ] {
-        println!(
-            "{name:<22} {:>9.2} {:>22.2} {:>10.0} {:>7} {:>8} {:>4.0}",
-            round.wall_s,
-            round.cpu_s,
-            round.usage.peak_mb,
-            round.usage.files,
-            round.events,
-            round.bytes as f64 / 1e6
-        );
+    report::heading();
+    let (mut turns, mut last) = (Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        let ours = with_engine(place("ours", turn), debates, Watchers::Ours);
+        let (ours, ids) = ours.await.context("with subscribers")?;
+        let alone = with_engine(place("alone", turn), debates, Watchers::Nobody);
+        let (alone, _) = alone.await.context("without subscribers")?;
+        let floor = with_engine(place("floor", turn), debates, Watchers::Floor);
+        let (floor, _) = floor.await.context("with bare tonic beside it")?;
+        let turned = Turn { ours, alone, floor };
+        turned.print();
+        turns.push(turned);
+        last = ids;
     }
-    let of_fan_out = ours.cpu_s - alone.cpu_s;
-    let ratio = floor.cpu_s / of_fan_out;
-    let per_second = |round: &Round, seconds: f64| round.events as f64 / seconds;
-    let wall_ratio = per_second(&ours, ours.wall_s - alone.wall_s) / per_second(&floor, floor.wall_s);
-    println!(
-        "\nfan-out, events for each second of processor time: ours {:.0}, floor {:.0}: {ratio:.2} × (promised ≥ {PROMISED})",
-        per_second(&ours, of_fan_out),
-        per_second(&floor, floor.cpu_s)
-    );
-    println!("fan-out, events for each second on the clock, clients beside it: {wall_ratio:.2} ×");
-    println!("no event lost or seen twice, every chain whole; {resumed} resumed after SIGTERM");
+    let streamed = turns.last().map(|turn| turn.ours.events).unwrap_or_default();
+    let dash = with_bare_tonic(&place("ours", TURNS - 1), &last).await.context("bare tonic")?;
+    ensure!(dash.events == streamed, "the floor streamed other messages");
+    report::print("bare tonic alone", &dash);
+    let (ended, resumed) =
+        with_sigterm(&place("ended", 0), debates, streamed).await.context("with SIGTERM")?;
+    report::print("SIGTERM, anew", &ended);
+    println!("\nno event lost or seen twice, every chain whole; {resumed} resumed after SIGTERM");
+    let ratios = Ratios::of(&turns);
+    ratios.print();
     if json {
         let results = json!({
-            "debates": debates, "subscribers": debates * EACH, "ours": ours.json(), "alone": alone.json(),
-            "floor": floor.json(), "sigterm": ended.json(), "resumed": resumed,
-            "cpu_ratio": ratio, "wall_ratio": wall_ratio,
+            "debates": debates, "subscribers": debates * EACH, "resumed": resumed, "ratios": ratios.json(),
+            "turns": turns.iter().map(Turn::json).collect::<Vec<_>>(),
+            "bare_alone": report::json_of(&dash), "sigterm": report::json_of(&ended),
         });
         println!("{}", json!({"bench": "fanout", "results": results}));
     }
     ensure!(resumed > 0, "nobody had to resume: the server ended too late");
-    ensure!(ratio >= PROMISED, "the fan-out costs more than promised");
-    Ok(())
+    ratios.check()
 }

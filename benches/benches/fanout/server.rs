@@ -13,12 +13,15 @@ use debate_llm::{
     debater,
 };
 use debate_prompts::prediction::PredictionPrompts;
-use debate_store::{SqliteOptions, SqliteStore};
+use debate_store::{EventStore, SqliteOptions, SqliteStore};
 use tokio::io::{AsyncBufReadExt as _, BufReader, stdin};
 use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+
+use crate::bare::Channels;
+use crate::told::Told;
 
 /// Debates driven at once.
 const DEBATES_MAX: usize = 1_000;
@@ -55,21 +58,29 @@ impl ChatModel for Gated {
     }
 }
 
-/// Serves until SIGTERM.
-pub(crate) async fn run(store: &Path) -> Result<()> {
+/// Serves until SIGTERM. With the floor beside it, that streams what is written; without, nothing but the engine does.
+pub(crate) async fn run(store: &Path, with_floor: bool) -> Result<()> {
     let location = store.display().to_string();
-    let kept = Arc::new(SqliteStore::open(&location, SqliteOptions::default()).await?);
+    let sqlite = Arc::new(SqliteStore::open(&location, SqliteOptions::default()).await?);
+    let mut kept: Arc<dyn EventStore> = sqlite.clone();
+    let mut floor = None;
+    if with_floor {
+        let channels = Channels::default();
+        floor = Some(channels.serve().await?);
+        kept = Arc::new(Told { kept, channels });
+    }
     let (gate, open) = watch::channel(false);
     let model = Gated { model: debater(SimulatedConfig::default()), open };
     let settings = Settings { debates_max: DEBATES_MAX, call_timeout: PATIENCE, ..Settings::default() };
-    let engine = Engine::builder(kept.clone(), Arc::new(model) as Arc<dyn ChatModel>)
+    let engine = Engine::builder(kept, Arc::new(model) as Arc<dyn ChatModel>)
         .format(PredictionPrompts)
         .settings(settings)
         .build();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     engine.recover().await?;
     println!("http://{}", listener.local_addr()?);
-    let obeying = tokio::spawn(obey(engine.clone(), gate));
+    let watched_at = floor.map(|(address, _serving)| address).unwrap_or_default();
+    let obeying = tokio::spawn(obey(engine.clone(), gate, watched_at));
     let mut terminate = signal(SignalKind::terminate())?;
     let shutdown = async move {
         terminate.recv().await;
@@ -78,11 +89,11 @@ pub(crate) async fn run(store: &Path) -> Result<()> {
     obeying.abort();
     engine.shut_down().await;
     drop(engine);
-    Ok(kept.close().await?)
+    Ok(sqlite.close().await?)
 }
 
 /// Does what the lines say.
-async fn obey(engine: Engine, gate: watch::Sender<bool>) -> Result<()> {
+async fn obey(engine: Engine, gate: watch::Sender<bool>, floor: String) -> Result<()> {
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         match line.as_str() {
@@ -93,6 +104,7 @@ async fn obey(engine: Engine, gate: watch::Sender<bool>) -> Result<()> {
                 }
                 println!("ended");
             }
+            "floor" => println!("{floor}"),
             "tasks" => println!("{}", Handle::current().metrics().num_alive_tasks()),
             _ => anyhow::bail!("nobody knows {line}"),
         }

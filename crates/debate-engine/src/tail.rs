@@ -1,22 +1,24 @@
 //! What a driver has just appended, handed to those who follow its debate in the same process: they need not read
 //! from the store what was written to it a moment ago. It may be missed; the store has everything.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use debate_core::envelope::Envelope;
+use debate_core::id::Seq;
 use tokio::sync::broadcast;
 
 /// Appends kept for a follower that is behind; who is further behind reads them from the store.
-const APPENDS_KEPT: usize = 16;
+const APPENDS_KEPT: usize = 64;
 
 /// What a follower is told.
 #[derive(Debug, Clone)]
 pub(crate) enum News {
     /// These events were appended, in this order.
     Appended(Arc<[Arc<Envelope>]>),
-    /// Nobody drives the debate here any more: what happens next is told by the store alone.
-    Released,
+    /// Nobody drives the debate here any more, and this was the last event told: what happens next is told by the store
+    /// alone.
+    Released(Seq),
 }
 
 /// The end of one debate's log, as it grows. Costs nothing until somebody follows.
@@ -29,6 +31,7 @@ pub(crate) struct Tail {
 struct Shared {
     sender: OnceLock<broadcast::Sender<News>>,
     is_driven: AtomicBool,
+    told: AtomicU64,
 }
 
 /// The debate is driven in this process while this value lives.
@@ -38,7 +41,7 @@ pub(crate) struct Driven(Tail);
 impl Drop for Driven {
     fn drop(&mut self) {
         self.0.shared.is_driven.store(false, Ordering::SeqCst);
-        self.0.tell(News::Released);
+        self.0.tell(News::Released(Seq(self.0.shared.told.load(Ordering::SeqCst))));
     }
 }
 
@@ -59,7 +62,8 @@ impl Tail {
 
     /// Tells what was appended.
     pub(crate) fn appended(&self, envelopes: Vec<Arc<Envelope>>) {
-        if !envelopes.is_empty() {
+        if let Some(last) = envelopes.last() {
+            self.shared.told.store(last.seq.0, Ordering::SeqCst);
             self.tell(News::Appended(envelopes.into()));
         }
     }

@@ -185,8 +185,8 @@ impl Cursor {
             if let Some(envelope) = self.page.pop_front() {
                 self.after = envelope.seq;
                 self.concluded = concluded_after(&envelope, self.concluded);
-                // Whether anything comes after a conclusion is for the store to say.
-                self.is_behind |= self.concluded && self.page.is_empty();
+                // Whether anything comes after a conclusion is for the driver to say, or the store.
+                self.is_behind |= self.concluded && self.page.is_empty() && self.tail.is_none();
                 return Some(Ok(Watched::Event(envelope)));
             }
             let waited = if self.is_behind {
@@ -198,8 +198,8 @@ impl Cursor {
             } else {
                 self.wait().await
             };
-            if let Some(item) = waited {
-                return Some(item);
+            if self.done || waited.is_some() {
+                return waited;
             }
         }
     }
@@ -241,7 +241,12 @@ impl Cursor {
             moved = moved => match moved {
                 Ok(Some(Ok(News::Appended(envelopes)))) => self.take_over(&envelopes),
                 Ok(Some(Err(RecvError::Lagged(_))) | None) => self.is_behind = true,
-                Ok(Some(Ok(News::Released) | Err(RecvError::Closed))) => {
+                Ok(Some(Ok(News::Released(last)))) => {
+                    self.tail = None;
+                    self.done = self.concluded && self.after >= last;
+                    self.is_behind = true;
+                }
+                Ok(Some(Err(RecvError::Closed))) => {
                     self.tail = None;
                     self.is_behind = true;
                 }

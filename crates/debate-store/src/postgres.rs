@@ -268,11 +268,7 @@ impl EventStore for PostgresStore {
     }
 
     async fn wait(&self, stream: StreamId, after: Seq) -> Result<Seq, ReadError> {
-        let mut wait = self.wakes.subscribe(stream)?;
-        match self.head(stream).await? {
-            Some(head) if head.seq > after => Ok(head.seq),
-            Some(_) | None => wait.beyond(after).await,
-        }
+        self.wakes.subscribe(stream)?.beyond(after, self.head(stream)).await
     }
 
     async fn wait_all(&self, after: Position) -> Result<Position, ReadError> {

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use debate_core::envelope::StreamId;
 use debate_core::id::Seq;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 
-use crate::port::{Position, ReadError};
+use crate::port::{Head, Position, ReadError};
 
 /// Who waits for what.
 #[derive(Debug)]
@@ -19,7 +19,21 @@ pub(crate) struct Wakes {
 }
 
 /// The streams somebody waits for, until the store closes.
-type Waiters = Option<HashMap<StreamId, watch::Sender<Seq>>>;
+type Waiters = Option<HashMap<StreamId, Waited>>;
+
+/// How far one stream is known to be.
+#[derive(Debug)]
+struct Waited {
+    head: watch::Sender<Seq>,
+    /// Whether the store was looked at since the first of them began to wait; they were told of all that came after.
+    looked: Arc<OnceCell<()>>,
+}
+
+impl Waited {
+    fn new() -> Self {
+        Self { head: watch::Sender::new(Seq::START), looked: Arc::default() }
+    }
+}
 
 impl Wakes {
     /// Creates an empty list that knows of all events up to `last`.
@@ -35,28 +49,30 @@ impl Wakes {
     pub(crate) fn committed(&self, heads: &[(StreamId, Seq)], last: Position) {
         if let Some(streams) = &*self.streams() {
             for (stream, head) in heads {
-                if let Some(waiters) = streams.get(stream) {
-                    waiters.send_if_modified(|known| std::mem::replace(known, (*head).max(*known)) < *head);
+                if let Some(waited) = streams.get(stream) {
+                    waited
+                        .head
+                        .send_if_modified(|known| std::mem::replace(known, (*head).max(*known)) < *head);
                 }
             }
         }
         self.all.send_if_modified(|known| std::mem::replace(known, last.max(*known)) < last);
     }
 
-    /// Starts to wait for a stream. The caller then looks at the store once, so that nothing is missed.
+    /// Starts to wait for a stream.
     ///
     /// # Errors
     /// When the store was closed.
     pub(crate) fn subscribe(self: &Arc<Self>, stream: StreamId) -> Result<StreamWait, ReadError> {
         let mut streams = self.streams();
         let streams = streams.as_mut().ok_or(ReadError::Closed)?;
-        let sender = streams.entry(stream).or_insert_with(|| watch::Sender::new(Seq::START));
-        let receiver = sender.subscribe();
+        let waited = streams.entry(stream).or_insert_with(Waited::new);
+        let (receiver, looked) = (waited.head.subscribe(), Arc::clone(&waited.looked));
         self.waiting.send_modify(|count| *count += 1);
-        Ok(StreamWait { wakes: Arc::clone(self), stream, receiver })
+        Ok(StreamWait { wakes: Arc::clone(self), stream, receiver, looked })
     }
 
-    /// Starts to wait for any stream.
+    /// Starts to wait for any stream. The caller then looks at the store once, so that nothing is missed.
     ///
     /// # Errors
     /// When the store was closed.
@@ -104,11 +120,25 @@ pub(crate) struct StreamWait {
     wakes: Arc<Wakes>,
     stream: StreamId,
     receiver: watch::Receiver<Seq>,
+    looked: Arc<OnceCell<()>>,
 }
 
 impl StreamWait {
-    /// Returns once the stream is known to be beyond `after`.
-    pub(crate) async fn beyond(&mut self, after: Seq) -> Result<Seq, ReadError> {
+    /// Returns once the stream is known to be beyond `after`. One of those who wait looks where it stands, so that nothing
+    /// is missed that was written before; the others are told, as of all that is written from then on.
+    pub(crate) async fn beyond(
+        &mut self,
+        after: Seq,
+        look: impl Future<Output = Result<Option<Head>, ReadError>>,
+    ) -> Result<Seq, ReadError> {
+        let (wakes, stream) = (&self.wakes, self.stream);
+        let looking = async {
+            if let Some(head) = look.await? {
+                wakes.committed(&[(stream, head.seq)], Position::START);
+            }
+            Ok::<(), ReadError>(())
+        };
+        self.looked.get_or_try_init(|| looking).await?;
         let seq = self.receiver.wait_for(|head| *head > after).await;
         seq.map(|seq| *seq).map_err(|_| ReadError::Closed)
     }
@@ -118,7 +148,7 @@ impl Drop for StreamWait {
     fn drop(&mut self) {
         self.wakes.waiting.send_modify(|count| *count -= 1);
         if let Some(streams) = &mut *self.wakes.streams()
-            && streams.get(&self.stream).is_some_and(|sender| sender.receiver_count() == 1)
+            && streams.get(&self.stream).is_some_and(|waited| waited.head.receiver_count() == 1)
         {
             streams.remove(&self.stream);
         }
@@ -146,5 +176,53 @@ impl AllWait {
 impl Drop for AllWait {
     fn drop(&mut self) {
         self.wakes.waiting.send_modify(|count| *count -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::envelope::StreamKind;
+    use debate_core::id::Digest;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const STREAM: StreamId = StreamId { kind: StreamKind::Debate, id: Uuid::nil() };
+
+    #[tokio::test]
+    async fn of_all_who_wait_for_a_stream_one_looks_where_it_stands_and_all_are_told() {
+        let wakes = Wakes::new(Position::START);
+        let looks = watch::Sender::new(0);
+        let look = || async {
+            looks.send_modify(|count| *count += 1);
+            tokio::task::yield_now().await;
+            Ok(Some(Head { seq: Seq(2), hash: Digest::default() }))
+        };
+        let mut waits: Vec<StreamWait> = (0..100).map(|_| wakes.subscribe(STREAM).unwrap()).collect();
+        let waiting = waits.iter_mut().map(|wait| wait.beyond(Seq(1), look()));
+        let seen = futures::future::join_all(waiting).await;
+        assert!(seen.into_iter().all(|seen| seen.unwrap() == Seq(2)));
+        assert_eq!(*looks.borrow(), 1);
+
+        let mut late = wakes.subscribe(STREAM).unwrap();
+        let waiting = futures::future::join(late.beyond(Seq(2), look()), async {
+            wakes.committed(&[(STREAM, Seq(3))], Position(3));
+        });
+        assert_eq!(waiting.await.0.unwrap(), Seq(3));
+        assert_eq!(*looks.borrow(), 1, "whoever comes later is told like the others");
+
+        drop((waits, late));
+        let seen = wakes.subscribe(STREAM).unwrap().beyond(Seq(1), look()).await;
+        assert_eq!((seen.unwrap(), *looks.borrow()), (Seq(2), 2), "while nobody waited nobody was told");
+    }
+
+    #[tokio::test]
+    async fn whoever_cannot_look_leaves_it_to_the_next() {
+        let wakes = Wakes::new(Position::START);
+        let mut waits = [(); 2].map(|()| wakes.subscribe(STREAM).unwrap());
+        let failing = waits[0].beyond(Seq::START, async { Err(ReadError::Closed) }).await;
+        assert!(matches!(failing, Err(ReadError::Closed)));
+        let head = Head { seq: Seq(1), hash: Digest::default() };
+        assert_eq!(waits[1].beyond(Seq::START, async { Ok(Some(head)) }).await.unwrap(), Seq(1));
     }
 }
