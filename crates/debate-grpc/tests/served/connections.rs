@@ -237,9 +237,9 @@ async fn requests_that_come_byte_by_byte_without_end_are_ended_in_time() {
                 }
                 let mut told = [0; 256];
                 // Whoever is answered with an end has nothing more to read.
-                match tokio::time::timeout(Duration::from_millis(2), stream.read(&mut told)).await {
-                    Ok(Ok(0) | Err(_)) => return,
-                    Ok(Ok(_)) | Err(_) => {}
+                let read = tokio::time::timeout(Duration::from_millis(2), stream.read(&mut told)).await;
+                if let Ok(Ok(0) | Err(_)) = read {
+                    return;
                 }
             }
         };
