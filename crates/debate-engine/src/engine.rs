@@ -30,6 +30,7 @@ use crate::journal::{Journal, LoadError, PAGE, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
+use crate::policy::OneAtATime;
 use crate::pricing;
 use crate::redaction::{Redact, Redaction, RedactionError};
 use crate::schemas::Schemas;
@@ -146,6 +147,7 @@ impl EngineBuilder {
             schemas: Schemas::default(),
             races: Races::default(),
             reads: SharedReads::default(),
+            proposing: OneAtATime::default(),
             shutdown: CancellationToken::new(),
         };
         Engine {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hedging::{Hedging, Races};
 use crate::leasing::Leasing;
+use crate::policy::OneAtATime;
 use crate::schemas::Schemas;
 use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
@@ -65,6 +66,7 @@ pub(crate) struct House {
     pub(crate) schemas: Schemas,
     pub(crate) races: Races,
     pub(crate) reads: SharedReads,
+    pub(crate) proposing: OneAtATime,
     pub(crate) shutdown: CancellationToken,
 }
 

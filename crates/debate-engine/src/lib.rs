@@ -46,7 +46,7 @@ pub use house::Settings;
 pub use journal::LoadError;
 pub use leasing::Sharing;
 pub use live::Chunk;
-pub use policy::{FolderError, PolicyError, Proposed, ReviewersFolder, Window};
+pub use policy::{Accepted, FolderError, PolicyError, Proposed, ReviewersFolder, Window};
 pub use redaction::{Redact, Redaction, RedactionError};
 pub use start::{Start, StartError, Started};
 pub use surroundings::Surroundings;

@@ -80,7 +80,10 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         }
         Refusal::Archived { .. } => StatusCode::GONE,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
-        Refusal::RequestTaken { .. } | Refusal::State { .. } | Refusal::Policy(_) => StatusCode::CONFLICT,
+        Refusal::RequestTaken { .. }
+        | Refusal::State { .. }
+        | Refusal::Policy(_)
+        | Refusal::PolicyRaced(_) => StatusCode::CONFLICT,
         Refusal::Busy { .. }
         | Refusal::TooFast { .. }
         | Refusal::TooManyAtOnce

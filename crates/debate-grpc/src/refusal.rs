@@ -85,6 +85,9 @@ pub enum Refusal {
     /// What was asked about a reviewer's prompt cannot be done as things stand (rules V7, V8).
     #[error("{0}")]
     Policy(String),
+    /// Another process changed the proposals for a reviewer's prompt meanwhile.
+    #[error("{0}")]
+    PolicyRaced(String),
     /// There is no such proposal.
     #[error("{0}")]
     NoProposal(String),
@@ -187,6 +190,7 @@ impl Refusal {
             Self::State { .. } => "WRONG_STATE",
             Self::Void { .. } => "DEBATE_VOID",
             Self::Policy(_) => "POLICY_REFUSED",
+            Self::PolicyRaced(_) => "PROPOSALS_CHANGED",
             Self::NoProposal(_) => "PROPOSAL_NOT_FOUND",
             Self::Unserved(_) => "FORMAT_NOT_SERVED",
             Self::Unauthenticated => "TOKEN_NEEDED",
@@ -228,6 +232,7 @@ impl Refusal {
             Self::Invalid(_)
             | Self::Busy { .. }
             | Self::Policy(_)
+            | Self::PolicyRaced(_)
             | Self::NoProposal(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
@@ -272,6 +277,7 @@ impl Refusal {
             Self::TooFast { wait } => Some(*wait),
             Self::Spent { .. } => Some(SPENT_RETRY_AFTER),
             Self::Busy { .. }
+            | Self::PolicyRaced(_)
             | Self::TooManyAtOnce
             | Self::TooManyDebates { .. }
             | Self::ShuttingDown

@@ -5,18 +5,20 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use debate_core::id::Timestamp;
 use debate_engine::Engine;
 use debate_grpc::ServeOptions;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
-use debate_llm::{ChatModel, SimulatedConfig, debater};
+use debate_llm::{ChatModel, ChatReply, ChatRequest, ScriptedModel, SimulatedConfig, WebSource, debater};
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::MemoryStore;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 /// Posts a message on a connection of its own and returns status and body.
 async fn post(address: SocketAddr, token: Option<&str>, message: &Value) -> (u16, String) {
@@ -51,6 +53,74 @@ async fn use_tool(address: SocketAddr, token: &str, name: &str, arguments: Value
     serde_json::from_str::<Value>(json).unwrap()["result"].take()
 }
 
+/// Serves roundtables that a model holds, to those who have a token of the file, or to everybody.
+async fn serve(model: Arc<dyn ChatModel>, tokens: Option<PathBuf>) -> (SocketAddr, JoinHandle<()>) {
+    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = ServeOptions { tokens, mount: Some(debate_mcp::mount()), ..ServeOptions::default() };
+    let serving = debate_grpc::serve(listener, engine, options, std::future::pending());
+    (address, tokio::spawn(async { serving.await.unwrap() }))
+}
+
+/// Says the same of all agents, and of bo something else once it is asked again, blind.
+fn giving_in(request: &ChatRequest) -> ChatReply {
+    let said = |text: &str| request.messages.iter().any(|message| message.content.contains(text));
+    let position = match said("You are bo. ") && said("You are asked once more") {
+        true => "Remain at home for another year, please.",
+        false => "Move the office to the harbour.",
+    };
+    let reply = json!({
+        "stance": "YES", "position": position, "reasoning": "It is so.", "confidence": 0.9, "citations": ["a report"],
+    });
+    let page = WebSource {
+        url: "https://rents.test/9".to_owned(),
+        title: Some("Rents".to_owned()),
+        cited_text: Some("Rents fell.".to_owned()),
+    };
+    ChatReply { web_sources: vec![page], ..ChatReply::new("scripted", reply.to_string()) }
+}
+
+#[tokio::test]
+async fn t6_a_position_given_up_when_asked_again_is_a_move_and_t10_what_was_searched_for_is_told() {
+    let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
+    let table = json!({
+        "topic": "Should we move?", "agents": ["ada", "bo"], "rounds": 1, "nativeWebSearch": true,
+        "flags": { "groupthinkDetection": { "action": "repoll" } },
+    });
+    let started = use_tool(address, "", "start_roundtable", table).await["structuredContent"].take();
+    let id = started["debate"]["id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    let summed = use_tool(address, "", "synthesize_debate", json!({ "debate_id": id })).await;
+    assert_eq!(
+        summed["structuredContent"]["moves"],
+        json!([{
+            "agent": "bo",
+            "round": 1,
+            "from": "Move the office to the harbour.",
+            "to": "Remain at home for another year, please.",
+        }])
+    );
+    let moved = async |agent: &str| -> Vec<Value> {
+        let asked = json!({ "debate_id": id, "agent": agent });
+        let thoughts = use_tool(address, "", "get_thoughts", asked).await;
+        let thoughts = thoughts["structuredContent"]["thoughts"].as_array().unwrap().clone();
+        thoughts.iter().map(|thought| thought["moved"].clone()).collect()
+    };
+    // The first answer of the first round follows none.
+    assert_eq!(moved("ada").await, [Value::Null, json!(false)]);
+    assert_eq!(moved("bo").await, [Value::Null, json!(true)]);
+
+    let cited = use_tool(address, "", "get_citations", json!({ "debate_id": id, "agent": "ada" })).await;
+    let sources = cited["structuredContent"]["web_sources"].as_array().unwrap();
+    let told: Vec<_> = sources.iter().map(|found| (&found["agent"], &found["kind"])).collect();
+    assert_eq!(told, [(&json!("ada"), &json!("respond")), (&json!("ada"), &json!("repoll"))]);
+    assert_eq!(
+        (&sources[0]["url"], &sources[0]["title"], &sources[0]["cited_text"]),
+        (&json!("https://rents.test/9"), &json!("Rents"), &json!("Rents fell."))
+    );
+    server.abort();
+}
+
 #[tokio::test]
 async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -67,15 +137,7 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     let stranger = token("stranger", "south", &[Scope::Read, Scope::Write]);
     let model: Arc<dyn ChatModel> =
         Arc::new(debater(SimulatedConfig { seed: 7, ..SimulatedConfig::default() }));
-    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let options = ServeOptions {
-        tokens: Some(file.clone()),
-        mount: Some(debate_mcp::mount()),
-        ..ServeOptions::default()
-    };
-    let server = tokio::spawn(debate_grpc::serve(listener, engine, options, std::future::pending()));
+    let (address, server) = serve(model, Some(file.clone())).await;
 
     let topic = json!({ "topic": "Should we move?", "agents": ["ada", "bo"], "rounds": 1 });
     let started = use_tool(address, &writer, "start_roundtable", topic.clone()).await;

@@ -227,7 +227,7 @@ impl Serve {
         let (asked, per_address_max) = (self.connections_max, self.connections_per_address_max as usize);
         let max = handles::for_clients(u64::from(asked));
         if max < u64::from(asked) {
-            tracing::warn!(connections_max = max, "fewer connections than asked for: files are short");
+            tracing::info!(connections_max = max, "fewer connections than asked for: files are short");
         }
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         Connections { max, per_address_max, ..Connections::default() }

@@ -150,7 +150,7 @@ fn ask(
     };
     let command = match line {
         Ok(answer) => {
-            let prose = ReplyProse { text: "raw".to_owned(), reasoning: None };
+            let prose = ReplyProse { text: "raw".to_owned(), ..ReplyProse::default() };
             Command::FinishCall { attempt, reply, prose, answer }
         }
         Err(failure) => {

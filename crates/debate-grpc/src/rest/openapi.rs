@@ -89,6 +89,13 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "ProposePromptResponse",
     ),
     (
+        "GET",
+        "/api/v1/reasoning/policy/proposals",
+        "Shows a proposal as it is recorded.",
+        "200",
+        "GetProposalResponse",
+    ),
+    (
         "POST",
         "/api/v1/reasoning/policy/acceptances",
         "Records that a person accepts a proposal.",
@@ -159,6 +166,15 @@ const PARAMETERS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "score_min",
         "The mean below which a prompt needs an update, 0 to 10; 7 unless given.",
         "number",
+    ),
+    ("GET", "/api/v1/reasoning/policy/proposals", "query", "role", "The reviewer; required.", "string"),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/proposals",
+        "query",
+        "number",
+        "Which proposal; the latest that was made unless given.",
+        "integer",
     ),
     (
         "GET",

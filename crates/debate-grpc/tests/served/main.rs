@@ -12,6 +12,7 @@ mod http;
 mod limits;
 mod measured;
 mod methods;
+mod modes;
 mod pressure;
 mod ready;
 mod tenants;
