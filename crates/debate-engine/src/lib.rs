@@ -30,6 +30,7 @@ mod telemetry;
 mod tenant;
 pub mod tools;
 mod turn;
+mod turns;
 pub mod verify;
 pub mod watch;
 
@@ -37,7 +38,7 @@ pub use debate_core::prices::{Price, Prices};
 
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
-pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, format_of};
+pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, NotReady, format_of};
 pub use exporting::{exported_events, exported_streams};
 pub use fork::{Fork, ForkError};
 pub use hedging::{Hedge, Hedging};

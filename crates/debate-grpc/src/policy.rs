@@ -68,12 +68,13 @@ impl Desk {
         anyway: bool,
     ) -> Result<Proposed, Refusal> {
         self.check_sees_all_tenants()?;
+        self.check_money_is_free()?;
         let (reviewer, window) = (reviewer(role)?, asked.read()?);
         let Some(folder) = self.reviewers() else {
             let why = "this server has no folder of reviewers; start it with --reviewers-dir".to_owned();
             return Err(Refusal::Policy(why));
         };
-        Ok(self.engine().propose_prompt(folder, &reviewer, window, anyway, self.interface()).await?)
+        Ok(self.engine().propose_prompt(folder, &reviewer, window, anyway, self.actor()).await?)
     }
 
     /// Returns a proposal as it is recorded.
@@ -85,7 +86,7 @@ impl Desk {
     /// Records that a person accepts a proposal.
     pub(crate) async fn accept_proposal(&self, role: &str, number: Option<u32>) -> Result<Accepted, Refusal> {
         self.check_sees_all_tenants()?;
-        Ok(self.engine().accept_proposal(&reviewer(role)?, number, self.interface()).await?)
+        Ok(self.engine().accept_proposal(&reviewer(role)?, number, self.actor()).await?)
     }
 }
 

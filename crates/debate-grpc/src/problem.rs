@@ -84,9 +84,11 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         | Refusal::State { .. }
         | Refusal::Policy(_)
         | Refusal::PolicyRaced(_) => StatusCode::CONFLICT,
-        Refusal::Busy { .. } | Refusal::TooFast { .. } | Refusal::TooManyAtOnce | Refusal::Spent { .. } => {
-            StatusCode::TOO_MANY_REQUESTS
-        }
+        Refusal::Busy { .. }
+        | Refusal::TooFast { .. }
+        | Refusal::TooManyAtOnce
+        | Refusal::TooManyDebates { .. }
+        | Refusal::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
         Refusal::TooSlow | Refusal::Unread(_) => StatusCode::REQUEST_TIMEOUT,
         Refusal::BeyondHead { .. } => StatusCode::RANGE_NOT_SATISFIABLE,

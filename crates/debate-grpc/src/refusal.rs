@@ -112,6 +112,12 @@ pub enum Refusal {
     /// The token has as many requests under way as it may.
     #[error("too many requests at one time")]
     TooManyAtOnce,
+    /// The token has as many debates running as it may.
+    #[error("too many debates at one time; this token may have {max}")]
+    TooManyDebates {
+        /// How many it may have.
+        max: u32,
+    },
     /// The token's debates may not cost more.
     #[error("the debates of the last 24 hours may cost {day} millionths of a dollar, and {left} are left")]
     Spent {
@@ -191,6 +197,7 @@ impl Refusal {
             Self::Forbidden { .. } => "FORBIDDEN",
             Self::TooFast { .. } => "TOO_MANY_REQUESTS",
             Self::TooManyAtOnce => "TOO_MANY_REQUESTS_AT_ONCE",
+            Self::TooManyDebates { .. } => "TOO_MANY_DEBATES_AT_ONCE",
             Self::Spent { .. } => "MONEY_SPENT",
             Self::TooLong(_) => "REQUEST_TOO_LONG",
             Self::TooSlow => "REQUEST_TOO_SLOW",
@@ -232,6 +239,7 @@ impl Refusal {
             | Self::Forbidden { .. }
             | Self::TooFast { .. }
             | Self::TooManyAtOnce
+            | Self::TooManyDebates { .. }
             | Self::Spent { .. }
             | Self::TooLong(_)
             | Self::TooSlow
@@ -271,6 +279,7 @@ impl Refusal {
             Self::Busy { .. }
             | Self::PolicyRaced(_)
             | Self::TooManyAtOnce
+            | Self::TooManyDebates { .. }
             | Self::ShuttingDown
             | Self::Unavailable
             | Self::Unread(_) => Some(RETRY_AFTER),

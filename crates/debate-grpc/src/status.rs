@@ -53,6 +53,7 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::Busy { .. }
         | Refusal::TooFast { .. }
         | Refusal::TooManyAtOnce
+        | Refusal::TooManyDebates { .. }
         | Refusal::Spent { .. }
         | Refusal::TooLong(_) => Code::ResourceExhausted,
         Refusal::BeyondHead { .. } => Code::OutOfRange,

@@ -22,17 +22,23 @@ use tokio::task::JoinHandle;
 
 /// Posts a message on a connection of its own and returns status and body.
 async fn post(address: SocketAddr, token: Option<&str>, message: &Value) -> (u16, String) {
-    let body = message.to_string();
+    send(address, token, "application/json", message.to_string().as_bytes()).await
+}
+
+/// Posts bytes that say what they are on a connection of its own and returns status and body.
+async fn send(address: SocketAddr, token: Option<&str>, content_type: &str, body: &[u8]) -> (u16, String) {
     let bearer = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\n{bearer}Content-Length: {}\r\n\r\n{body}",
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: {content_type}\r\n\
+         Accept: application/json, text/event-stream\r\n{bearer}Content-Length: {}\r\n\r\n",
         body.len()
     );
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
+    // A server that refuses a long body may not read it to its end.
+    let _unread = stream.write_all(body).await;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    let _reset = stream.read_to_string(&mut answer).await;
     let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
     (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
@@ -160,5 +166,38 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     assert_eq!(post(address, None, &ping).await.0, 401);
     assert_eq!(post(address, Some("wrong"), &ping).await.0, 401);
+    server.abort();
+}
+
+#[tokio::test]
+async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_served() {
+    let model: Arc<dyn ChatModel> =
+        Arc::new(debater(SimulatedConfig { seed: 7, ..SimulatedConfig::default() }));
+    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = ServeOptions { mount: Some(debate_mcp::mount()), ..ServeOptions::default() };
+    let server = tokio::spawn(debate_grpc::serve(listener, engine, options, std::future::pending()));
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let unknown = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/forget" }).to_string();
+    let no_tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"} });
+    for (what, content_type, body, status, told) in [
+        ("nothing", "application/json", &b""[..], 400, "-32700"),
+        ("half a message", "application/json", b"{\"jsonrpc\":", 400, "-32700"),
+        ("words", "application/json", b"hello", 400, "-32700"),
+        ("no message", "application/json", b"[]", 400, "-32700"),
+        ("no UTF-8", "application/json", b"\"\xff\"", 400, "-32700"),
+        ("deep nesting", "application/json", deep.as_bytes(), 400, "-32700"),
+        ("another type", "text/plain", ping.as_bytes(), 415, "NOT_JSON"),
+        ("almost JSON", "application/jsonx", ping.as_bytes(), 415, "NOT_JSON"),
+        ("no method", "application/json", unknown.as_bytes(), 200, "-32601"),
+        ("no tool", "application/json", no_tool.to_string().as_bytes(), 200, "-32602"),
+    ] {
+        let answer = send(address, None, content_type, body).await;
+        assert!(answer.0 == status && answer.1.contains(told), "{what}: {answer:?}");
+        let next = send(address, None, "application/json; charset=utf-8", ping.as_bytes()).await;
+        assert!(next.0 == 200 && next.1.contains("start_roundtable"), "after {what}: {next:?}");
+    }
     server.abort();
 }

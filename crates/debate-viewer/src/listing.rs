@@ -142,6 +142,7 @@ fn filter(tenant: &Tenant, wanted: &Wanted) -> Result<ListFilter, Refused> {
         format: Some(wanted.format.clone()).filter(|format| !format.is_empty()),
         lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
         status,
+        touched_since: None,
         before: wanted.before.map(Position),
         limit: FETCHED,
     })

@@ -51,6 +51,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("POST", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("GET", "/healthz", Needs::Nothing),
+    ("GET", "/readyz", Needs::Nothing),
     // Which scope it needs depends on the tool.
     ("POST", "/mcp", Needs::Token),
     ("GET", "/api/v1/openapi.json", Needs::Token),
@@ -127,7 +128,7 @@ mod tests {
             );
         }
         let is_http = |place: &str| {
-            ["/api/", "/viewer/", "/healthz", "/mcp"].iter().any(|start| place.starts_with(start))
+            ["/api/", "/viewer/", "/healthz", "/readyz", "/mcp"].iter().any(|start| place.starts_with(start))
         };
         let mut listed: Vec<&str> =
             TABLE.iter().map(|(_, place, _)| *place).filter(|place| !is_http(place)).collect();
@@ -140,7 +141,7 @@ mod tests {
     fn only_asking_whether_the_server_is_up_needs_nothing() {
         let open = TABLE.iter().filter(|(_, _, needs)| *needs == Needs::Nothing);
         let open: Vec<&str> = open.map(|(_, place, _)| *place).collect();
-        assert_eq!(open, ["/grpc.health.v1.Health/Check", "/healthz"]);
+        assert_eq!(open, ["/grpc.health.v1.Health/Check", "/healthz", "/readyz"]);
         assert_eq!(needs("HEAD", "/healthz"), Some(Needs::Nothing));
         assert_eq!(needs("DELETE", "/healthz"), None);
     }

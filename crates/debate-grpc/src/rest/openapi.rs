@@ -19,6 +19,7 @@ pub(super) static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_st
 /// What a route is for, and what it answers when it goes well: method, template, sentence, status, schema.
 const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/healthz", "Says that the server is up.", "200", "Health"),
+    ("GET", "/readyz", "Says whether the server can serve requests now.", "200", "Health"),
     ("GET", "/api/v1/openapi.json", "Returns this document.", "200", "Document"),
     ("POST", "/api/v1/reasoning/debate", "Opens a debate and waits for its result.", "200", "Outcome"),
     ("GET", "/api/v1/reasoning/debate/{debate_id}", "Returns a debate's result.", "200", "Outcome"),
@@ -319,7 +320,7 @@ mod tests {
     fn every_route_that_is_served_is_described_and_no_other() {
         let served: BTreeSet<_> = TABLE
             .iter()
-            .filter(|(_, place, _)| place.starts_with("/api/") || *place == "/healthz")
+            .filter(|(_, place, _)| place.starts_with("/api/") || ["/healthz", "/readyz"].contains(place))
             .map(|(method, place, _)| (*method, *place))
             .collect();
         let told: BTreeSet<_> = ROUTES.iter().map(|route| (route.0, route.1)).collect();

@@ -14,6 +14,7 @@ mod measured;
 mod methods;
 mod modes;
 mod pressure;
+mod ready;
 mod tenants;
 mod tls;
 mod tokens;
