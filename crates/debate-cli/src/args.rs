@@ -91,8 +91,9 @@ pub(crate) struct Options {
     pub(crate) offer: Vec<ModelChoice>,
 
     /// How much may be asked of a provider, all its models together: concurrency, requests_per_minute,
-    /// tokens_per_minute, as in openai:concurrency=50,requests_per_minute=500; unlimited unless set. May be given again
-    /// for another provider; in the environment separated by ;
+    /// tokens_per_minute, as in openai:concurrency=50,requests_per_minute=500; unlimited unless set. openai and
+    /// openai-responses count apart although they share a key: divide an account's limits between them. May be given
+    /// again for another provider; in the environment separated by ;
     #[arg(
         long,
         global = true,
@@ -241,7 +242,8 @@ pub(crate) enum Race {
     P95,
     /// After the 75th percentile
     P75,
-    /// After the 95th percentile, or the 75th where it is the last one waited for
+    /// The sooner, the later its debate is compared with others, and sooner where it is the only one waited for; only
+    /// this mode keeps the promise of docs/benchmarks.md about the 99th percentile
     Adaptive,
 }
 

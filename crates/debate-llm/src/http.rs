@@ -139,7 +139,7 @@ impl HttpModel {
     }
 
     /// Blots the key out of what a provider says.
-    fn safe(&self, message: &str) -> Box<str> {
+    fn redact(&self, message: &str) -> Box<str> {
         match &self.config.api_key {
             Some(key) => key.redact(message),
             None => message.into(),

@@ -36,13 +36,24 @@ impl ModelError {
         Self {
             kind,
             status: None,
-            message: one_line(message).into(),
+            message: cut(&one_line(message)),
             advice: Box::default(),
             received_any: false,
             usage: Box::default(),
             wire_retries: 0,
             request_id: None,
         }
+    }
+
+    /// Makes an error with the words of a provider, one line as long as they are: whoever knows the key blots it out of
+    /// them and then cuts them, with [`Self::safe`]. Cut first, a part of the key could stay.
+    pub(crate) fn told(kind: ModelErrorKind, message: &str) -> Self {
+        Self { message: one_line(message).into(), ..Self::new(kind, "") }
+    }
+
+    /// Returns the error with a `message` that may be shown: what `redact` leaves of it, cut to 200 characters.
+    pub(crate) fn safe(self, redact: impl FnOnce(&str) -> Box<str>) -> Self {
+        Self { message: cut(&redact(&self.message)), ..self }
     }
 
     /// Makes an error of a call that was never sent: nothing was spent on it, and that is known.
@@ -200,26 +211,24 @@ fn suffix(mark: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{mark}{text}") }
 }
 
-/// Cuts a provider's words to one line that is safe to show.
+/// Returns words as one line without control characters.
 fn one_line(text: &str) -> String {
     let mut line = String::new();
-    let mut chars = 0;
     for word in text.split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
-            chars += 1;
         }
-        for c in word.chars().filter(|c| !c.is_control()) {
-            if chars >= MESSAGE_CHARS_MAX {
-                line.truncate(line.trim_end().len());
-                line.push('…');
-                return line;
-            }
-            line.push(c);
-            chars += 1;
-        }
+        line.extend(word.chars().filter(|c| !c.is_control()));
     }
     line
+}
+
+/// Cuts a line to what is kept of it, and says so at its end.
+fn cut(line: &str) -> Box<str> {
+    match line.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()).into(),
+        None => line.into(),
+    }
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Answer {
     /// `Refused`, or `Truncated` when neither an end mark nor a reason for the end has come.
     pub(super) fn judge(mut self) -> Result<Self, ModelError> {
         if !self.refusal.is_empty() {
-            return Err(ModelError::new(ModelErrorKind::Refused, &self.refusal));
+            return Err(ModelError::told(ModelErrorKind::Refused, &self.refusal));
         }
         if !self.is_done && self.finish.is_none() {
             return Err(ModelError::new(ModelErrorKind::Truncated, "the stream ended before the answer"));

@@ -74,7 +74,7 @@ impl<'a> Call<'a> {
                 body = self.encode(request, dialect)?;
                 continue;
             }
-            let error = *failure.error;
+            let error = failure.error.safe(|told| self.model.redact(told));
             let policy = &self.model.config.retry;
             let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
             let Some(wait) = wait.filter(|_| error.should_retry_wire()) else { return Err(error) };
@@ -131,10 +131,8 @@ impl<'a> Call<'a> {
         let status = response.status();
         if !status.is_success() {
             let body = self.error_body(response.body_mut()).await;
-            let mut failure =
-                failure::from_response(model.protocol(), status.as_u16(), response.headers(), &body);
-            failure.error.message = model.safe(&failure.error.message);
-            return Err(failure);
+            let code = status.as_u16();
+            return Err(failure::from_response(model.protocol(), code, response.headers(), &body));
         }
         let mut decoder = Decoder::new(model.protocol().events(), limits.reply_bytes_max);
         let read = self.read(response.body_mut(), &mut decoder, chunks).await;
@@ -147,9 +145,8 @@ impl<'a> Call<'a> {
         };
         answer.map_err(|error| {
             let received_any = self.first_byte.is_some();
-            let message = model.safe(&error.message);
             let (status, usage) = (Some(status.as_u16()), Box::new(usage));
-            ModelError { status, usage, received_any, message, ..error }.into()
+            ModelError { status, usage, received_any, ..error }.into()
         })
     }
 

@@ -61,7 +61,7 @@ impl From<ModelError> for Failure {
     }
 }
 
-/// Reads a response whose status is not a success.
+/// Reads a response whose status is not a success; the key is still in what it says.
 pub(super) fn from_response(
     protocol: &dyn Protocol,
     status: u16,
@@ -84,11 +84,11 @@ pub(super) fn from_response(
         (_, told) => format!("HTTP {status}: {told}"),
     };
     let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.facts().parameters)).flatten();
-    let error = ModelError { status: Some(status), ..ModelError::new(kind, &message) };
+    let error = ModelError { status: Some(status), ..ModelError::told(kind, &message) };
     Failure { error: Box::new(error), blames }
 }
 
-/// Reads the `error` of a body or an event that came with a success status.
+/// Reads the `error` of a body or an event that came with a success status; the key is still in what it says.
 pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
     let told = ProviderError::from_value(error);
     let status = told.code.parse::<u16>().ok().filter(|status| (400..600).contains(status));
@@ -99,7 +99,7 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
         (None, None) => ModelErrorKind::StreamError,
     };
     let message = if kind == ModelErrorKind::Auth { "the provider refused the key" } else { &told.message };
-    ModelError::new(kind, message)
+    ModelError::told(kind, message)
 }
 
 /// The one table from status and code to kind.

@@ -51,12 +51,11 @@ pub(super) fn jitter() -> f64 {
 /// Reads `retry-after-ms`, or `Retry-After` as seconds or as an HTTP date.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    let number = |name: &str| text(name)?.parse::<f64>().ok();
-    if let Some(ms) = number("retry-after-ms") {
-        return Duration::try_from_secs_f64(ms / 1000.0).ok();
-    }
-    if let Some(seconds) = number(RETRY_AFTER.as_str()) {
-        return Duration::try_from_secs_f64(seconds).ok();
+    // What cannot be used hides nothing: the other header may say it better.
+    let wait =
+        |name: &str, unit: f64| Duration::try_from_secs_f64(text(name)?.parse::<f64>().ok()? / unit).ok();
+    if let Some(wait) = wait("retry-after-ms", 1000.0).or_else(|| wait(RETRY_AFTER.as_str(), 1.0)) {
+        return Some(wait);
     }
     let date = httpdate::parse_http_date(text(RETRY_AFTER.as_str())?).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
@@ -110,5 +109,18 @@ mod tests {
             assert_eq!(retry_after(&headers, now), want.map(Duration::from_millis), "{name}: {value}");
         }
         assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+
+    #[test]
+    fn a_retry_after_ms_that_cannot_be_used_hides_no_retry_after() {
+        for (ms, seconds, want) in
+            [("-1", "2", 2000), ("soon", "2", 2000), ("inf", "2", 2000), ("35", "2", 35)]
+        {
+            let mut headers = HeaderMap::new();
+            headers.insert(HeaderName::from_static("retry-after-ms"), HeaderValue::from_static(ms));
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
+            let waited = retry_after(&headers, SystemTime::UNIX_EPOCH);
+            assert_eq!(waited, Some(Duration::from_millis(want)), "{ms} and {seconds}");
+        }
     }
 }

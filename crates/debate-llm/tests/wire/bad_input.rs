@@ -86,6 +86,36 @@ fn answers_of_providers(provider: Provider) -> Vec<Row> {
     ]
 }
 
+/// Words of a provider, with the key where they are cut: behind `HTTP 400: ` it has the characters 195 to 208.
+fn cut_within_the_key() -> String {
+    format!("{} {KEY} and more", "x".repeat(183))
+}
+
+fn answers_with_the_key_where_words_are_cut(provider: Provider) -> Vec<Row> {
+    let told = cut_within_the_key();
+    let status = json!({"error": {"message": told}});
+    let event = match provider {
+        Provider::Anthropic => json!({"type": "error", "error": {"type": "new_error", "message": told}}),
+        Provider::Gemini | Provider::OpenAi => json!({"error": {"message": told}}),
+        Provider::OpenAiResponses => json!({"type": "error", "message": told, "code": null}),
+    };
+    let words = "x".repeat(183);
+    vec![
+        Row::new(
+            "a status with the key where its words are cut",
+            vec![Response::json(400, &status), ok(provider)],
+            "bad_request",
+            format!("HTTP 400: {words} [key]…; another model, or a newer server, may take this request"),
+        ),
+        Row::new(
+            "an event with the key where its words are cut",
+            vec![Response::events(&format!("{}data: {event}\n\n", part(provider, &["hé"]))), ok(provider)],
+            "stream_error",
+            format!("{words} [key] and more; try again later"),
+        ),
+    ]
+}
+
 fn answers_of_others(provider: Provider) -> Vec<Row> {
     let address = provider.base_url_variable();
     let other = format!("something else than {provider} may be answering: check {address} and any proxy");
@@ -204,8 +234,12 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
 #[tokio::test]
 async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_do() {
     for provider in Provider::ALL {
-        let rows =
-            [answers_of_providers(provider), answers_of_others(provider), answers_without_end(provider)];
+        let rows = [
+            answers_of_providers(provider),
+            answers_with_the_key_where_words_are_cut(provider),
+            answers_of_others(provider),
+            answers_without_end(provider),
+        ];
         for row in rows.into_iter().flatten() {
             check(provider, row).await;
         }
@@ -226,7 +260,8 @@ async fn check(provider: Provider, row: Row) {
     let may_be_unsent = row.kind.starts_with("timeout_") && sent < row.requests;
     assert!(sent == row.requests || may_be_unsent, "{name}: {sent} requests");
     assert_eq!(error.wire_retries as usize, row.requests - 1, "{name}");
-    assert!(!format!("{error:?} {error}").contains(KEY), "{name}: {error:?}");
+    let shown = format!("{error:?} {error}");
+    assert!(!shown.contains(&KEY[..4]), "{name}: not even a part of the key is shown: {shown}");
     assert!(!error.to_string().contains('\n'), "{name}");
 }
 
