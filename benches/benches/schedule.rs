@@ -9,7 +9,7 @@ use debate_core::formats::accept::{self, AcceptedRequest};
 use debate_core::formats::prediction::config::Schedule;
 use debate_engine::{Hedge, Hedging};
 use debate_llm::simulated::Draw;
-use debate_rehearsal::{Held, Late, Latencies, Rehearsal, Summary, Way, engine, held, open};
+use debate_rehearsal::{Held, Late, Latencies, Rehearsal, RoundtableTools, Summary, Way, engine, held, open};
 use debate_store::{SqliteOptions, SqliteStore};
 use serde_json::json;
 
@@ -90,6 +90,7 @@ fn main() {
         hedge_share_max: Hedging::default().share_max,
         debates: DEBATES,
         seed: 1,
+        tools: RoundtableTools::default(),
     };
     let mut rows = Vec::new();
     let mut strict_p99 = None;

@@ -161,7 +161,7 @@ fn finish(state: &Debate<Prediction>, draft: &mut Draft<Prediction>) {
             latency_ms: 1_000,
             ..ReplyFacts::default()
         };
-        let prose = ReplyProse { text: WORDS.repeat(3), reasoning: None };
+        let prose = ReplyProse { text: WORDS.repeat(3), ..ReplyProse::default() };
         let answer = answer(state, &want);
         draft.decide(Command::FinishCall { attempt, reply, prose, answer }).expect("open calls finish");
     }

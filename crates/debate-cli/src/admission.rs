@@ -57,8 +57,7 @@ pub(crate) fn admit(
         }
         AcceptedRequest::Roundtable(accepted) => {
             let config = &mut accepted.config;
-            config.flags = config.flags.under(flags);
-            config.flags.check()?;
+            config.flags = config.flags.admitted(flags, config.mode)?;
             Ok(Vec::new())
         }
         AcceptedRequest::Review(accepted) => {

@@ -190,11 +190,15 @@ fn of_policy(error: &PolicyError) -> Option<End> {
             Some(End::NotFound)
         }
         PolicyError::Accept(AcceptError::Accepted { .. })
+        | PolicyError::Unwritten { .. }
         | PolicyError::TooFew { .. }
         | PolicyError::NotNeeded { .. }
         | PolicyError::Folder(_)
         | PolicyError::Prompt(_) => Some(End::BadInput),
-        PolicyError::Read(_) | PolicyError::Append(_) | PolicyError::Model { .. } => Some(End::Unavailable),
+        PolicyError::Read(_)
+        | PolicyError::Append(_)
+        | PolicyError::Model { .. }
+        | PolicyError::Raced { .. } => Some(End::Unavailable),
         PolicyError::Load(_) | PolicyError::Desk(_) => None,
     }
 }

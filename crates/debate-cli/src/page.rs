@@ -1,6 +1,7 @@
 //! A page of text: headings, paragraphs, lists, tables, bars, laid out for its paper.
 
 use console::{measure_text_width, pad_str, truncate_str};
+pub(crate) use debate_viewer::wording::thousands;
 
 use crate::paper::{Ink, Paper};
 use crate::plain::{one_line, plain};
@@ -157,19 +158,6 @@ pub(crate) fn percent(share: f64) -> String {
 /// Returns a number in [0, 1] with two digits, or a dash where there is none.
 pub(crate) fn score(score: Option<f64>) -> String {
     score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"))
-}
-
-/// Returns a whole number with its thousands apart.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Returns a span of time for people.

@@ -8,6 +8,7 @@ use debate_core::request::WHOLE;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::spend::Cost;
 use debate_engine::Prices;
+pub(crate) use debate_viewer::wording::dollars;
 
 use crate::exit::Failure;
 use crate::plain::one_line;
@@ -54,25 +55,9 @@ pub(crate) fn told<'m>(cost: Option<Cost>, unpriced: impl IntoIterator<Item = &'
     }
 }
 
-/// Returns millionths of a US dollar as dollars, with as many places as say something and at least the cents.
-pub(crate) fn dollars(micros: u64) -> String {
-    let all = format!("{:06}", micros % 1_000_000);
-    let cents = all.trim_end_matches('0').len().max(2);
-    format!("${}.{}", micros / 1_000_000, &all[..cents])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn millionths_are_told_as_dollars() {
-        for (micros, want) in
-            [(0, "$0.00"), (1, "$0.000001"), (23_400, "$0.0234"), (500_000, "$0.50"), (12_000_000, "$12.00")]
-        {
-            assert_eq!(dollars(micros), want);
-        }
-    }
 
     #[test]
     fn k8_a_cost_that_is_not_all_known_says_so() {

@@ -1,5 +1,6 @@
 //! What is tried again, how often, and after which pauses.
 
+use std::error::Error as _;
 use std::time::Duration;
 
 use tonic::{Code, Status};
@@ -35,12 +36,13 @@ impl Retry {
 }
 
 /// Returns whether the same may be asked again: the server ended, the way to it broke, or it gave up a stream that was not
-/// read.
+/// read. What a server says has no cause here; whatever has one is of the connection, whichever code it was given.
 pub(crate) fn is_cut(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted
-    )
+    status.source().is_some()
+        || matches!(
+            status.code(),
+            Code::Unavailable | Code::Unknown | Code::Internal | Code::Cancelled | Code::Aborted
+        )
 }
 
 #[cfg(test)]
@@ -61,5 +63,13 @@ mod tests {
         assert!(is_cut(&Status::aborted("the stream was not read")));
         assert!(!is_cut(&Status::not_found("there is no such debate")));
         assert!(!is_cut(&Status::permission_denied("the token lacks read")));
+    }
+
+    #[test]
+    fn k10_a_connection_that_ends_after_many_streams_is_no_refusal() {
+        let worn_out = Status::from_error(h2::Error::from(h2::Reason::ENHANCE_YOUR_CALM).into());
+        assert_eq!(worn_out.code(), Code::ResourceExhausted);
+        assert!(is_cut(&worn_out));
+        assert!(!is_cut(&Status::resource_exhausted("too many requests of this token")));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::call::{CallKey, Cause, Reserved, Sight, Tokens, Usage};
 use crate::event::{
-    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, ToolAnswered, ToolRef,
+    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, ReplyProse, ToolAnswered, ToolRef,
     TurnAnswered, TurnProse,
 };
 use crate::prose::Prose;
@@ -114,6 +114,8 @@ pub struct CallState {
     pub answered: Option<u32>,
     /// Tokens that providers reported for it, over all revisions.
     pub used: Tokens,
+    /// The words of the latest answer, kept where they name pages that its provider searched for.
+    pub searched: Prose<ReplyProse>,
     /// Why the revision before was rejected, as told to the one who is asked again.
     pub rejection: Prose<String>,
 }
@@ -219,6 +221,8 @@ impl CallState {
     pub(crate) fn answer(&mut self, answered: &CallAnswered) {
         self.count(&answered.reply.usage);
         self.answered = Some(answered.attempt.revision);
+        let names_pages = answered.prose.shown().is_some_and(|words| !words.web_sources.is_empty());
+        self.searched = if names_pages { answered.prose.clone() } else { Prose::default() };
     }
 
     /// Takes a turn that asks for tools.

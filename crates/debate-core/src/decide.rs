@@ -54,6 +54,13 @@ impl<F: Format> Debate<F> {
         Ok(draft.into_events())
     }
 
+    /// Returns when a check of the deadline next decides something; `None` while the debate does not run.
+    #[must_use]
+    pub fn due_at(&self) -> Option<Timestamp> {
+        let due = if self.stop.is_none() { self.closing_at() } else { self.deadline_at };
+        (self.lifecycle == Lifecycle::Running).then_some(due)
+    }
+
     /// Returns the digest of the outcome as it stands, prose withheld (rules K4, K15).
     #[must_use]
     pub fn outcome_digest(&self) -> Digest {

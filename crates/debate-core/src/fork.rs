@@ -101,6 +101,28 @@ impl FromStr for Change {
     }
 }
 
+/// Takes a member out of those who take part; `kind` says what members are called, `verb` what they would do.
+///
+/// # Errors
+/// It is none of them, or too few are left.
+pub(crate) fn leave_out<T>(
+    members: &mut Vec<T>,
+    left: &Role,
+    name: impl Fn(&T) -> &Role,
+    members_min: usize,
+    (kind, verb): (&str, &str),
+) -> Result<(), String> {
+    let before = members.len();
+    members.retain(|member| name(member) != left);
+    if members.len() == before {
+        return Err(format!("{left} is no {kind} of this debate"));
+    }
+    if members.len() < members_min {
+        return Err(format!("without {left} fewer than {members_min} would {verb}"));
+    }
+    Ok(())
+}
+
 /// Returns where a log can be forked that is to be forked at `at`: there, or behind the facts of the answer that this
 /// would part from what it came to.
 #[must_use]

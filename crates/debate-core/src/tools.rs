@@ -1,11 +1,11 @@
-//! What tools were asked in a debate, and what of it serves for equal questions (rule T8).
+//! What tools were asked in a debate, and what of it serves for equal questions (rule T8); what providers found themselves.
 
 use std::collections::BTreeMap;
 
 use crate::call::{CallKey, Want, Work};
 use crate::calls::{ToolState, TurnState};
 use crate::debate::Debate;
-use crate::event::{ToolAnswered, ToolRef};
+use crate::event::{ToolAnswered, ToolRef, WebSource};
 use crate::format::Format;
 
 /// One use of a tool.
@@ -46,6 +46,18 @@ impl<F: Format> Debate<F> {
             let turns = call.turns_before.iter().chain(&call.turns);
             turns.flat_map(move |turn| runs_of(key, turn))
         })
+    }
+
+    /// Returns the pages that a provider searched for while it answered, its turns with tools first; none of an answer that
+    /// does not stand, and none where words were redacted.
+    pub fn web_sources(&self, want: &Want) -> impl Iterator<Item = &WebSource> {
+        let call = self.calls.get(&want.call).filter(|call| call.answered == Some(want.revision));
+        let words = call.into_iter().flat_map(|call| {
+            let turns = call.turns_before.iter().chain(&call.turns);
+            let turns = turns.filter(|turn| turn.revision == want.revision);
+            turns.filter_map(|turn| Some(&turn.prose.shown()?.reply)).chain(call.searched.shown())
+        });
+        words.flat_map(|words| &words.web_sources)
     }
 
     fn tool_run(&self, want: &Want, turn: u32, index: u32) -> Option<ToolRun<'_>> {

@@ -8,17 +8,23 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use debate_core::formats::roundtable::flags::Flags;
 use debate_core::measures::agreement::{agreement, is_steady};
-use debate_core::measures::cross_reference::{mentions, questions, refers_by_phrase};
+use debate_core::measures::cross_reference::{
+    mentions, questions, rebuttal_depth, refers_by_phrase, takes_up,
+};
 use debate_core::measures::groupthink::{OVERLAP_MIN, mean_overlap};
 use debate_core::measures::negation::contradict;
 use debate_core::measures::similarity::Similarity;
 use serde_json::Value;
 
-/// One council: what each member said alone, and what it said after reading the others, in the members' order.
+/// One council: what each member said alone, and what it said after reading the others, in the members' order; and what
+/// the chair made of it.
+#[derive(Default)]
 struct Council {
     alone: Vec<(String, String)>,
     after: Vec<(String, String)>,
+    closing: Vec<(String, String)>,
 }
 
 #[test]
@@ -115,6 +121,75 @@ fn t5_long_answers_to_one_question_seldom_deny_each_others_terms() {
     assert_eq!((pairs, denied), (120, 0));
 }
 
+/// Returns whether a text refers to other members: by a phrase, or as the council's texts name them.
+fn refers(text: &str) -> bool {
+    refers_by_phrase(text) || !mentions(text, "council member").is_empty()
+}
+
+#[test]
+fn t11_rebuttals_go_as_deep_as_there_are_rounds_in_which_somebody_answers() {
+    let Some(councils) = councils() else { return };
+    let mut depths: BTreeMap<usize, u32> = BTreeMap::new();
+    for council in &councils {
+        let rounds = [&council.alone, &council.after, &council.closing];
+        let refers_by_round = rounds.map(|said| said.iter().any(|(_, text)| refers(text)));
+        *depths.entry(rebuttal_depth(&refers_by_round)).or_default() += 1;
+    }
+    // Nobody answers in the round of answers given alone, so two is the most. In 12 councils either the members name each
+    // other or the chair names them; in four both do, and in four all write as if they were alone.
+    assert_eq!(depths, BTreeMap::from([(0, 4), (1, 12), (2, 4)]));
+}
+
+#[test]
+fn t11_questions_of_real_turns_are_taken_up_by_their_own_words_and_not_by_those_of_the_subject() {
+    let Some(councils) = councils() else { return };
+    let (mut put, mut taken, mut by_subject) = (0, 0, 0);
+    for council in &councils {
+        // What all members write about is what the first of them says first.
+        let subject = &council.alone[0].1;
+        for (asker, text) in council.alone.iter().chain(&council.after) {
+            for question in questions(text) {
+                put += 1;
+                let later = council
+                    .after
+                    .iter()
+                    .chain(&council.closing)
+                    .filter(|(name, later)| name != asker && later != text);
+                let (mut own, mut any) = (false, false);
+                for (_, later) in later {
+                    own |= takes_up(later, question, subject);
+                    any |= takes_up(later, question, "");
+                }
+                (taken, by_subject) = (taken + u32::from(own), by_subject + u32::from(any && !own));
+            }
+        }
+    }
+    // Of 48 questions, most of them put for show within a solution, 25 have half of their words in what somebody else
+    // writes later; in 17 of these cases they are words of the problem, which everybody writes anyhow.
+    assert_eq!((put, taken, by_subject), (48, 8, 17));
+}
+
+#[test]
+fn t6_the_default_sign_shows_where_a_council_is_of_one_mind_and_not_where_it_splits() {
+    let Some(councils) = councils() else { return };
+    let signs = |measure: Similarity, of: fn(&Council) -> &[(String, String)]| {
+        let levels = councils.iter().map(|council| {
+            let said = of(council);
+            agreement(measure, &texts(said), &vec![0.5; said.len()], |_, _| false).level
+        });
+        levels.filter(|level| *level >= Flags::default().groupthink_threshold.value.0).count()
+    };
+    let found = [
+        signs(Similarity::WordOverlap, |c| &c.alone),
+        signs(Similarity::WordOverlap, |c| &c.after),
+        signs(Similarity::TrigramOverlap, |c| &c.alone),
+        signs(Similarity::TrigramOverlap, |c| &c.after),
+    ];
+    // Equal confidences leave the level to the camps: one camp is at 1.0, two of four at 0.65. So the sign shows in exactly
+    // the councils of one camp, and with forms of one word alike it shows in most of the second rounds.
+    assert_eq!(found, [4, 2, 8, 15]);
+}
+
 fn texts(said: &[(String, String)]) -> Vec<&str> {
     said.iter().map(|(_, text)| text.as_str()).collect()
 }
@@ -131,12 +206,11 @@ fn councils() -> Option<Vec<Council>> {
     let mut councils: BTreeMap<String, Council> = BTreeMap::new();
     for turn in &turns {
         let of = |field: &str| turn[field].as_str().unwrap_or_default().to_owned();
-        let council = councils
-            .entry(of("debate_id"))
-            .or_insert_with(|| Council { alone: Vec::new(), after: Vec::new() });
+        let council = councils.entry(of("debate_id")).or_default();
         match turn["kind"].as_str().unwrap() {
             "independent answer" => council.alone.push((of("speaker"), of("text"))),
             "stage2:deliberation_responses" => council.after.push((of("speaker"), of("text"))),
+            "stage3:synthesis" => council.closing.push((of("speaker"), of("text"))),
             _other => {}
         }
     }

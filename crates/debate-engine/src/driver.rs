@@ -212,11 +212,8 @@ impl<P: Prompts> Driver<P> {
                     draft = self.race(&work)?;
                     continue;
                 }
-                () = deadline => {
-                    draft = self.draft();
-                    draft.decide(Command::CheckDeadline).map_err(DriveError::Plan)?;
-                    continue;
-                }
+                // What is due is decided before anything else is started.
+                () = deadline => true,
                 _ = foreign.tick() => !self.has_foreign_writes().await || self.takes_in_foreign_writes().await?,
             };
             if !kept {
@@ -236,7 +233,12 @@ impl<P: Prompts> Driver<P> {
 
     /// Gives up flights that are no longer wanted and starts work that is, in one append with what was decided before;
     /// `false` when the claim is lost.
+    ///
+    /// A deadline that is due goes first, so that nothing is paid for after it (rule K9).
     async fn start_wanted(&mut self, mut draft: Draft<P::Format>) -> Result<bool, DriveError> {
+        if draft.debate().due_at().is_some_and(|due| due <= draft.at()) {
+            draft.decide(Command::CheckDeadline).map_err(DriveError::Plan)?;
+        }
         self.ground_unwanted(&mut draft)?;
         let mut started = self.begin(&mut draft)?;
         started.append(&mut self.raced);
@@ -353,10 +355,11 @@ impl<P: Prompts> Driver<P> {
                 self.note_beginning(&question.want.call);
                 asked = Some(Arc::clone(&question));
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
+                let tenant = self.journal.tenant.clone();
                 let (attempt, live) = (attempt.clone(), self.live.clone());
                 let span = self.spans.attempt(&attempt, &question);
                 let asking = async move {
-                    let _slot = house.calls.acquire().await;
+                    let _turn = house.calls.take(&tenant).await;
                     let command = turn::ask(&*prompts, &question, attempt, &live).await;
                     telemetry::attempt_ended(&command);
                     command
@@ -439,15 +442,11 @@ impl<P: Prompts> Driver<P> {
 
     /// Returns a future that is ready when a deadline is due; never while the debate does not run.
     fn deadline(&self) -> impl Future<Output = ()> + use<P> {
-        let debate = self.debate();
-        let due = if debate.stop().is_none() { debate.closing_at() } else { debate.deadline_at() };
-        let running = debate.lifecycle() == Lifecycle::Running;
-        let wait = Duration::from_millis(due.since_ms(self.house.surroundings.now()));
+        let wait = self.debate().due_at().map(|due| self.house.surroundings.until(due));
         async move {
-            if running {
-                tokio::time::sleep(wait).await;
-            } else {
-                std::future::pending::<()>().await;
+            match wait {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => std::future::pending().await,
             }
         }
     }

@@ -18,7 +18,7 @@ use debate_llm::Models;
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ReadError, RequestKey};
 use futures::stream::Stream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -30,6 +30,7 @@ use crate::journal::{Journal, LoadError, PAGE, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
+use crate::policy::OneAtATime;
 use crate::pricing;
 use crate::redaction::{Redact, Redaction, RedactionError};
 use crate::schemas::Schemas;
@@ -38,6 +39,7 @@ use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
 use crate::tools::{Tool, Tools};
+use crate::turns::Turns;
 use crate::verify::{Fault, Verification};
 use crate::watch::{self, WatchError, Watched};
 
@@ -140,11 +142,12 @@ impl EngineBuilder {
             surroundings: self.surroundings,
             actor: self.actor,
             leasing: self.sharing.map(Leasing::new),
-            calls: Semaphore::new(self.settings.calls_max),
-            debates: Semaphore::new(self.settings.debates_max),
+            calls: Turns::new(self.settings.calls_max),
+            debates: Turns::new(self.settings.debates_max),
             schemas: Schemas::default(),
             races: Races::default(),
             reads: SharedReads::default(),
+            proposing: OneAtATime::default(),
             shutdown: CancellationToken::new(),
         };
         Engine {
@@ -198,11 +201,9 @@ impl Engine {
         }
         let limits = pricing::admit::<F>(&self.house, &start.config, start.limits);
         let limits = limits.map_err(StartError::Invalid)?;
-        let held = self.held().len();
-        if held >= self.house.settings.debates_held_max {
-            return Err(StartError::Busy { held });
-        }
+        self.room_for(&start.author.tenant).map_err(|held| StartError::Busy { held })?;
         let debate = self.house.surroundings.debate_id();
+        let origin = Origin { format: F::NAME.to_owned(), tenant: start.author.tenant.clone() };
         let opened = Opened::<F> {
             format: F::NAME.to_owned(),
             debate,
@@ -232,13 +233,13 @@ impl Engine {
         }
         match appended {
             Ok(_) => {
-                self.hold(debate, F::NAME, tenure);
+                self.hold(debate, &origin, tenure);
                 Ok(Started { debate, existing: false })
             }
             Err(AppendError::RequestTaken { stream, same_body: true }) => {
                 let debate = DebateId(stream.id);
                 let backend = |error: ReadError| AppendError::Backend { stream, source: error.into() };
-                let idle = self.hold_if_idle(debate, F::NAME, written).await;
+                let idle = self.hold_if_idle(debate, &origin, written).await;
                 idle.map_err(|error| StartError::Store(backend(error)))?;
                 Ok(Started { debate, existing: true })
             }
@@ -248,7 +249,7 @@ impl Engine {
             }),
             // Whether the events are stored is unknown; nobody else can have opened this id.
             Err(error @ AppendError::Backend { .. }) => {
-                if matches!(self.hold_if_idle(debate, F::NAME, written).await, Ok(true)) {
+                if matches!(self.hold_if_idle(debate, &origin, written).await, Ok(true)) {
                     return Ok(Started { debate, existing: false });
                 }
                 Err(StartError::Store(error))
@@ -272,17 +273,17 @@ impl Engine {
                 return result;
             }
         }
-        let (format, served) = self.served(debate).await?;
+        let (origin, served) = self.served(debate).await?;
         let done = served.control(&self.house, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
         let unknown = matches!(&done, Err(ControlError::Record(AppendError::Backend { .. })));
         if unknown || matches!(done, Ok(true)) {
-            self.take_up(debate, &format);
+            self.take_up(debate, &origin);
         }
         done.map(|_| ())
     }
 
-    pub(crate) async fn served(&self, debate: DebateId) -> Result<(String, Arc<dyn Served>), LoadError> {
+    pub(crate) async fn served(&self, debate: DebateId) -> Result<(Origin, Arc<dyn Served>), LoadError> {
         let first = self.house.store.read(StreamId::from(debate), Seq::START, 1).await?;
         self.served_by(debate, first.first()).await
     }
@@ -291,12 +292,12 @@ impl Engine {
         &self,
         debate: DebateId,
         first: Option<&Envelope>,
-    ) -> Result<(String, Arc<dyn Served>), LoadError> {
+    ) -> Result<(Origin, Arc<dyn Served>), LoadError> {
         let Some(first) = first else { return Err(self.missing(debate).await) };
-        let format = format_of(first).unwrap_or_default();
-        match self.formats.get(format.as_str()) {
-            Some(served) => Ok((format, Arc::clone(served))),
-            None => Err(LoadError::Format { debate, format }),
+        let origin = Origin::of(first).unwrap_or_default();
+        match self.formats.get(origin.format.as_str()) {
+            Some(served) => Ok((origin, Arc::clone(served))),
+            None => Err(LoadError::Format { debate, format: origin.format }),
         }
     }
 
@@ -404,11 +405,48 @@ impl Engine {
         served.redact(&self.house, debate, what, actor).await
     }
 
+    /// Says whether debates can be read and driven here now.
+    ///
+    /// # Errors
+    /// The store cannot be read, or leases cannot be renewed.
+    pub async fn ready(&self) -> Result<(), NotReady> {
+        if self.house.leasing.as_ref().is_some_and(|leasing| !leasing.is_renewed()) {
+            return Err(NotReady::Leases);
+        }
+        self.house.store.head(StreamId::from(DebateId(uuid::Uuid::nil()))).await?;
+        Ok(())
+    }
+
     /// Stops driving; debates stay as they are in the log and can be taken up again.
     pub async fn shut_down(&self) {
         self.house.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+    }
+}
+
+/// An engine cannot do its work just now.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// The store cannot be read.
+    #[error("the store cannot be read")]
+    Store(#[from] ReadError),
+    /// The leases of this replica could not be renewed when that was tried last.
+    #[error("leases cannot be renewed")]
+    Leases,
+}
+
+/// What the first event of a debate says about who keeps it, and how.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    pub(crate) format: String,
+    pub(crate) tenant: String,
+}
+
+impl Origin {
+    /// Reads it from a first event; `None` where that names no format.
+    pub(crate) fn of(first: &Envelope) -> Option<Self> {
+        Some(Self { format: format_of(first)?, tenant: first.tenant.clone() })
     }
 }
 

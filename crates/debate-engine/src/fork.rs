@@ -82,18 +82,15 @@ impl Engine {
         if self.house().shutdown.is_cancelled() {
             return Err(ForkError::ShutDown);
         }
-        let held = self.held_count();
-        if held >= self.house().settings.debates_held_max {
-            return Err(ForkError::Busy { held });
-        }
-        let (format, served) = self.served(fork.parent).await?;
+        let (origin, served) = self.served(fork.parent).await?;
+        self.room_for(&origin.tenant).map_err(|held| ForkError::Busy { held })?;
         let debate = self.house().surroundings.debate_id();
         // Taken before the fork is there, so that no crash leaves one that nobody knows of.
         let tenure = self.tenure(debate).await.map_err(ForkError::Leases)?;
         let forked = served.fork(self.house(), &fork, debate).await;
         match &forked {
             Ok(_) => {
-                self.hold(debate, &format, tenure);
+                self.hold(debate, &origin, tenure);
             }
             Err(error) => {
                 let is_unknown = matches!(error, ForkError::Store(AppendError::Backend { .. }));

@@ -6,24 +6,26 @@ use std::time::Duration;
 use debate_core::prices::Prices;
 use debate_llm::Models;
 use debate_store::EventStore;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::hedging::{Hedging, Races};
 use crate::leasing::Leasing;
+use crate::policy::OneAtATime;
 use crate::schemas::Schemas;
 use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
 use crate::tools::Tools;
+use crate::turns::Turns;
 
 /// The limits of one process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Debates driven at once; more wait their turn.
+    /// Debates driven at once; more wait their turn, and turns go to the tenants in a ring.
     pub debates_max: usize,
-    /// Debates driven or waiting; more are refused.
+    /// Debates driven or waiting. Once there are so many, only tenants that have less than an equal share of them may add some,
+    /// so that nobody is shut out by others; all together have at most twice as many.
     pub debates_held_max: usize,
-    /// Requests to models at once.
+    /// Requests to models at once; more wait their turn, and turns go to the tenants in a ring.
     pub calls_max: usize,
     /// The most time for one request to a model, wire retries included.
     pub call_timeout: Duration,
@@ -59,11 +61,12 @@ pub(crate) struct House {
     pub(crate) surroundings: Surroundings,
     pub(crate) actor: String,
     pub(crate) leasing: Option<Leasing>,
-    pub(crate) calls: Semaphore,
-    pub(crate) debates: Semaphore,
+    pub(crate) calls: Turns,
+    pub(crate) debates: Turns,
     pub(crate) schemas: Schemas,
     pub(crate) races: Races,
     pub(crate) reads: SharedReads,
+    pub(crate) proposing: OneAtATime,
     pub(crate) shutdown: CancellationToken,
 }
 

@@ -1,8 +1,10 @@
 //! How a debate is kept by one process: it waits for its turn to be driven, is driven, and rests while it is paused.
-//! Controls reach it in each of these, so that a queue delays no cancel and a pause takes nobody's turn.
+//! Controls reach it in each of these, so that a queue delays no cancel and a pause takes nobody's turn. A deadline holds
+//! in the queue too: nobody waits longer for a result than was agreed (rules K9, P21).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use debate_core::id::DebateId;
 use tokio::sync::{Notify, mpsc};
@@ -15,11 +17,16 @@ use crate::served::Served;
 /// Controls that may wait for one debate.
 const ORDERS_MAX: usize = 16;
 
+/// How long it takes until a debate that waits is looked at again, where its deadline stands still or cannot be read.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
 /// The way to a debate that is kept here.
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     pub(crate) orders: mpsc::Sender<Order>,
     pub(crate) live: Live,
+    /// Whose debate it is.
+    pub(crate) tenant: Arc<str>,
     nudge: Arc<Nudge>,
 }
 
@@ -32,9 +39,9 @@ struct Nudge {
 
 impl Held {
     /// Opens the way to a debate, and returns the other end of it.
-    pub(crate) fn new() -> (Self, mpsc::Receiver<Order>) {
+    pub(crate) fn new(tenant: &str) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS_MAX);
-        (Self { orders, live: Live::default(), nudge: Arc::default() }, inbox)
+        (Self { orders, live: Live::default(), tenant: tenant.into(), nudge: Arc::default() }, inbox)
     }
 
     /// Says that the log was written to from beside: it is read again before the debate is let go or left to rest.
@@ -69,7 +76,7 @@ pub(crate) async fn keep(
 ) -> Result<Ended, DriveError> {
     let mut is_resting = false;
     loop {
-        let slot = tokio::select! {
+        let turn = tokio::select! {
             biased;
             () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
             Some(order) = inbox.recv() => {
@@ -77,20 +84,47 @@ pub(crate) async fn keep(
                 is_resting = false;
                 continue;
             }
-            () = held.nudged(), if is_resting => {
+            () = held.nudged() => {
                 is_resting = false;
                 continue;
             }
-            slot = house.debates.acquire(), if !is_resting => slot,
+            turn = house.debates.take(&held.tenant), if !is_resting => turn,
+            () = falls_due(house, served, debate), if !is_resting => {
+                match served.check_deadline(house, debate).await {
+                    Ok(true) => return Ok(Ended::Concluded),
+                    Ok(false) => {}
+                    Err(error) => {
+                        warn_of(debate, &error);
+                        tokio::time::sleep(LOOK_AGAIN).await;
+                    }
+                }
+                continue;
+            }
         };
         let ended = served.drive(Arc::clone(house), debate, held.live.clone(), inbox).await?;
-        drop(slot);
+        drop(turn);
         match ended {
             // Where debates are shared, the replica that resumes it drives it.
             Ended::Resting if house.leasing.is_none() => is_resting = true,
             Ended::Resting | Ended::Concluded | Ended::ClaimLost | Ended::ShutDown => return Ok(ended),
         }
     }
+}
+
+/// Returns when a check of the deadline of a debate that waits has something to decide.
+async fn falls_due(house: &House, served: &dyn Served, debate: DebateId) {
+    loop {
+        match served.due_at(&*house.store, debate).await {
+            Ok(Some(due)) => return tokio::time::sleep(house.surroundings.until(due)).await,
+            Ok(None) => {}
+            Err(error) => warn_of(debate, &error),
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+fn warn_of(debate: DebateId, error: &(dyn std::error::Error + 'static)) {
+    tracing::warn!(%debate, error, "cannot see to the deadline of a debate that waits");
 }
 
 /// Carries out a control on a debate that is not being driven.

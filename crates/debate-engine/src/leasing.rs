@@ -39,6 +39,8 @@ pub(crate) struct Leasing {
     tenures: Mutex<HashMap<StreamId, Arc<Tenure>>>,
     is_tended: AtomicBool,
     adopts: AtomicBool,
+    /// Whether the last beat that had something to renew failed.
+    is_failing: AtomicBool,
 }
 
 /// One debate, had for a while.
@@ -76,8 +78,8 @@ impl Tenure {
 
 impl Leasing {
     pub(crate) fn new(sharing: Sharing) -> Self {
-        let (tenures, is_tended, adopts) = Default::default();
-        Self { sharing, tenures, is_tended, adopts }
+        let (tenures, is_tended, adopts, is_failing) = Default::default();
+        Self { sharing, tenures, is_tended, adopts, is_failing }
     }
 
     /// Returns whether the caller is the one who renews leases from now on.
@@ -93,6 +95,11 @@ impl Leasing {
     /// Returns whether what other replicas leave is taken up here.
     pub(crate) fn adopts(&self) -> bool {
         self.adopts.load(Ordering::Acquire)
+    }
+
+    /// Returns whether what is had was renewed when that was tried last.
+    pub(crate) fn is_renewed(&self) -> bool {
+        !self.is_failing.load(Ordering::Relaxed)
     }
 
     /// Returns how long to wait between two beats.
@@ -141,10 +148,13 @@ impl Leasing {
             tenures.values().map(|tenure| tenure.lease).collect()
         };
         if standing.is_empty() {
+            self.is_failing.store(false, Ordering::Relaxed);
             return;
         }
         let Sharing { leases, ttl, .. } = &self.sharing;
-        let renewed = match timeout(*ttl / BEATS_PER_TTL, leases.renew(&standing, *ttl)).await {
+        let answer = timeout(*ttl / BEATS_PER_TTL, leases.renew(&standing, *ttl)).await;
+        self.is_failing.store(!matches!(answer, Ok(Ok(_))), Ordering::Relaxed);
+        let renewed = match answer {
             Ok(Ok(renewed)) => renewed,
             Ok(Err(error)) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "cannot renew leases");

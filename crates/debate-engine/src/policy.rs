@@ -6,45 +6,37 @@ mod folder;
 mod folder_error;
 #[cfg(not(unix))]
 mod no_folder;
+mod one_at_a_time;
+mod proposing;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use debate_core::call::{Reserved, Tokens};
-use debate_core::codec::{self, Author};
+use debate_core::codec::{self, Author, Head};
 use debate_core::counted::counted;
 use debate_core::debate::Debate;
-use debate_core::event::{FailureKind, FailureProse, PromptRef, ReplyFacts};
 use debate_core::format::Format as _;
 use debate_core::formats::review::Review;
 use debate_core::id::{DebateId, Digest, Role, Seq};
-use debate_core::policy::desk::{AcceptError, Desk, DeskError};
-use debate_core::policy::event::{
-    PolicyEvent, ProposalAccepted, ProposalFailed, ProposalMade, ProposalProse, ProposalStarted,
-};
-use debate_core::policy::insights::{self, Insights, PolicyInsights, Threshold};
+use debate_core::policy::desk::{self, AcceptError, Desk, DeskError};
+use debate_core::policy::event::{PolicyEvent, ProposalAccepted};
+use debate_core::policy::insights::{self, Insights, Threshold};
 use debate_core::policy::reviewer::ReviewerName;
-use debate_core::prose::Prose;
-use debate_llm::FinishReason;
-use debate_prompts::policy::{self, Proposal};
 use debate_prompts::prompts::RenderError;
 use debate_store::{Append, AppendError, ListFilter, ReadError};
-use similar::TextDiff;
 
 #[cfg(unix)]
 pub use self::folder::ReviewersFolder;
 pub use self::folder_error::FolderError;
 #[cfg(not(unix))]
 pub use self::no_folder::ReviewersFolder;
+pub(crate) use self::one_at_a_time::OneAtATime;
+pub use self::proposing::Proposed;
 use crate::engine::{Engine, LIFECYCLE_KINDS};
 use crate::house::House;
 use crate::journal::{LoadError, PAGE};
-use crate::turn;
 
-/// Debates that are looked back on at most, the newest ones.
+/// Debates that are looked back on at most, those that came into the store last.
 const DEBATES_MAX: usize = 10_000;
-/// How often a model is asked for one proposal.
-const ATTEMPTS_MAX: u32 = 2;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
@@ -57,23 +49,15 @@ pub struct Window {
     pub threshold: Threshold,
 }
 
-/// A proposal that was made and written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Proposed {
-    /// Which of the reviewer's proposals, from 1.
+/// A proposal that a person accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    /// Which of the reviewer's proposals.
     pub number: u32,
-    /// On what it rests (rule V8).
-    pub evidence: PolicyInsights,
-    /// The model that made it.
-    pub model: String,
-    /// The whole new prompt.
-    pub proposed_prompt: String,
-    /// Why, in the model's words.
-    pub rationale: String,
-    /// How it differs from the prompt that stands, as a unified diff.
-    pub diff: String,
-    /// Where it was written, and its diff.
-    pub files: [PathBuf; 2],
+    /// The digest of its text.
+    pub digest: Digest,
+    /// Whether its files are recorded as written; of one that is not, the log alone has the text.
+    pub is_written: bool,
 }
 
 /// Something about the prompts of reviewers could not be done.
@@ -135,7 +119,28 @@ pub enum PolicyError {
         /// What happened the last time it was asked.
         why: String,
     },
-    /// The proposal cannot be accepted.
+    /// The proposal is recorded, and its files could not be written.
+    #[error(
+        "proposal {number} for {reviewer} is recorded, and its files were not written; it can be shown from the log"
+    )]
+    Unwritten {
+        /// The reviewer.
+        reviewer: ReviewerName,
+        /// Which proposal.
+        number: u32,
+        /// Why.
+        #[source]
+        source: FolderError,
+    },
+    /// Another process changed the reviewer's proposals meanwhile; what was asked for is not recorded.
+    #[error(
+        "the proposals for {reviewer} were changed by another process meanwhile; look at them and ask again"
+    )]
+    Raced {
+        /// The reviewer.
+        reviewer: ReviewerName,
+    },
+    /// The proposal cannot be shown or accepted.
     #[error(transparent)]
     Accept(#[from] AcceptError),
 }
@@ -150,7 +155,9 @@ impl Engine {
         Ok(insights::of(&debates, window.threshold))
     }
 
-    /// Returns the newest concluded reviews that were opened in the last days.
+    /// Returns the concluded reviews that were opened in the last days.
+    ///
+    /// The list is in the order in which debates came into the store, and an imported one may have been opened long before.
     async fn reviews_since(&self, days: u32) -> Result<Vec<Debate<Review>>, PolicyError> {
         let since = self.house().surroundings.now().0.saturating_sub(i64::from(days) * DAY_MS);
         let mut filter = ListFilter {
@@ -163,16 +170,15 @@ impl Engine {
         let mut debates = Vec::new();
         loop {
             let page = self.store().list(filter.clone()).await?;
-            let recent = page.iter().take_while(|listed| listed.first.at.0 >= since);
-            let mut seen = 0;
-            for listed in recent.take(DEBATES_MAX - debates.len()) {
+            for listed in page.iter().filter(|listed| listed.first.at.0 >= since) {
+                if debates.len() == DEBATES_MAX {
+                    tracing::warn!(days, debates_max = DEBATES_MAX, "reviews that came earlier are left out");
+                    return Ok(debates);
+                }
                 debates.push(self.load(DebateId(listed.first.stream.id), None).await?);
-                seen += 1;
             }
             match page.last() {
-                Some(last) if seen == page.len() && page.len() == PAGE as usize => {
-                    filter.before = Some(last.position);
-                }
+                Some(last) if page.len() == PAGE as usize => filter.before = Some(last.position),
                 Some(_) | None => return Ok(debates),
             }
         }
@@ -193,173 +199,56 @@ impl Engine {
         }
     }
 
-    /// Asks a model for a better prompt of a reviewer, records its proposal, and writes it into the folder's `prompts`.
-    ///
-    /// `anyway` asks although the evidence does not speak for a change; too few debates are too few all the same.
+    /// Returns one proposal for a reviewer's prompt, the latest that was made unless one is named.
     ///
     /// # Errors
-    /// There is too little evidence, or none that speaks for a change; the folder cannot be used; the model proposes
-    /// nothing; the store fails. A proposal that is recorded and could not be written stays in the log.
-    pub async fn propose_prompt(
-        &self,
-        folder: &ReviewersFolder,
-        reviewer: &ReviewerName,
-        window: Window,
-        anyway: bool,
-        actor: &str,
-    ) -> Result<Proposed, PolicyError> {
-        let mut found = self.policy_insights(window).await?;
-        let found = evidence(found.remove(&reviewer.role()), reviewer, window, anyway)?;
-        let current = folder.system_prompt(reviewer)?;
-        folder.check(reviewer)?;
-        let asked = Asked { reviewer, window, found: &found, current: &current, actor };
-        let (number, model, proposal, diff) = self.ask_for_prompt(&asked).await?;
-        let files = folder.write(reviewer, &proposal.proposed_prompt, &diff)?;
-        let Proposal { proposed_prompt, rationale } = proposal;
-        Ok(Proposed { number, evidence: found.facts, model, proposed_prompt, rationale, diff, files })
-    }
-
-    async fn ask_for_prompt(
-        &self,
-        asked: &Asked<'_>,
-    ) -> Result<(u32, String, Proposal, String), PolicyError> {
-        let house = self.house();
-        let model = house.models.default_model();
-        let prompt = policy::render(asked.reviewer, asked.current, asked.found)?;
-        let number = self.proposals(asked.reviewer).await?.next_number();
-        let price = house.prices.get(model.name());
-        let mut why = String::new();
-        for attempt in 1..=ATTEMPTS_MAX {
-            let request = turn::request(&prompt, house, attempt - 1);
-            let (input, output) = (prompt.tokens.into(), prompt.output_tokens_max.into());
-            let started = ProposalStarted {
-                role: asked.reviewer.role(),
-                number,
-                attempt,
-                days: asked.window.days,
-                evidence: asked.found.facts.clone(),
-                current: Digest::of_text(asked.current),
-                model: model.name().to_owned(),
-                prompt: PromptRef {
-                    version: prompt.version.to_owned(),
-                    digest: Digest(request.prompt_digest()),
-                    tokens: prompt.tokens,
-                    omitted: prompt.omitted.clone(),
-                },
-                reserved: Reserved {
-                    input,
-                    output,
-                    cost_micros: price.map(|price| price.most(Tokens { input, output })),
-                },
-            };
-            // In the log before the request leaves (rule K3).
-            self.record_policy(asked, started.into()).await?;
-            let answered = model.complete(&request, &mut |_: &str| {}).await;
-            let (failure, reply, message, text) = match answered {
-                Ok(reply) if reply.finish != FinishReason::Length => {
-                    let facts = turn::facts_of(&reply, price);
-                    match policy::parse(&reply.text) {
-                        Ok(proposal) => {
-                            let diff = diff(asked.reviewer, asked.current, &proposal.proposed_prompt);
-                            self.record_policy(asked, made(number, attempt, facts, &proposal, &diff)).await?;
-                            return Ok((number, model.name().to_owned(), proposal, diff));
-                        }
-                        Err(error) => (FailureKind::Unreadable, facts, error.why, Some(reply.text)),
-                    }
-                }
-                Ok(reply) => {
-                    let message = "the reply reached its token limit".to_owned();
-                    (FailureKind::Truncated, turn::facts_of(&reply, price), message, Some(reply.text))
-                }
-                Err(error) => (turn::failure_of(&error.kind), ReplyFacts::default(), error.to_string(), None),
-            };
-            why.clone_from(&message);
-            let prose = Prose::new(FailureProse { message, text });
-            self.record_policy(asked, ProposalFailed { number, attempt, failure, reply, prose }.into())
-                .await?;
-        }
-        Err(PolicyError::Model { model: model.name().to_owned(), why })
-    }
-
-    /// Appends an event to the stream of a reviewer's prompt.
-    async fn record_policy(&self, asked: &Asked<'_>, event: PolicyEvent) -> Result<(), PolicyError> {
-        self.append_policy(asked.reviewer, asked.actor, event).await
-    }
-
-    async fn append_policy(
+    /// There is none, or their log cannot be read.
+    pub async fn proposal(
         &self,
         reviewer: &ReviewerName,
-        actor: &str,
-        event: PolicyEvent,
-    ) -> Result<(), PolicyError> {
-        let house: &House = self.house();
-        let head = self.proposals(reviewer).await?.head();
-        let stream = reviewer.stream("");
-        let author = Author { tenant: String::new(), actor: actor.to_owned(), trace: None };
-        let now = house.surroundings.now();
-        let sealed = codec::seal_records(stream, head, &author, now, &[event], || house.surroundings.salt());
-        self.store().append(Append::new(stream, head.seq, sealed)).await?;
-        Ok(())
+        number: Option<u32>,
+    ) -> Result<desk::Proposal, PolicyError> {
+        Ok(self.proposals(reviewer).await?.find(number)?.clone())
     }
 
     /// Records that a person accepts a proposal, the latest that was made unless one is named. Nothing is written: the
-    /// reviewer's file is that person's to change.
+    /// reviewer's file is that person's to change. Waits while a proposal for the same reviewer is being made here.
     ///
     /// # Errors
-    /// There is no such proposal, it was accepted before, or the store fails.
+    /// There is no such proposal, it was accepted before, another process was faster, or the store fails.
     pub async fn accept_proposal(
         &self,
         reviewer: &ReviewerName,
         number: Option<u32>,
         actor: &str,
-    ) -> Result<ProposalAccepted, PolicyError> {
-        let accepted = self.proposals(reviewer).await?.accept(number)?;
-        self.append_policy(reviewer, actor, accepted.clone().into()).await?;
-        Ok(accepted)
+    ) -> Result<Accepted, PolicyError> {
+        let _turn = self.house().proposing.wait(reviewer).await;
+        let desk = self.proposals(reviewer).await?;
+        let accepted = desk.accept(number)?;
+        let is_written = desk.find(Some(accepted.number))?.written.is_some();
+        let ProposalAccepted { number, digest } = accepted;
+        self.record_policy(reviewer, actor, desk.head(), accepted.into()).await?;
+        Ok(Accepted { number, digest, is_written })
     }
-}
 
-/// What a model is asked for.
-struct Asked<'a> {
-    reviewer: &'a ReviewerName,
-    window: Window,
-    found: &'a Insights,
-    current: &'a str,
-    actor: &'a str,
-}
-
-/// Returns what a proposal rests on.
-fn evidence(
-    found: Option<Insights>,
-    reviewer: &ReviewerName,
-    window: Window,
-    anyway: bool,
-) -> Result<Insights, PolicyError> {
-    let Threshold { debates_min, score_min } = window.threshold;
-    let debates = found.as_ref().map_or(0, |found| found.facts.debates);
-    let too_few =
-        || PolicyError::TooFew { reviewer: reviewer.clone(), debates, days: window.days, debates_min };
-    let found = found.filter(|found| found.facts.debates >= debates_min).ok_or_else(too_few)?;
-    if found.facts.needs_update || anyway {
-        return Ok(found);
+    /// Appends an event to the stream of a reviewer's prompt where it ends at `head`; returns its new end.
+    async fn record_policy(
+        &self,
+        reviewer: &ReviewerName,
+        actor: &str,
+        head: Head,
+        event: PolicyEvent,
+    ) -> Result<Head, PolicyError> {
+        let house: &House = self.house();
+        let stream = reviewer.stream("");
+        let author = Author { tenant: String::new(), actor: actor.to_owned(), trace: None };
+        let now = house.surroundings.now();
+        let sealed = codec::seal_records(stream, head, &author, now, &[event], || house.surroundings.salt());
+        let end = sealed.last().map_or(head, |last| Head { seq: last.seq, hash: last.hash });
+        match self.store().append(Append::new(stream, head.seq, sealed)).await {
+            Ok(_) => Ok(end),
+            Err(AppendError::Conflict { .. }) => Err(PolicyError::Raced { reviewer: reviewer.clone() }),
+            Err(error) => Err(error.into()),
+        }
     }
-    let mean = found.facts.avg_argument_quality;
-    let high = found.facts.interval_95.map_or(mean, |(_, high)| high);
-    Err(PolicyError::NotNeeded { reviewer: reviewer.clone(), mean, high, score_min })
-}
-
-fn made(number: u32, attempt: u32, reply: ReplyFacts, proposal: &Proposal, diff: &str) -> PolicyEvent {
-    let prose = ProposalProse {
-        proposed_prompt: proposal.proposed_prompt.clone(),
-        rationale: proposal.rationale.clone(),
-        diff: diff.to_owned(),
-    };
-    let digest = Digest::of_text(&proposal.proposed_prompt);
-    ProposalMade { number, attempt, digest, reply, prose: Prose::new(prose) }.into()
-}
-
-/// Returns how a proposed prompt differs from the one that stands, as a unified diff.
-fn diff(reviewer: &ReviewerName, current: &str, proposed: &str) -> String {
-    let (old, new) = (format!("a/{reviewer}"), format!("b/prompts/{reviewer}.txt"));
-    TextDiff::from_lines(current, proposed).unified_diff().context_radius(3).header(&old, &new).to_string()
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use debate_core::codec::Author;
-use debate_core::debate::Lifecycle;
+use debate_core::command::Command;
+use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::Envelope;
 use debate_core::event::Forked;
 use debate_core::format::Format;
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Timestamp};
 use debate_prompts::prompts::Prompts;
 use debate_store::{EventStore, ReadError};
 use tokio::sync::mpsc;
@@ -42,6 +43,12 @@ pub(crate) trait Served: Send + Sync {
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError>;
+
+    /// Returns when a check of a debate's deadline next decides something, as it is stored; `None` where it does not run.
+    async fn due_at(&self, store: &dyn EventStore, debate: DebateId) -> Result<Option<Timestamp>, LoadError>;
+
+    /// Decides and records what a debate that nobody drives comes to by its deadline; says whether it has concluded.
+    async fn check_deadline(&self, house: &House, debate: DebateId) -> Result<bool, ControlError>;
 
     /// Returns whether a debate runs, as it is stored.
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
@@ -89,13 +96,18 @@ impl<P: Prompts> Served for ServedFormat<P> {
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError> {
-        let mut journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
-        let now = house.surroundings.now();
-        let mut draft = journal.debate.draft(now);
-        draft.decide(control.command()).map_err(ControlError::Refused)?;
-        let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
-        journal.record(&*house.store, &house.surroundings, &author, draft).await?;
-        Ok(!journal.debate.running_work().is_empty())
+        let decided = decide::<P::Format>(house, debate, control.command(), actor).await?;
+        Ok(!decided.running_work().is_empty())
+    }
+
+    async fn due_at(&self, store: &dyn EventStore, debate: DebateId) -> Result<Option<Timestamp>, LoadError> {
+        let journal: Journal<P::Format> = Journal::load(store, debate, None).await?;
+        Ok(journal.debate.due_at())
+    }
+
+    async fn check_deadline(&self, house: &House, debate: DebateId) -> Result<bool, ControlError> {
+        let decided = decide::<P::Format>(house, debate, Command::CheckDeadline, &house.actor).await?;
+        Ok(decided.lifecycle() == Lifecycle::Concluded)
     }
 
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {
@@ -125,6 +137,21 @@ impl<P: Prompts> Served for ServedFormat<P> {
     ) -> Result<Verification, ReadError> {
         verify::verify::<P::Format>(store, debate, begin).await
     }
+}
+
+/// Decides a command on a debate that nobody drives, records it, and returns what it led to.
+async fn decide<F: Format>(
+    house: &House,
+    debate: DebateId,
+    command: Command<F>,
+    actor: &str,
+) -> Result<Debate<F>, ControlError> {
+    let mut journal: Journal<F> = Journal::load(&*house.store, debate, None).await?;
+    let mut draft = journal.debate.draft(house.surroundings.now());
+    draft.decide(command).map_err(ControlError::Refused)?;
+    let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
+    journal.record(&*house.store, &house.surroundings, &author, draft).await?;
+    Ok(journal.debate)
 }
 
 /// Returns the name of the format that `P` speaks for.

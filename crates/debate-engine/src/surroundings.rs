@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use debate_core::id::{DebateId, Timestamp};
 use rand::Rng;
@@ -43,6 +43,12 @@ impl Surroundings {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.now)()
+    }
+
+    /// Returns how long it is until a time; nothing once it has come.
+    #[must_use]
+    pub(crate) fn until(&self, at: Timestamp) -> Duration {
+        Duration::from_millis(at.since_ms(self.now()))
     }
 
     /// Draws the salt of one event's prose.

@@ -168,8 +168,7 @@ impl Spans {
                 Duration::from_millis(at.since_ms(debate.opened_at())).as_secs_f64(),
             gen_ai.workflow.name = F::NAME,
             debate.completeness = completeness,
-            debate.stop_rule = stop_rule,
-            "concluded"
+            debate.stop_rule = stop_rule
         );
         self.debate.set_attribute("debate.completeness", completeness);
         if let Some(stop_rule) = stop_rule {
@@ -185,14 +184,14 @@ pub(crate) struct Driven(&'static str);
 impl Driven {
     /// Counts a debate of a format in.
     pub(crate) fn begin<F: Format>() -> Self {
-        measured!(counter.debate.driven = 1_i64, gen_ai.workflow.name = F::NAME, "taken up");
+        measured!(counter.debate.driven = 1_i64, gen_ai.workflow.name = F::NAME);
         Self(F::NAME)
     }
 }
 
 impl Drop for Driven {
     fn drop(&mut self) {
-        measured!(counter.debate.driven = -1_i64, gen_ai.workflow.name = self.0, "let go");
+        measured!(counter.debate.driven = -1_i64, gen_ai.workflow.name = self.0);
     }
 }
 
@@ -201,19 +200,14 @@ pub(crate) fn recorded<F: Format>(events: &[Event<F>], took: Duration) {
     if events.is_empty() || !tracing::enabled!(target: "debate_engine::metrics", tracing::Level::DEBUG) {
         return;
     }
-    measured!(
-        histogram.debate.append.duration = took.as_secs_f64(),
-        gen_ai.workflow.name = F::NAME,
-        "appended"
-    );
+    measured!(histogram.debate.append.duration = took.as_secs_f64(), gen_ai.workflow.name = F::NAME);
     for event in events {
         if let Event::Kernel(KernelEvent::CallStarted(started)) = event {
             measured!(
                 monotonic_counter.debate.attempts = 1_u64,
                 gen_ai.workflow.name = F::NAME,
                 gen_ai.request.model = started.model,
-                debate.cause = started.cause.as_str(),
-                "asked"
+                debate.cause = started.cause.as_str()
             );
         }
     }

@@ -11,6 +11,11 @@ use crate::journal::LoadError;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenant(pub String);
 
+/// Says of an answer, as one of its extensions, that it is a stream which its client takes up again where it was cut, so that
+/// a server may let go of it where nobody reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumable;
+
 impl Engine {
     /// Makes sure that a debate is a tenant's own and in the store.
     ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use debate_core::call::{Reserved, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command};
-use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse};
+use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, WebSource};
 use debate_core::format::Format;
 use debate_core::id::Digest;
 use debate_core::prices::Price;
@@ -96,6 +96,7 @@ pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequ
         attempt: failures,
         input_tokens: Some(prompt.tokens),
         web_search: prompt.web_search,
+        web_searches_max: prompt.web_searches_max,
         ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_timeout)
     }
 }
@@ -151,15 +152,24 @@ fn read<P: Prompts>(
     match prompts.parse(&question.visible, &question.want, &reply.text) {
         Ok(Reading::Answer { answer, repairs }) => {
             facts.repairs = repairs;
-            let prose = ReplyProse { text: reply.text, reasoning: reply.reasoning };
+            let prose = prose_of(reply);
             Command::FinishCall { attempt, reply: facts, prose, answer }
         }
         Ok(Reading::Tools(tools)) => {
-            let prose = ReplyProse { text: reply.text, reasoning: reply.reasoning };
+            let prose = prose_of(reply);
             Command::AnswerTurn { attempt, reply: facts, prose, tools }
         }
         Err(error) => fail(FailureKind::Unreadable, facts, error.why, reply.text),
     }
+}
+
+fn prose_of(reply: ChatReply) -> ReplyProse {
+    let page = |source: debate_llm::WebSource| {
+        let debate_llm::WebSource { url, title, cited_text } = source;
+        WebSource { url, title, cited_text }
+    };
+    let web_sources = reply.web_sources.into_iter().map(page).collect();
+    ReplyProse { text: reply.text, reasoning: reply.reasoning, web_sources }
 }
 
 pub(crate) fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
@@ -171,6 +181,7 @@ pub(crate) fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
         wire_retries: reply.wire_retries,
         provider_tool_runs: u32::try_from(reply.tool_calls.iter().filter(|call| call.by_provider).count())
             .unwrap_or(u32::MAX),
+        web_sources: u32::try_from(reply.web_sources.len()).unwrap_or(u32::MAX),
         request_id: reply.request_id.clone(),
         digest: Digest::of_text(&reply.text),
         repairs: Vec::new(),

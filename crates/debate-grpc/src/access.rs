@@ -16,7 +16,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
-use debate_engine::Tenant;
+use debate_engine::{Resumable, Tenant};
 use futures::FutureExt as _;
 
 pub(crate) use grant::{Grant, now};
@@ -143,10 +143,11 @@ impl Passed {
         };
         let Self { grant, permit, .. } = self;
         let reached = response.extensions().get::<Reached>().cloned();
+        let is_resumable = reached.is_some() || response.extensions().get::<Resumable>().is_some();
         call.answered(&response);
         response.map(|body| {
             let outbound = Outbound::new(body, protocol, grant, permit);
-            Body::new(outbound.measured(call).watched_over(reached, unread))
+            Body::new(outbound.measured(call).watched_over(reached, is_resumable, unread))
         })
     }
 }

@@ -129,8 +129,13 @@ impl Outbound {
     }
 
     /// Gives the answer up where its client stops reading, if it is a stream that can be gone on with.
-    pub(crate) fn watched_over(mut self, reached: Option<Reached>, unread: &Unread) -> Self {
-        if reached.is_some() {
+    pub(crate) fn watched_over(
+        mut self,
+        reached: Option<Reached>,
+        is_resumable: bool,
+        unread: &Unread,
+    ) -> Self {
+        if is_resumable {
             unread.watch(&self.inner);
         }
         self.reached = reached;

@@ -1,4 +1,7 @@
 //! Places in lists and streams as clients keep them: good for what they were made for, and for nothing else.
+//!
+//! What stands behind a place is a digest without a key: it tells mistakes, and nobody's own work would be kept from making one.
+//! That a place shows nobody another tenant's debates is the work of the tenant that every query is for.
 
 use debate_core::id::Digest;
 use debate_store::Position;

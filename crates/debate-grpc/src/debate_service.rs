@@ -267,6 +267,7 @@ pub(crate) fn list_filter(tenant: &str, request: &v1::ListDebatesRequest) -> Res
         format: Some(request.format.clone()).filter(|format| !format.is_empty()),
         lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
         status: (!status.is_empty()).then_some(status),
+        touched_since: None,
         before,
         limit,
     })

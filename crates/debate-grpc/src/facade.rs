@@ -162,11 +162,6 @@ impl Desk {
         self.facade.reviewers.as_deref()
     }
 
-    /// Returns the name under which events of this caller are recorded.
-    pub(crate) fn interface(&self) -> &'static str {
-        self.interface
-    }
-
     /// Refuses a caller who belongs to one tenant: what follows from all debates is not for it.
     ///
     /// # Errors
@@ -206,8 +201,11 @@ impl Desk {
             accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
         }
         let is_known = self.is_known(&opening.request_id, accepted.digest()).await?;
-        if !is_known && let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
-            allowance.apply(accepted.limits_mut())?;
+        if !is_known {
+            spending::check_running(self.engine(), &self.grant, None).await?;
+            if let Some(allowance) = spending::allowance(self.engine(), &self.grant, None).await? {
+                allowance.apply(accepted.limits_mut())?;
+            }
         }
         match accepted {
             AcceptedRequest::Prediction(accepted) => self.open(*accepted, opening).await,
@@ -342,6 +340,10 @@ impl Desk {
     /// The caller's tenant has no such debate, or it is in no state for it.
     pub async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
         let debate = self.reach(id).await?;
+        let _turn = match &control {
+            Control::Resume => self.turn_to_go_on(&self.debate(id, None).await?).await?,
+            Control::Pause | Control::Cancel { .. } | Control::Continue { .. } | Control::Resolve(_) => None,
+        };
         let done = self.engine().control(debate, control, self.actor()).await;
         done.map_err(|error| Refusal::of_control(debate, error))?;
         self.debate(id, None).await
@@ -378,10 +380,7 @@ impl Desk {
     pub async fn continue_debate(&self, id: &str, added: AddedRounds) -> Result<AnyDebate, Refusal> {
         let debate = self.debate(id, None).await?;
         self.check_format(debate.format())?;
-        let _turn = self.turn_to_spend().await;
-        if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
-            allowance.check(debate.limits())?;
-        }
+        let _turn = self.turn_to_go_on(&debate).await?;
         let AddedRounds { rounds, focus } = added;
         self.control(id, Control::Continue { rounds, focus }).await
     }
@@ -392,7 +391,8 @@ impl Desk {
         let debate = self.debate(id, None).await?;
         self.check_format(debate.format())?;
         let _turn = self.turn_to_spend().await;
-        if let Some(allowance) = spending::allowance(self.engine(), &self.grant).await? {
+        spending::check_running(self.engine(), &self.grant, None).await?;
+        if let Some(allowance) = spending::allowance(self.engine(), &self.grant, None).await? {
             allowance.check(debate.limits())?;
         }
         let fork = Fork { parent, at, change, actor: self.actor().to_owned() };
@@ -430,10 +430,34 @@ impl Desk {
         Ok(debate)
     }
 
-    /// Waits for a turn to spend what the day allows; nobody waits whose money of a day is not limited.
+    /// Waits for a turn to take what the token allows in all; nobody waits for whom nothing of that is limited.
     async fn turn_to_spend(&self) -> Option<MutexGuard<'_, ()>> {
-        self.grant.limits.day_cost_micros_max?;
+        let limits = &self.grant.limits;
+        if limits.day_cost_micros_max.is_none() && limits.debates_at_once.is_none() {
+            return None;
+        }
         Some(self.grant.spending.lock().await)
+    }
+
+    /// Waits for a turn to let a debate go on that does not run, and checks that the token allows it.
+    async fn turn_to_go_on(&self, debate: &AnyDebate) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
+        let turn = self.turn_to_spend().await;
+        spending::check_running(self.engine(), &self.grant, Some(debate.id())).await?;
+        if let Some(allowance) = spending::allowance(self.engine(), &self.grant, Some(debate.id())).await? {
+            allowance.check(debate.limits())?;
+        }
+        Ok(turn)
+    }
+
+    /// Refuses a token whose money is limited: what this costs is counted nowhere.
+    pub(crate) fn check_money_is_free(&self) -> Result<(), Refusal> {
+        let limits = &self.grant.limits;
+        if limits.debate_cost_micros_max.is_none() && limits.day_cost_micros_max.is_none() {
+            return Ok(());
+        }
+        Err(Refusal::Forbidden {
+            what: "leave to spend what is not counted: its money is limited".to_owned(),
+        })
     }
 
     fn check_format(&self, format: &str) -> Result<(), Refusal> {
@@ -444,7 +468,7 @@ impl Desk {
     }
 
     /// Returns the name under which the log has what this caller does.
-    fn actor(&self) -> &str {
+    pub(crate) fn actor(&self) -> &str {
         if self.grant.name.is_empty() { self.interface } else { &self.grant.name }
     }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service as _};
 
+use crate::peers::Peers;
 use crate::tls::Tls;
 
 /// Streams of one connection at once.
@@ -44,8 +46,12 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// How long connections may be silent, and how many there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
-    /// The most at one time; others wait to be accepted.
+    /// The most at one time; others wait to be accepted. Each takes a file of the process, whose limit must leave room for the
+    /// store and for providers.
     pub max: usize,
+    /// The most of one address at one time, of this machine's too; more are ended at once. Of IPv6, a network of 64 bits counts
+    /// as one address.
+    pub per_address_max: usize,
     /// The longest until a new connection, its TLS included, has brought a first request.
     pub first_request: Duration,
     /// The longest that the headers of one HTTP/1.1 request may take to arrive.
@@ -65,6 +71,7 @@ impl Default for Connections {
     fn default() -> Self {
         Self {
             max: 20_000,
+            per_address_max: 10_000,
             first_request: Duration::from_secs(10),
             headers: Duration::from_secs(10),
             body: Duration::from_secs(30),
@@ -84,6 +91,7 @@ pub(crate) async fn listen(
     closing: CancellationToken,
 ) {
     let room = Arc::new(Semaphore::new(connections.max));
+    let peers = Peers::new(connections.per_address_max);
     let tls = tls.map(Arc::new);
     // Connections end with the set that holds them.
     let mut tasks = JoinSet::new();
@@ -93,7 +101,7 @@ pub(crate) async fn listen(
             () = closing.cancelled() => break,
             accepted = accept(&listener, &room) => accepted,
         };
-        let (stream, place) = match accepted {
+        let (stream, address, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -102,10 +110,14 @@ pub(crate) async fn listen(
             }
         };
         while tasks.try_join_next().is_some() {}
+        let Some(peer) = peers.enter(address.ip()) else {
+            tracing::debug!(%address, "an address has as many connections as it may");
+            continue;
+        };
         let (tls, closing) = (tls.clone(), closing.clone());
         let talk = Talk { app: app.clone(), connections, closing };
         tasks.spawn(async move {
-            let _place = place;
+            let _held = (place, peer);
             let _unsent = stream.set_nodelay(true);
             match tls {
                 None => talk.hold(stream).await,
@@ -125,10 +137,10 @@ pub(crate) async fn listen(
 async fn accept(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let place = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+    let (stream, address) = listener.accept().await?;
+    Ok((stream, address, place))
 }
 
 /// What is under way on a connection.

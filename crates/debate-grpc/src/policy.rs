@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use debate_core::id::Role;
-use debate_core::policy::desk::AcceptError;
-use debate_core::policy::event::ProposalAccepted;
+use debate_core::policy::desk::{AcceptError, Proposal};
 use debate_core::policy::insights::{DAYS_DEFAULT, DAYS_MAX, Insights, Threshold};
 use debate_core::policy::reviewer::ReviewerName;
 use debate_core::request::{Violation, Violations};
-use debate_engine::{PolicyError, Proposed, Window};
+use debate_engine::{Accepted, FolderError, PolicyError, Proposed, Window};
 
 use crate::facade::Desk;
 use crate::refusal::Refusal;
@@ -69,22 +68,25 @@ impl Desk {
         anyway: bool,
     ) -> Result<Proposed, Refusal> {
         self.check_sees_all_tenants()?;
+        self.check_money_is_free()?;
         let (reviewer, window) = (reviewer(role)?, asked.read()?);
         let Some(folder) = self.reviewers() else {
             let why = "this server has no folder of reviewers; start it with --reviewers-dir".to_owned();
             return Err(Refusal::Policy(why));
         };
-        Ok(self.engine().propose_prompt(folder, &reviewer, window, anyway, self.interface()).await?)
+        Ok(self.engine().propose_prompt(folder, &reviewer, window, anyway, self.actor()).await?)
+    }
+
+    /// Returns a proposal as it is recorded.
+    pub(crate) async fn proposal(&self, role: &str, number: Option<u32>) -> Result<Proposal, Refusal> {
+        self.check_sees_all_tenants()?;
+        Ok(self.engine().proposal(&reviewer(role)?, number).await?)
     }
 
     /// Records that a person accepts a proposal.
-    pub(crate) async fn accept_proposal(
-        &self,
-        role: &str,
-        number: Option<u32>,
-    ) -> Result<ProposalAccepted, Refusal> {
+    pub(crate) async fn accept_proposal(&self, role: &str, number: Option<u32>) -> Result<Accepted, Refusal> {
         self.check_sees_all_tenants()?;
-        Ok(self.engine().accept_proposal(&reviewer(role)?, number, self.interface()).await?)
+        Ok(self.engine().accept_proposal(&reviewer(role)?, number, self.actor()).await?)
     }
 }
 
@@ -94,6 +96,11 @@ fn reviewer(role: &str) -> Result<ReviewerName, Refusal> {
                       digit first";
         Refusal::field("role", reason)
     })
+}
+
+/// Logs why the folder of reviewers cannot be used, which is not sent.
+fn warn_of_folder(error: &FolderError) {
+    tracing::warn!(error = error as &dyn std::error::Error, "the folder of reviewers cannot be used");
 }
 
 impl From<PolicyError> for Refusal {
@@ -110,12 +117,14 @@ impl From<PolicyError> for Refusal {
                 error @ (AcceptError::NoProposal | AcceptError::NotFound(_) | AcceptError::NotMade(_)),
             ) => Self::NoProposal(error.to_string()),
             PolicyError::Folder(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the folder of reviewers cannot be used"
-                );
+                warn_of_folder(&error);
                 Self::Policy("the server's folder of reviewers cannot be used for this reviewer".to_owned())
             }
+            PolicyError::Unwritten { ref source, .. } => {
+                warn_of_folder(source);
+                Self::Policy(error.to_string())
+            }
+            PolicyError::Raced { .. } => Self::PolicyRaced(error.to_string()),
             error @ (PolicyError::TooFew { .. }
             | PolicyError::NotNeeded { .. }
             | PolicyError::Prompt(_)

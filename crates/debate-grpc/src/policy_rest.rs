@@ -1,5 +1,6 @@
-//! The prompts of reviewers over REST: `GET …/policy/insights`, `POST …/policy/proposals`, `POST …/policy/acceptances`.
+//! The prompts of reviewers over REST: `GET …/policy/insights`, `POST` and `GET …/policy/proposals`, `POST …/policy/acceptances`.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -26,7 +27,7 @@ pub(crate) fn router(facade: Facade) -> Router {
     let path = |rest: &str| format!("/api/v1/reasoning/policy/{rest}");
     Router::new()
         .route(&path("insights"), get(insights))
-        .route(&path("proposals"), post(propose))
+        .route(&path("proposals"), post(propose).get(show))
         .route(&path("acceptances"), post(accept))
         .method_not_allowed_fallback(async || Refusal::NoMethod)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
@@ -94,6 +95,24 @@ async fn propose(
     })))
 }
 
+/// Shows a proposal.
+async fn show(
+    State(facade): State<Facade>,
+    Extension(grant): Extension<Arc<Grant>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Refusal> {
+    let (mut role, mut number) = ("", None);
+    for (name, value) in parts(query.as_deref().unwrap_or_default()) {
+        match name {
+            "role" => role = value,
+            "number" => number = Some(numeric(name, value)?),
+            _ => return Err(Refusal::field(name, "is not a field of this request")),
+        }
+    }
+    let proposal = facade.desk(grant, INTERFACE).proposal(role, number).await?;
+    Ok(body(&json!(proposal.shown())))
+}
+
 /// Records that a person accepts a proposal.
 async fn accept(
     State(facade): State<Facade>,
@@ -102,23 +121,32 @@ async fn accept(
 ) -> Result<Response, Refusal> {
     let AcceptBody { role, number } = read(&bytes)?;
     let accepted = facade.desk(grant, INTERFACE).accept_proposal(&role, number).await?;
-    Ok(body(&json!({ "number": accepted.number, "digest": accepted.digest.to_string() })))
+    Ok(body(
+        &json!({ "number": accepted.number, "digest": accepted.digest.to_string(), "written": accepted.is_written }),
+    ))
 }
 
-/// Reads `days=30&debates_min=5&score_min=7`; all of it is numbers, so nothing is escaped.
+/// Reads `days=30&debates_min=5&score_min=7`.
 fn window(query: &str) -> Result<AskedWindow, Refusal> {
     let mut asked = AskedWindow::default();
-    for part in query.split('&').filter(|part| !part.is_empty()) {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let refused = || Refusal::field(name, format!("{value:?} is not a number that fits"));
+    for (name, value) in parts(query) {
         match name {
-            "days" => asked.days = Some(value.parse().map_err(|_| refused())?),
-            "debates_min" => asked.debates_min = Some(value.parse().map_err(|_| refused())?),
-            "score_min" => asked.score_min = Some(value.parse().map_err(|_| refused())?),
+            "days" => asked.days = Some(numeric(name, value)?),
+            "debates_min" => asked.debates_min = Some(numeric(name, value)?),
+            "score_min" => asked.score_min = Some(numeric(name, value)?),
             _ => return Err(Refusal::field(name, "is not a field of this request")),
         }
     }
     Ok(asked)
+}
+
+/// Returns names and values of a query; a reviewer's name and numbers are all there is, so nothing is escaped.
+fn parts(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    query.split('&').filter(|part| !part.is_empty()).map(|part| part.split_once('=').unwrap_or((part, "")))
+}
+
+fn numeric<T: FromStr>(name: &str, value: &str) -> Result<T, Refusal> {
+    value.parse().map_err(|_| Refusal::field(name, format!("{value:?} is not a number that fits")))
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {

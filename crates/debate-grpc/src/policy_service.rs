@@ -47,6 +47,28 @@ impl v1::policy_service_server::PolicyService for Policies {
         }))
     }
 
+    async fn get_proposal(
+        &self,
+        request: Request<v1::GetProposalRequest>,
+    ) -> Result<Response<v1::GetProposalResponse>, Status> {
+        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let request = request.into_inner();
+        let proposal = desk.proposal(&request.role, request.number).await?;
+        let shown = proposal.shown();
+        Ok(Response::new(v1::GetProposalResponse {
+            number: shown.number,
+            state: shown.state.to_owned(),
+            asked_at: shown.asked_at,
+            model: shown.model.to_owned(),
+            evidence: Some(insights_of(shown.evidence.clone(), String::new())),
+            digest: shown.digest.map(|digest| digest.to_string()),
+            proposed_prompt: shown.proposed_prompt.map(str::to_owned),
+            rationale: shown.rationale.map(str::to_owned),
+            diff: shown.diff.map(str::to_owned),
+            accepted_by: shown.accepted_by.map(str::to_owned),
+        }))
+    }
+
     async fn accept_prompt(
         &self,
         request: Request<v1::AcceptPromptRequest>,
@@ -57,6 +79,7 @@ impl v1::policy_service_server::PolicyService for Policies {
         Ok(Response::new(v1::AcceptPromptResponse {
             number: accepted.number,
             digest: accepted.digest.to_string(),
+            written: accepted.is_written,
         }))
     }
 }

@@ -80,10 +80,15 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         }
         Refusal::Archived { .. } => StatusCode::GONE,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
-        Refusal::RequestTaken { .. } | Refusal::State { .. } | Refusal::Policy(_) => StatusCode::CONFLICT,
-        Refusal::Busy { .. } | Refusal::TooFast { .. } | Refusal::TooManyAtOnce | Refusal::Spent { .. } => {
-            StatusCode::TOO_MANY_REQUESTS
-        }
+        Refusal::RequestTaken { .. }
+        | Refusal::State { .. }
+        | Refusal::Policy(_)
+        | Refusal::PolicyRaced(_) => StatusCode::CONFLICT,
+        Refusal::Busy { .. }
+        | Refusal::TooFast { .. }
+        | Refusal::TooManyAtOnce
+        | Refusal::TooManyDebates { .. }
+        | Refusal::Spent { .. } => StatusCode::TOO_MANY_REQUESTS,
         Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
         Refusal::TooSlow | Refusal::Unread(_) => StatusCode::REQUEST_TIMEOUT,
         Refusal::BeyondHead { .. } => StatusCode::RANGE_NOT_SATISFIABLE,

@@ -85,6 +85,9 @@ pub enum Refusal {
     /// What was asked about a reviewer's prompt cannot be done as things stand (rules V7, V8).
     #[error("{0}")]
     Policy(String),
+    /// Another process changed the proposals for a reviewer's prompt meanwhile.
+    #[error("{0}")]
+    PolicyRaced(String),
     /// There is no such proposal.
     #[error("{0}")]
     NoProposal(String),
@@ -109,6 +112,12 @@ pub enum Refusal {
     /// The token has as many requests under way as it may.
     #[error("too many requests at one time")]
     TooManyAtOnce,
+    /// The token has as many debates running as it may.
+    #[error("too many debates at one time; this token may have {max}")]
+    TooManyDebates {
+        /// How many it may have.
+        max: u32,
+    },
     /// The token's debates may not cost more.
     #[error("the debates of the last 24 hours may cost {day} millionths of a dollar, and {left} are left")]
     Spent {
@@ -181,12 +190,14 @@ impl Refusal {
             Self::State { .. } => "WRONG_STATE",
             Self::Void { .. } => "DEBATE_VOID",
             Self::Policy(_) => "POLICY_REFUSED",
+            Self::PolicyRaced(_) => "PROPOSALS_CHANGED",
             Self::NoProposal(_) => "PROPOSAL_NOT_FOUND",
             Self::Unserved(_) => "FORMAT_NOT_SERVED",
             Self::Unauthenticated => "TOKEN_NEEDED",
             Self::Forbidden { .. } => "FORBIDDEN",
             Self::TooFast { .. } => "TOO_MANY_REQUESTS",
             Self::TooManyAtOnce => "TOO_MANY_REQUESTS_AT_ONCE",
+            Self::TooManyDebates { .. } => "TOO_MANY_DEBATES_AT_ONCE",
             Self::Spent { .. } => "MONEY_SPENT",
             Self::TooLong(_) => "REQUEST_TOO_LONG",
             Self::TooSlow => "REQUEST_TOO_SLOW",
@@ -221,12 +232,14 @@ impl Refusal {
             Self::Invalid(_)
             | Self::Busy { .. }
             | Self::Policy(_)
+            | Self::PolicyRaced(_)
             | Self::NoProposal(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
             | Self::Forbidden { .. }
             | Self::TooFast { .. }
             | Self::TooManyAtOnce
+            | Self::TooManyDebates { .. }
             | Self::Spent { .. }
             | Self::TooLong(_)
             | Self::TooSlow
@@ -264,7 +277,9 @@ impl Refusal {
             Self::TooFast { wait } => Some(*wait),
             Self::Spent { .. } => Some(SPENT_RETRY_AFTER),
             Self::Busy { .. }
+            | Self::PolicyRaced(_)
             | Self::TooManyAtOnce
+            | Self::TooManyDebates { .. }
             | Self::ShuttingDown
             | Self::Unavailable
             | Self::Unread(_) => Some(RETRY_AFTER),

@@ -25,6 +25,7 @@ use debate_core::id::{DebateId, Digest};
 use debate_core::prose::Texts;
 use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use debate_core::stop::Completeness;
+use mime::Mime;
 use serde_json::json;
 
 use crate::access::Grant;
@@ -99,8 +100,11 @@ async fn hold(
 
 /// Returns the body of a request, which is JSON where it says what it is.
 fn body_of(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Refusal> {
-    let content_type = headers.get(header::CONTENT_TYPE).map(|value| value.as_bytes().to_ascii_lowercase());
-    if content_type.is_some_and(|value| !value.starts_with(JSON.as_bytes())) {
+    let is_json = |value: &HeaderValue| {
+        let content_type = value.to_str().ok().and_then(|text| text.parse::<Mime>().ok());
+        content_type.is_some_and(|content_type| content_type.essence_str() == JSON)
+    };
+    if headers.get(header::CONTENT_TYPE).is_some_and(|value| !is_json(value)) {
         return Err(Refusal::NotJson);
     }
     body.map_err(|rejection| match rejection.status() {

@@ -15,7 +15,6 @@ use debate_proto::v1::policy_service_server::PolicyServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
-use tonic_health::server::HealthReporter;
 
 use crate::access::{self, Door, Keyring};
 use crate::audit_service::Audits;
@@ -24,6 +23,7 @@ use crate::debate_service::Debates;
 use crate::facade::{Admission, Facade, Mount};
 use crate::listen::{Connections, listen};
 use crate::policy_service::Policies;
+use crate::readiness::Readiness;
 use crate::tls::{Tls, TlsError, TlsFiles};
 use crate::tokens::TokenFileError;
 use crate::unread::Unread;
@@ -161,23 +161,25 @@ pub async fn serve(
     }
     let tls = tls.map(Tls::new).transpose()?;
     let closing = CancellationToken::new();
-    let mut facade = Facade::new(engine, admission, closing.clone());
+    let mut facade = Facade::new(engine.clone(), admission, closing.clone());
     facade.reviewers = reviewers;
     let unread = Arc::new(Unread::new(connections.unread));
     let body_patience = connections.body;
     let door = Door { keyring: Arc::clone(&keyring), body_patience, unread: Arc::clone(&unread) };
     let data = data.merge(mount.map(|mount| mount(facade.clone())).unwrap_or_default());
-    let (health, app) = app(facade, data, door, patience).await?;
+    let (readiness, app) = app(facade, data, door, patience).await?;
+    readiness.look(&engine).await;
     let app = app.merge(pages);
     let app = match cors::layer(&cors_origins) {
         Some(layer) => app.layer(layer),
         None => app,
     };
     let ending = async {
-        shutdown.await;
-        health.set_not_serving::<DebateServiceServer<Debates>>().await;
-        health.set_not_serving::<AuditServiceServer<Audits>>().await;
-        health.set_not_serving::<PolicyServiceServer<Policies>>().await;
+        tokio::select! {
+            () = shutdown => {}
+            () = readiness.watch(&engine) => {}
+        }
+        readiness.set(false).await;
         closing.cancel();
         tokio::time::sleep(grace).await;
     };
@@ -212,11 +214,9 @@ async fn app(
     data: Router,
     door: Door,
     patience: Duration,
-) -> Result<(HealthReporter, Router), ServeError> {
+) -> Result<(Readiness, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
-    health.set_serving::<DebateServiceServer<Debates>>().await;
-    health.set_serving::<AuditServiceServer<Audits>>().await;
-    health.set_serving::<PolicyServiceServer<Policies>>().await;
+    let readiness = Readiness::new(health).await;
     let debates = DebateServiceServer::new(Debates(facade.clone()));
     let audits = AuditServiceServer::new(Audits(facade.clone()));
     let policies = PolicyServiceServer::new(Policies(facade.clone()));
@@ -233,9 +233,10 @@ async fn app(
         .into_axum_router()
         .merge(policy_rest::router(facade.clone()))
         .merge(rest::router(facade, patience))
+        .merge(readiness.router())
         .merge(data)
         .layer(from_fn_with_state(door, access::guard));
-    Ok((health, app))
+    Ok((readiness, app))
 }
 
 fn reflection() -> tonic_reflection::server::Builder<'static> {

@@ -1,7 +1,8 @@
-//! What a client's debates may still cost. The log says what they did cost, so nothing is counted beside it, on any replica
+//! What a client's debates may still cost, and how many may run. The log says what they did cost, so nothing is counted beside it, on any replica
 //! and after any restart; replicas that open debates at the same moment may each spend what is left.
 
 use debate_core::codec;
+use debate_core::envelope::Envelope;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Timestamp};
 use debate_core::limits::Limits;
@@ -24,13 +25,18 @@ pub(crate) struct Allowance {
     day: Option<(u64, u64)>,
 }
 
-/// Returns what one more debate of a client may cost; `None` where its money is not limited.
-pub(crate) async fn allowance(engine: &Engine, grant: &Grant) -> Result<Option<Allowance>, Refusal> {
+/// Returns what one more debate of a client may cost, or one that is to go on, which is `apart` from what is counted; `None`
+/// where its money is not limited.
+pub(crate) async fn allowance(
+    engine: &Engine,
+    grant: &Grant,
+    apart: Option<DebateId>,
+) -> Result<Option<Allowance>, Refusal> {
     let debate = grant.limits.debate_cost_micros_max;
     let day = match grant.limits.day_cost_micros_max {
         Some(day) => {
             let since = Timestamp(now().0.saturating_sub(DAY_MS));
-            let spent = spent_since(engine, grant, since).await?;
+            let spent = spent_since(engine, grant, since, apart).await?;
             Some((day, day.saturating_sub(spent)))
         }
         None => None,
@@ -68,33 +74,90 @@ impl Allowance {
     }
 }
 
-/// Returns what the debates that a client opened may have cost; of those that run, what they may cost at most.
-async fn spent_since(engine: &Engine, grant: &Grant, since: Timestamp) -> Result<u64, Refusal> {
-    let mut filter = ListFilter {
+/// Refuses one more running debate of a client that has as many as it may; one that is to go on is `apart`.
+pub(crate) async fn check_running(
+    engine: &Engine,
+    grant: &Grant,
+    apart: Option<DebateId>,
+) -> Result<(), Refusal> {
+    let Some(max) = grant.limits.debates_at_once else { return Ok(()) };
+    let status = LIFECYCLE_KINDS.iter().filter(|kind| !["paused", "concluded"].contains(*kind));
+    let status = Some(status.map(|kind| (*kind).to_owned()).collect());
+    let mut running = 0;
+    for listed in all(engine, ListFilter { status, ..filter_of(grant) }).await? {
+        let last = listed.last_of_kinds.as_ref().unwrap_or(&listed.first);
+        let is_its = [&listed.first.actor, &last.actor].contains(&&grant.name);
+        running += u32::from(is_its && apart != Some(DebateId(listed.first.stream.id)));
+    }
+    if running < max.get() { Ok(()) } else { Err(Refusal::TooManyDebates { max: max.get() }) }
+}
+
+/// Returns what a client's debates may have cost: those that it opened or forked, and of others what came after it had let
+/// them go on. Of those that run it is what they may cost at most.
+async fn spent_since(
+    engine: &Engine,
+    grant: &Grant,
+    since: Timestamp,
+    apart: Option<DebateId>,
+) -> Result<u64, Refusal> {
+    let mut spent: u64 = 0;
+    for listed in all(engine, ListFilter { touched_since: Some(since), ..filter_of(grant) }).await? {
+        let id = DebateId(listed.first.stream.id);
+        if apart != Some(id) {
+            spent = spent.saturating_add(part_of(engine, grant, &listed, since).await?);
+        }
+    }
+    Ok(spent)
+}
+
+/// Returns what a debate has cost, or may cost, from where a client opened it or let it go on.
+async fn part_of(engine: &Engine, grant: &Grant, listed: &Listed, since: Timestamp) -> Result<u64, Refusal> {
+    if listed.first.actor == grant.name && listed.first.at >= since {
+        return cost_of(engine, listed).await;
+    }
+    let log = engine.log(DebateId(listed.first.stream.id), None).await?;
+    let mut before = 0;
+    for event in &log {
+        let goes_on = ["continued", "resumed"].contains(&event.kind.as_str());
+        if goes_on && event.actor == grant.name && event.at >= since {
+            return Ok(cost_of(engine, listed).await?.saturating_sub(before));
+        }
+        before = spent_by(event).unwrap_or(before);
+    }
+    Ok(0)
+}
+
+fn filter_of(grant: &Grant) -> ListFilter {
+    ListFilter {
         tenant: Some(grant.tenant.clone()),
         lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
         ..ListFilter::default()
-    };
-    let mut spent: u64 = 0;
+    }
+}
+
+/// Returns all debates of a list.
+async fn all(engine: &Engine, mut filter: ListFilter) -> Result<Vec<Listed>, Refusal> {
+    let mut debates = Vec::new();
     loop {
         let page = engine.store().list(filter.clone()).await?;
-        let recent = page.iter().take_while(|listed| listed.first.at >= since);
-        for listed in recent.filter(|listed| listed.first.actor == grant.name) {
-            spent = spent.saturating_add(cost_of(engine, listed).await?);
-        }
-        match page.last() {
-            Some(last) if page.len() == filter.limit as usize && last.first.at >= since => {
-                filter.before = Some(last.position);
-            }
-            Some(_) | None => return Ok(spent),
+        filter.before = page.last().map(|last| last.position);
+        let is_last = page.len() < filter.limit as usize;
+        debates.extend(page);
+        if is_last {
+            return Ok(debates);
         }
     }
 }
 
+/// Returns what a debate had cost by an event that concluded it.
+fn spent_by(event: &Envelope) -> Option<u64> {
+    let spend = concluded(event)?.spend?;
+    Some(spend.cost?.cost_micros_bound)
+}
+
 async fn cost_of(engine: &Engine, listed: &Listed) -> Result<u64, Refusal> {
-    let ended = listed.last_of_kinds.as_ref().and_then(concluded).and_then(|concluded| concluded.spend);
-    if let Some(cost) = ended.and_then(|spend| spend.cost) {
-        return Ok(cost.cost_micros_bound);
+    if let Some(cost) = listed.last_of_kinds.as_ref().and_then(spent_by) {
+        return Ok(cost);
     }
     let id = DebateId(listed.first.stream.id);
     let own = codec::forked(&listed.first).and_then(Result::ok).and_then(|forked| forked.limits);

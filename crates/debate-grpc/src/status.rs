@@ -53,6 +53,7 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::Busy { .. }
         | Refusal::TooFast { .. }
         | Refusal::TooManyAtOnce
+        | Refusal::TooManyDebates { .. }
         | Refusal::Spent { .. }
         | Refusal::TooLong(_) => Code::ResourceExhausted,
         Refusal::BeyondHead { .. } => Code::OutOfRange,
@@ -61,8 +62,8 @@ fn code(refusal: &Refusal) -> Code {
         Refusal::Unauthenticated => Code::Unauthenticated,
         Refusal::Forbidden { .. } => Code::PermissionDenied,
         Refusal::ShuttingDown | Refusal::Unavailable => Code::Unavailable,
-        // Resuming is another request than this one, so it is not for a client's transport to send it again.
-        Refusal::Unread(_) => Code::Aborted,
+        // Resuming, or looking again, is another request than this one, so it is not for a client's transport to send it again.
+        Refusal::Unread(_) | Refusal::PolicyRaced(_) => Code::Aborted,
         Refusal::DeadlineExceeded | Refusal::TooSlow => Code::DeadlineExceeded,
         Refusal::Corrupt(_) => Code::DataLoss,
         Refusal::Defect => Code::Internal,

@@ -24,6 +24,11 @@ pub(crate) fn given_up() {
     measured!(monotonic_counter.debate.streams_given_up = 1_u64);
 }
 
+/// Tells that a server became ready, or is so no longer.
+pub(crate) fn ready(is_ready: bool) {
+    measured!(counter.debate.ready = if is_ready { 1_i64 } else { -1_i64 });
+}
+
 /// One request, from its coming to its answer's end; told when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Call {
@@ -66,15 +71,13 @@ impl Drop for Call {
                 rpc.system.name = "grpc",
                 rpc.method = self.place.trim_start_matches('/'),
                 // A client that went away before the end has cancelled.
-                rpc.response.status_code = name(self.grpc.unwrap_or(Code::Cancelled)),
-                "answered"
+                rpc.response.status_code = name(self.grpc.unwrap_or(Code::Cancelled))
             ),
             Protocol::Rest => measured!(
                 histogram.http.server.request.duration = took,
                 http.request.method = self.method.as_str(),
                 http.route = self.place,
-                http.response.status_code = self.http.map(|status| u64::from(status.as_u16())),
-                "answered"
+                http.response.status_code = self.http.map(|status| u64::from(status.as_u16()))
             ),
         }
     }

@@ -83,13 +83,16 @@ pub struct TokenLimits {
     /// Requests at one time, streams included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_at_once: Option<NonZeroU32>,
+    /// Debates that run at one time, those included that wait for their turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub debates_at_once: Option<NonZeroU32>,
     /// Bytes of one request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_bytes_max: Option<NonZeroU32>,
     /// What one debate may cost, in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub debate_cost_micros_max: Option<u64>,
-    /// What all debates may cost that the client opens within 24 hours, in millionths of a US dollar.
+    /// What all debates may cost that the client opens, or goes on with, within 24 hours, in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day_cost_micros_max: Option<u64>,
 }

@@ -339,8 +339,24 @@ async fn propose_and_accept(house: &House, folder: &std::path::Path) {
     let made = ask(json!({"role": "security", "threshold": {"debates_min": 2}, "anyway": true})).await;
     assert_eq!((made.status, &made.json()["files"][0]), (200, &json!("security.txt")), "{}", made.body);
     assert!(folder.join("prompts/security.txt").exists());
+    let path = "/api/v1/reasoning/policy/proposals?role=security";
+    let shown = house.get(path).await.json();
+    let get = |role: &str, number| v1::GetProposalRequest { role: role.to_owned(), number };
+    let got = policy.get_proposal(get("security", Some(1))).await.unwrap().into_inner();
+    assert_eq!((got.state.as_str(), &shown["state"]), ("written", &json!("written")));
+    for (text, field) in
+        [(&got.proposed_prompt, "proposed_prompt"), (&got.diff, "diff"), (&got.digest, "digest")]
+    {
+        assert_eq!(json!(text.as_ref().unwrap()), shown[field], "{field}");
+    }
+    assert_eq!(made.json()["proposed_prompt"], shown["proposed_prompt"]);
+    assert_eq!(house.get(&format!("{path}&number=2")).await.status, 404);
+    assert_eq!(house.get("/api/v1/reasoning/policy/proposals?role=..%2Fx").await.status, 422);
+    assert_eq!(policy.get_proposal(get("testing", None)).await.unwrap_err().code(), tonic::Code::NotFound);
     let accept = v1::AcceptPromptRequest { role: "security".to_owned(), number: None };
-    assert_eq!(policy.accept_prompt(accept.clone()).await.unwrap().into_inner().number, 1);
+    let accepted = policy.accept_prompt(accept.clone()).await.unwrap().into_inner();
+    assert_eq!((accepted.number, accepted.written, Some(accepted.digest)), (1, true, got.digest));
+    assert_eq!(house.get(path).await.json()["accepted_by"], "grpc");
     let again = policy.accept_prompt(accept).await.unwrap_err();
     assert_eq!(again.code(), tonic::Code::FailedPrecondition);
     let nobodys = v1::AcceptPromptRequest { role: "testing".to_owned(), number: None };
@@ -390,6 +406,60 @@ async fn i7_an_investigation_is_held_over_both_interfaces() {
     let said = debates.list_arguments(ask("devils_advocate")).await.unwrap().into_inner();
     assert_eq!(said.challenges, found.challenges);
     assert_eq!(debates.list_arguments(ask("cy")).await.unwrap_err().code(), tonic::Code::NotFound);
+}
+
+/// Returns an investigation of the examples as JSON and as a wire message.
+fn investigation(file: &str) -> (serde_json::Value, debate_proto::v1::InvestigationRequest) {
+    let path = format!("{}/../../examples/{file}", env!("CARGO_MANIFEST_DIR"));
+    let json: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let list = |name: &str| json[name].as_array().cloned().unwrap_or_default();
+    let hypothesis = |one: &serde_json::Value| debate_proto::v1::Hypothesis {
+        statement: text(&one["statement"]).unwrap(),
+        prediction: text(&one["prediction"]).unwrap(),
+    };
+    let request = debate_proto::v1::InvestigationRequest {
+        problem: text(&json["problem"]).unwrap(),
+        context: text(&json["context"]).unwrap(),
+        language: text(&json["language"]),
+        hypotheses: list("hypotheses").iter().map(hypothesis).collect(),
+        investigators: list("investigators").iter().filter_map(text).collect(),
+        ..Default::default()
+    };
+    (json, request)
+}
+
+#[tokio::test]
+async fn i7_i8_the_examples_are_investigated_over_rest_and_over_grpc_in_english_and_chinese() {
+    use debate_proto::v1;
+    let house = House::open().await;
+    let mut debates = v1::debate_service_client::DebateServiceClient::new(house.channel().await);
+    for (file, words) in [("leap_second.json", "leap second"), ("five_hundred_miles.json", "sendmail")] {
+        let (json, request) = investigation(file);
+        let held = house.post(&[], json.to_string().as_bytes()).await;
+        let result = held.json();
+        assert_eq!(
+            (held.status, &result["completeness"]["state"]),
+            (200, &json!("full")),
+            "{file}: {result}"
+        );
+        let stated: Vec<&serde_json::Value> =
+            result["hypotheses"].as_array().unwrap().iter().map(|one| &one["statement"]).collect();
+        assert_eq!(stated.len(), 3);
+        assert!(stated[0].as_str().unwrap().contains(words), "{file}: {stated:?}");
+        let conclusion = result["conclusion"]["text"].to_string();
+        let is_chinese = conclusion.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+        assert_eq!(is_chinese, json["language"] == "zh", "{file}: {conclusion}");
+        // The same as a wire message comes to the same.
+        let format = Some(v1::start_debate_request::Format::Investigation(request));
+        let start = v1::StartDebateRequest { request_id: String::new(), format };
+        let debate_id = debates.start_debate(start).await.unwrap().into_inner().debate.unwrap().id;
+        assert!(house.engine.concluded(debate_id.parse().unwrap(), PATIENCE).await.unwrap());
+        let over_grpc = house.get(&format!("{DEBATES}/{debate_id}")).await.json();
+        for part in ["hypotheses", "verdict", "conclusion", "stop_reason"] {
+            assert_eq!(over_grpc[part], result[part], "{file}: {part}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::ModelError;
+use crate::{ModelError, WebSource};
 
 /// A chat model that answers one request at a time; it may be shared by many callers.
 #[async_trait]
@@ -66,6 +66,8 @@ pub struct ChatRequest {
     pub tools: Vec<ToolSpec>,
     /// Whether the model may use its provider's own web search (D9); ignored where there is none.
     pub web_search: bool,
+    /// How often it may search for this answer; the provider's own choice when absent, and where it takes no bound.
+    pub web_searches_max: Option<u32>,
     /// The time for the whole call, wire retries and the wait for a turn included.
     pub timeout: Duration,
     /// An upper bound of the tokens in it, where the caller has counted them; not sent anywhere.
@@ -93,6 +95,7 @@ impl ChatRequest {
             seed: None,
             tools: Vec::new(),
             web_search: false,
+            web_searches_max: None,
             timeout,
             input_tokens: None,
             attempt: 0,
@@ -140,7 +143,10 @@ impl ChatRequest {
             field(b'p', tool.parameters.to_string().as_bytes());
         }
         if self.web_search {
-            field(b'w', b"");
+            match self.web_searches_max {
+                Some(most) => field(b'w', &most.to_le_bytes()),
+                None => field(b'w', b""),
+            }
         }
         hash.finalize().into()
     }
@@ -306,6 +312,8 @@ pub struct ChatReply {
     pub reasoning: Option<String>,
     /// The tools that the model asked for, in order.
     pub tool_calls: Vec<ToolCall>,
+    /// The pages that the provider's own web search brought, each once.
+    pub web_sources: Vec<WebSource>,
     /// The tokens spent, as far as the provider says.
     pub usage: Usage,
     /// Why the answer ended.
@@ -333,6 +341,7 @@ impl ChatReply {
             text: text.into(),
             reasoning: None,
             tool_calls: Vec::new(),
+            web_sources: Vec::new(),
             usage: Usage::default(),
             finish: FinishReason::Stop,
             model: model.into(),
@@ -444,6 +453,7 @@ mod tests {
             ChatRequest { tools: vec![tool("a")], ..request("q") },
             ChatRequest { tools: vec![tool("a"), tool("b")], ..request("q") },
             ChatRequest { web_search: true, ..request("q") },
+            ChatRequest { web_search: true, web_searches_max: Some(2), ..request("q") },
             said(Message::assistant("")),
             said(Message::assistant("").asking_for([ToolCall::new("1", "a", "{}")])),
             said(Message::assistant("").asking_for([ToolCall::new("1", "a", "{} ")])),

@@ -125,6 +125,7 @@ impl HttpModel {
             text: answer.text,
             reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
             tool_calls: answer.tool_calls,
+            web_sources: answer.web_sources.into_vec(),
             usage: answer.usage,
             finish: answer.finish.unwrap_or(FinishReason::Stop),
             model: answer.model.unwrap_or_else(|| self.config.model.clone()),

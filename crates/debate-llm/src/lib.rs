@@ -25,6 +25,7 @@ pub mod simulated;
 mod speech;
 #[cfg(feature = "http")]
 mod telemetry;
+mod web_source;
 
 pub use chat::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall,
@@ -40,3 +41,4 @@ pub use models::Models;
 pub use provider::Provider;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};
+pub use web_source::WebSource;

@@ -120,8 +120,7 @@ impl<'a> Call<'a> {
                 gen_ai.operation.name = "chat",
                 gen_ai.provider.name = provider_name(self.provider),
                 gen_ai.request.model = self.model,
-                gen_ai.response.model = answered_by,
-                "first byte"
+                gen_ai.response.model = answered_by
             );
         }
         self.tell_tokens(usage, answered_by);
@@ -134,8 +133,7 @@ impl<'a> Call<'a> {
             gen_ai.provider.name = provider_name(self.provider),
             gen_ai.request.model = self.model,
             gen_ai.response.model = answered_by,
-            "error.type" = error,
-            "call ended"
+            "error.type" = error
         );
     }
 
@@ -149,8 +147,7 @@ impl<'a> Call<'a> {
                         gen_ai.operation.name = "chat",
                         gen_ai.provider.name = provider_name(self.provider),
                         gen_ai.request.model = self.model,
-                        gen_ai.response.model = answered_by,
-                        "tokens used"
+                        gen_ai.response.model = answered_by
                     );
                 }
             };
@@ -268,8 +265,7 @@ pub(crate) fn wire_retry(provider: Provider, model: &str, error: &ModelError, re
         gen_ai.request.model = model,
         "error.type" = error.kind.label(),
         retry,
-        ?wait,
-        "wire retry"
+        ?wait
     );
 }
 
@@ -281,8 +277,7 @@ pub(crate) fn left_out(provider: Provider, model: &str, parameter: &'static str)
         monotonic_counter.debate.llm.parameters_left_out = 1_u64,
         gen_ai.provider.name = provider_name(provider),
         gen_ai.request.model = model,
-        debate.llm.parameter = parameter,
-        "parameter left out"
+        debate.llm.parameter = parameter
     );
 }
 
@@ -291,8 +286,7 @@ pub(crate) fn waited(provider: Provider, limit: Limit, wait: Duration) {
     measured!(
         histogram.debate.llm.turn_wait.duration = wait.as_secs_f64(),
         gen_ai.provider.name = provider_name(provider),
-        debate.llm.limit = limit.name(),
-        "waited for a turn"
+        debate.llm.limit = limit.name()
     );
 }
 
@@ -311,8 +305,7 @@ pub(crate) fn circuit_changed(provider: Provider, name: &str, change: Change) {
         monotonic_counter.debate.llm.circuit_changes = 1_u64,
         gen_ai.provider.name = provider_name(provider),
         gen_ai.request.model = model,
-        debate.llm.circuit.state = state,
-        "circuit changed"
+        debate.llm.circuit.state = state
     );
 }
 

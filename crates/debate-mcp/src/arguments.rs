@@ -112,7 +112,8 @@ mod tests {
 
     use std::collections::BTreeSet;
 
-    use serde_json::json;
+    use debate_core::formats::roundtable;
+    use serde_json::{Map, json};
 
     use super::*;
     use crate::tools::TOOLS;
@@ -155,6 +156,25 @@ mod tests {
         ] {
             assert_eq!(faults(tool, given.clone()), named, "{tool} {given}");
         }
+    }
+
+    #[test]
+    fn t12_every_field_of_a_request_is_an_argument_of_start_roundtable() {
+        let spec = TOOLS.iter().find(|spec| spec.name == "start_roundtable").unwrap();
+        let tool = spec.tool();
+        let properties = tool.input_schema["properties"].as_object().unwrap();
+        for name in roundtable::request::KNOWN.iter().filter(|name| **name != "format") {
+            let schema = &properties[*name];
+            assert!(schema["type"].is_string() && schema["description"].is_string(), "{name}: {schema}");
+            let is_bare =
+                schema["type"] == "object" && schema["properties"].as_object().is_none_or(Map::is_empty);
+            assert!(!is_bare, "{name}: {schema}");
+        }
+        let panel = json!({
+            "topic": "T", "agents": ["a", "b"], "mode": "expert-panel", "tools": ["search_web"], "nativeWebSearch": true,
+            "perspectiveConfig": { "perspectives": ["social"] }, "rounds": 10,
+        });
+        assert_eq!(faults("start_roundtable", panel), Vec::<String>::new());
     }
 
     #[test]

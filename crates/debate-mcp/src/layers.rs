@@ -1,6 +1,9 @@
 //! Parts of a roundtable's result as tools give them: computed from the result alone, asking nobody.
 
+use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::outcome::{RoundEntry, RoundtableResult, SpokenEntry};
+use debate_core::measures::agreement::is_steady;
+use debate_core::prose::REDACTED;
 use serde_json::{Value, json};
 
 /// Returns how far the agents agree.
@@ -33,7 +36,7 @@ pub(crate) fn responses(result: &RoundtableResult, agent: Option<&str>, round: O
     json!({ "debate_id": result.debate_id, "agent": agent, "responses": responses.collect::<Vec<_>>() })
 }
 
-/// Returns the sources that were named, each once, with who named it.
+/// Returns the sources that were named, each once, with who named it, and the pages that providers searched for.
 pub(crate) fn citations(result: &RoundtableResult, agent: Option<&str>, round: Option<u32>) -> Value {
     let mut sources: Vec<(&str, Vec<Value>)> = Vec::new();
     for (entry, said) in by(result, agent, round) {
@@ -46,7 +49,15 @@ pub(crate) fn citations(result: &RoundtableResult, agent: Option<&str>, round: O
         }
     }
     let citations = sources.iter().map(|(source, by)| json!({ "source": source, "named_by": by }));
-    json!({ "debate_id": result.debate_id, "citations": citations.collect::<Vec<_>>() })
+    let found = result.evidence.web_sources.iter().filter(|found| {
+        agent.is_none_or(|agent| agent == found.agent.as_str())
+            && round.is_none_or(|round| round == found.round)
+    });
+    json!({
+        "debate_id": result.debate_id,
+        "citations": citations.collect::<Vec<_>>(),
+        "web_sources": found.collect::<Vec<_>>(),
+    })
 }
 
 /// Returns how an agent's position came about, by round; an answer when asked again stands behind the one before.
@@ -65,7 +76,7 @@ pub(crate) fn thoughts(result: &RoundtableResult, agent: Option<&str>) -> Value 
             "confidence": response.confidence,
             "confidence_change": change,
             "refers_to": response.refers_to,
-            "moved": moved(entry, said),
+            "moved": moved(result, entry, said),
         })
     });
     let thoughts: Vec<Value> = thoughts.collect();
@@ -111,7 +122,7 @@ fn moves(result: &RoundtableResult) -> Vec<Value> {
         match before.iter_mut().find(|(known, _)| *known == agent) {
             Some((_, held)) => {
                 let from = std::mem::replace(held, position);
-                if moved(entry, said) == Some(true) {
+                if moved(result, entry, said) == Some(true) {
                     moves.push(json!({ "agent": agent, "round": entry.round, "from": from, "to": position }));
                 }
             }
@@ -121,9 +132,18 @@ fn moves(result: &RoundtableResult) -> Vec<Value> {
     moves
 }
 
-/// Returns whether an agent gave up the position it had in the round before; none where that is not known yet, and in the
-/// first round.
-fn moved(entry: &RoundEntry, said: &SpokenEntry) -> Option<bool> {
+/// Returns whether an agent gave up the position it had before: in the round before, or, where it was asked again, at
+/// first in the same round. None where that is not known, and for first answers of the first round.
+fn moved(result: &RoundtableResult, entry: &RoundEntry, said: &SpokenEntry) -> Option<bool> {
+    let first = entry.responses.iter().find(|first| {
+        (said.response.kind, first.response.kind) == (Kind::Repoll, Kind::Respond)
+            && first.agent == said.agent
+    });
+    if let Some(first) = first {
+        let (before, after) = (&first.response.position, &said.response.position);
+        let is_known = before != REDACTED && after != REDACTED;
+        return is_known.then(|| !is_steady(result.metadata.similarity, before, after));
+    }
     let judged = entry.judgements.iter().find(|judged| judged.kind == said.response.kind)?;
     (entry.round > 1).then(|| !judged.steady.contains(&said.agent))
 }

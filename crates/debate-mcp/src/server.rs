@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse as _, Response};
 use debate_grpc::refusal::Refusal;
 use debate_grpc::{Desk, Facade, Mount};
 use rmcp::model::{
@@ -28,6 +33,8 @@ use crate::tools::{Spec, TOOLS};
 pub const INTERFACE: &str = "mcp";
 /// Where the server is, over HTTP.
 const PATH: &str = "/mcp";
+/// What JSON-RPC says of a text that is no message.
+const PARSE_ERROR: i32 = -32_700;
 
 const INSTRUCTIONS: &str = "Roundtables: several agents, each a language model in a part of its own, debate a topic over \
     rounds; the result says what they agree on, how far, and what speaks against trusting it. Begin with \
@@ -107,8 +114,24 @@ pub fn mount() -> Mount {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        Router::new().route_service(PATH, service)
+        Router::new().route_service(PATH, service).layer(from_fn(checked))
     })
+}
+
+/// Answers bodies that are no messages as JSON-RPC has it; the library says of all of them that their type is not served.
+async fn checked(request: Request, next: Next) -> Response {
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
+    if !essence.trim().eq_ignore_ascii_case("application/json") {
+        return Refusal::NotJson.into_response();
+    }
+    let answer = next.run(request).await;
+    if answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        return answer;
+    }
+    let error = json!({ "code": PARSE_ERROR, "message": "the body is no message of JSON-RPC" });
+    let told = json!({ "jsonrpc": "2.0", "id": null, "error": error });
+    (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], told.to_string()).into_response()
 }
 
 impl Roundtables {

@@ -1,10 +1,10 @@
 //! The tools: what each is called, takes and gives. Schemas and the reading of arguments follow from this table.
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use debate_core::formats::roundtable::mode::Mode;
-use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED, ROUNDTABLE_ROUNDS, TOPIC_CHARS_MAX};
+use debate_core::formats::roundtable::request;
+use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED, ROUNDTABLE_ROUNDS, whole_schema};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,9 @@ const NAME_CHARS_MAX: usize = 200;
 const WAIT_S: RangeInclusive<u64> = 0..=3_600;
 /// For how many seconds a tool waits unless it is asked for: clients commonly give up after 60.
 pub(crate) const WAIT_S_DEFAULT: u64 = 45;
+
+/// The schemas of a request's fields.
+static FIELDS: LazyLock<Value> = LazyLock::new(request::schema);
 
 /// What a tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +62,8 @@ pub(crate) enum Kind {
     Whole(RangeInclusive<u64>),
     /// One of some words.
     Choice(&'static [&'static str]),
-    /// A field of the request for a roundtable, of this JSON type: the format reads it, and says what is wrong with it.
+    /// A field of the request for a roundtable, by its name in snake case: the format reads it, and says what is wrong
+    /// with it.
     Request(&'static str),
 }
 
@@ -107,43 +111,50 @@ pub(crate) const TOOLS: &[Spec] = &[
         about: "Opens a roundtable: agents debate a topic over rounds. Waits for its end for a while and returns the \
                 result as far as it is there; progress is told while it runs.",
         inputs: &[
-            required("topic", Kind::Request("string"), "What is debated."),
+            required("topic", Kind::Request("topic"), "What is debated."),
             required(
                 "agents",
-                Kind::Request("array"),
-                "Two agents or more: names, or objects with name and perspective.",
+                Kind::Request("agents"),
+                "Who sits at the table, in the order of speaking: names, or objects with name and perspective.",
             ),
             optional(
                 "mode",
-                Kind::Request("string"),
+                Kind::Request("mode"),
                 "How; collaborative unless said otherwise. See get_agents.",
             ),
-            optional(
-                "rounds",
-                Kind::Request("integer"),
-                "How many rounds, 1 to 10; 3 unless said otherwise.",
-            ),
+            optional("rounds", Kind::Request("rounds"), "How many rounds; 3 unless said otherwise."),
             optional(
                 "perspective_config",
-                Kind::Request("object"),
-                "For expert-panel: perspectives, assignment_strategy.",
+                Kind::Request("perspective_config"),
+                "For expert-panel: which perspectives there are, and who gets which.",
+            ),
+            optional(
+                "perspectiveConfig",
+                Kind::Request("perspective_config"),
+                "The same as perspective_config; give one of them.",
             ),
             optional(
                 "flags",
-                Kind::Request("object"),
-                "Flags of this roundtable, over those of the environment.",
+                Kind::Request("flags"),
+                "Flags of this roundtable, over those of the environment; minCalls is the same as min_calls.",
             ),
+            optional("sequential", Kind::Request("sequential"), "What shortens sequential modes."),
             optional(
-                "sequential",
-                Kind::Request("object"),
-                "What shortens sequential modes: use_light_model, max_tokens.",
+                "tools",
+                Kind::Request("tools"),
+                "The tools that agents may ask for; none unless said otherwise.",
             ),
             optional(
                 "native_web_search",
-                Kind::Request("boolean"),
+                Kind::Request("native_web_search"),
                 "Whether the provider's own web search may be used.",
             ),
-            optional("options", Kind::Request("object"), "seed, similarity, models, limits."),
+            optional(
+                "nativeWebSearch",
+                Kind::Request("native_web_search"),
+                "The same as native_web_search; give one of them.",
+            ),
+            optional("options", Kind::Request("options"), "Seed, measure of similarity, models, limits."),
             optional(
                 "request_id",
                 Kind::Text(128),
@@ -193,7 +204,7 @@ pub(crate) const TOOLS: &[Spec] = &[
             (
                 "decision",
                 "object",
-                "Consensus, agreement level, action, position, supporters, dissenters, cautions.",
+                "Consensus, agreement level, action, position, supporters, dissenters, missing, cautions.",
             ),
             ("rounds", "array", "For each round the agreement level and the camps."),
             ("groupthink", "object?", "The warning, its signs and what was done; null where nobody looked."),
@@ -266,7 +277,8 @@ pub(crate) const TOOLS: &[Spec] = &[
         act: Act::Citations,
         name: "get_citations",
         writes: false,
-        about: "Lists the sources that agents named, each with who named it in which round.",
+        about: "Lists the sources that agents named, each with who named it in which round, and the pages that providers \
+                searched for.",
         inputs: &[
             DEBATE_ID,
             optional("agent", Kind::Text(NAME_CHARS_MAX), "Only those that this agent named."),
@@ -275,6 +287,11 @@ pub(crate) const TOOLS: &[Spec] = &[
         outputs: &[
             OF,
             ("citations", "array", "Source and named_by (agent and round), in the order of first mention."),
+            (
+                "web_sources",
+                "array",
+                "Pages that providers' own searches brought: agent, round, kind, url, title, cited_text.",
+            ),
         ],
     },
     Spec {
@@ -366,16 +383,9 @@ impl Input {
     fn schema(&self) -> Value {
         let mut schema = match &self.kind {
             Kind::Text(chars_max) => json!({ "type": "string", "minLength": 1, "maxLength": chars_max }),
-            Kind::Whole(range) => {
-                json!({ "type": "integer", "minimum": range.start(), "maximum": range.end() })
-            }
+            Kind::Whole(range) => whole_schema(range),
             Kind::Choice(words) => json!({ "type": "string", "enum": words }),
-            Kind::Request(kind) => match self.name {
-                "topic" => json!({ "type": kind, "minLength": 1, "maxLength": TOPIC_CHARS_MAX }),
-                "agents" => json!({ "type": kind, "minItems": 2, "items": { "type": ["string", "object"] } }),
-                "mode" => json!({ "type": kind, "enum": Mode::ALL.map(Mode::as_str) }),
-                _ => json!({ "type": kind }),
-            },
+            Kind::Request(field) => FIELDS[*field].clone(),
         };
         schema["description"] = self.about.into();
         schema

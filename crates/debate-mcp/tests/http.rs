@@ -5,32 +5,40 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use debate_core::id::Timestamp;
 use debate_engine::Engine;
 use debate_grpc::ServeOptions;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
-use debate_llm::{ChatModel, SimulatedConfig, debater};
+use debate_llm::{ChatModel, ChatReply, ChatRequest, ScriptedModel, SimulatedConfig, WebSource, debater};
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::MemoryStore;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 
 /// Posts a message on a connection of its own and returns status and body.
 async fn post(address: SocketAddr, token: Option<&str>, message: &Value) -> (u16, String) {
-    let body = message.to_string();
+    send(address, token, "application/json", message.to_string().as_bytes()).await
+}
+
+/// Posts bytes that say what they are on a connection of its own and returns status and body.
+async fn send(address: SocketAddr, token: Option<&str>, content_type: &str, body: &[u8]) -> (u16, String) {
     let bearer = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let request = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\n{bearer}Content-Length: {}\r\n\r\n{body}",
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: {content_type}\r\n\
+         Accept: application/json, text/event-stream\r\n{bearer}Content-Length: {}\r\n\r\n",
         body.len()
     );
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
+    // A server that refuses a long body may not read it to its end.
+    let _unread = stream.write_all(body).await;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    let _reset = stream.read_to_string(&mut answer).await;
     let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
     (status, answer.split_once("\r\n\r\n").unwrap().1.to_owned())
 }
@@ -43,6 +51,74 @@ async fn use_tool(address: SocketAddr, token: &str, name: &str, arguments: Value
     assert_eq!(status, 200, "{body}");
     let json = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
     serde_json::from_str::<Value>(json).unwrap()["result"].take()
+}
+
+/// Serves roundtables that a model holds, to those who have a token of the file, or to everybody.
+async fn serve(model: Arc<dyn ChatModel>, tokens: Option<PathBuf>) -> (SocketAddr, JoinHandle<()>) {
+    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = ServeOptions { tokens, mount: Some(debate_mcp::mount()), ..ServeOptions::default() };
+    let serving = debate_grpc::serve(listener, engine, options, std::future::pending());
+    (address, tokio::spawn(async { serving.await.unwrap() }))
+}
+
+/// Says the same of all agents, and of bo something else once it is asked again, blind.
+fn giving_in(request: &ChatRequest) -> ChatReply {
+    let said = |text: &str| request.messages.iter().any(|message| message.content.contains(text));
+    let position = match said("You are bo. ") && said("You are asked once more") {
+        true => "Remain at home for another year, please.",
+        false => "Move the office to the harbour.",
+    };
+    let reply = json!({
+        "stance": "YES", "position": position, "reasoning": "It is so.", "confidence": 0.9, "citations": ["a report"],
+    });
+    let page = WebSource {
+        url: "https://rents.test/9".to_owned(),
+        title: Some("Rents".to_owned()),
+        cited_text: Some("Rents fell.".to_owned()),
+    };
+    ChatReply { web_sources: vec![page], ..ChatReply::new("scripted", reply.to_string()) }
+}
+
+#[tokio::test]
+async fn t6_a_position_given_up_when_asked_again_is_a_move_and_t10_what_was_searched_for_is_told() {
+    let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
+    let table = json!({
+        "topic": "Should we move?", "agents": ["ada", "bo"], "rounds": 1, "nativeWebSearch": true,
+        "flags": { "groupthinkDetection": { "action": "repoll" } },
+    });
+    let started = use_tool(address, "", "start_roundtable", table).await["structuredContent"].take();
+    let id = started["debate"]["id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    let summed = use_tool(address, "", "synthesize_debate", json!({ "debate_id": id })).await;
+    assert_eq!(
+        summed["structuredContent"]["moves"],
+        json!([{
+            "agent": "bo",
+            "round": 1,
+            "from": "Move the office to the harbour.",
+            "to": "Remain at home for another year, please.",
+        }])
+    );
+    let moved = async |agent: &str| -> Vec<Value> {
+        let asked = json!({ "debate_id": id, "agent": agent });
+        let thoughts = use_tool(address, "", "get_thoughts", asked).await;
+        let thoughts = thoughts["structuredContent"]["thoughts"].as_array().unwrap().clone();
+        thoughts.iter().map(|thought| thought["moved"].clone()).collect()
+    };
+    // The first answer of the first round follows none.
+    assert_eq!(moved("ada").await, [Value::Null, json!(false)]);
+    assert_eq!(moved("bo").await, [Value::Null, json!(true)]);
+
+    let cited = use_tool(address, "", "get_citations", json!({ "debate_id": id, "agent": "ada" })).await;
+    let sources = cited["structuredContent"]["web_sources"].as_array().unwrap();
+    let told: Vec<_> = sources.iter().map(|found| (&found["agent"], &found["kind"])).collect();
+    assert_eq!(told, [(&json!("ada"), &json!("respond")), (&json!("ada"), &json!("repoll"))]);
+    assert_eq!(
+        (&sources[0]["url"], &sources[0]["title"], &sources[0]["cited_text"]),
+        (&json!("https://rents.test/9"), &json!("Rents"), &json!("Rents fell."))
+    );
+    server.abort();
 }
 
 #[tokio::test]
@@ -61,15 +137,7 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     let stranger = token("stranger", "south", &[Scope::Read, Scope::Write]);
     let model: Arc<dyn ChatModel> =
         Arc::new(debater(SimulatedConfig { seed: 7, ..SimulatedConfig::default() }));
-    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let options = ServeOptions {
-        tokens: Some(file.clone()),
-        mount: Some(debate_mcp::mount()),
-        ..ServeOptions::default()
-    };
-    let server = tokio::spawn(debate_grpc::serve(listener, engine, options, std::future::pending()));
+    let (address, server) = serve(model, Some(file.clone())).await;
 
     let topic = json!({ "topic": "Should we move?", "agents": ["ada", "bo"], "rounds": 1 });
     let started = use_tool(address, &writer, "start_roundtable", topic.clone()).await;
@@ -98,5 +166,38 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     assert_eq!(post(address, None, &ping).await.0, 401);
     assert_eq!(post(address, Some("wrong"), &ping).await.0, 401);
+    server.abort();
+}
+
+#[tokio::test]
+async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_served() {
+    let model: Arc<dyn ChatModel> =
+        Arc::new(debater(SimulatedConfig { seed: 7, ..SimulatedConfig::default() }));
+    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = ServeOptions { mount: Some(debate_mcp::mount()), ..ServeOptions::default() };
+    let server = tokio::spawn(debate_grpc::serve(listener, engine, options, std::future::pending()));
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let unknown = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/forget" }).to_string();
+    let no_tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"} });
+    for (what, content_type, body, status, told) in [
+        ("nothing", "application/json", &b""[..], 400, "-32700"),
+        ("half a message", "application/json", b"{\"jsonrpc\":", 400, "-32700"),
+        ("words", "application/json", b"hello", 400, "-32700"),
+        ("no message", "application/json", b"[]", 400, "-32700"),
+        ("no UTF-8", "application/json", b"\"\xff\"", 400, "-32700"),
+        ("deep nesting", "application/json", deep.as_bytes(), 400, "-32700"),
+        ("another type", "text/plain", ping.as_bytes(), 415, "NOT_JSON"),
+        ("almost JSON", "application/jsonx", ping.as_bytes(), 415, "NOT_JSON"),
+        ("no method", "application/json", unknown.as_bytes(), 200, "-32601"),
+        ("no tool", "application/json", no_tool.to_string().as_bytes(), 200, "-32602"),
+    ] {
+        let answer = send(address, None, content_type, body).await;
+        assert!(answer.0 == status && answer.1.contains(told), "{what}: {answer:?}");
+        let next = send(address, None, "application/json; charset=utf-8", ping.as_bytes()).await;
+        assert!(next.0 == 200 && next.1.contains("start_roundtable"), "after {what}: {next:?}");
+    }
     server.abort();
 }

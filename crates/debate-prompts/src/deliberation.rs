@@ -125,6 +125,7 @@ impl Prompts for DeliberationPrompts {
             tokens: fitted.tokens + system_tokens,
             public: kind.public,
             web_search: visible.searches_web,
+            web_searches_max: None,
         })
     }
 

@@ -147,6 +147,7 @@ impl Prompts for InvestigationPrompts {
             tokens: fitted.tokens + fixed,
             public: PublicPart::Whole,
             web_search: false,
+            web_searches_max: None,
         })
     }
 
@@ -198,7 +199,6 @@ fn checks(unchecked: Vec<String>) -> Vec<(ToolUse, String)> {
 
 /// Reads what was asked for, and notes what else the reply does.
 fn answer(task: &Task, text: &str) -> Result<Answer, ParseError> {
-    let mut blocks = messages::read(text);
     let act = match task {
         Task::Propose { .. } => Act::Propose,
         Task::Investigate(_) => Act::Investigate,
@@ -207,6 +207,7 @@ fn answer(task: &Task, text: &str) -> Result<Answer, ParseError> {
         Task::Verdict(_) => Act::Judge,
         Task::Convey(_) => Act::Convey,
     };
+    let mut blocks = messages::read(text, act);
     let is_asked = |block: &Block| match (block, task) {
         (Block::Report(report), Task::Investigate(view)) => is_own(view, report.hypothesis),
         (block, _) => block.act() == act,

@@ -84,6 +84,7 @@ pub fn render(reviewer: &ReviewerName, current: &str, insights: &Insights) -> Re
         tokens: fitted.tokens + system_tokens,
         public: PublicPart::Nothing,
         web_search: false,
+        web_searches_max: None,
     })
 }
 

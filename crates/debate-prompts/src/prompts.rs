@@ -67,6 +67,8 @@ pub struct Prompt {
     pub public: PublicPart,
     /// Whether the provider's own web search may be used (rule D9).
     pub web_search: bool,
+    /// How often it may search for the answer, where somebody says so; providers that take no bound are not bounded.
+    pub web_searches_max: Option<u32>,
 }
 
 /// A prompt cannot be made.

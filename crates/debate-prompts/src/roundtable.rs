@@ -28,9 +28,9 @@ use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, 
 use crate::tokens;
 
 /// The prompt of a response.
-const RESPOND: &str = "roundtable/respond@1";
+const RESPOND: &str = "roundtable/respond@2";
 /// The prompt by which an agent is asked once more, blind.
-const REPOLL: &str = "roundtable/repoll@1";
+const REPOLL: &str = "roundtable/repoll@2";
 
 /// The words of a roundtable.
 #[derive(Debug, Clone, Copy, Default)]
@@ -85,6 +85,7 @@ impl Prompts for RoundtablePrompts {
             tokens: fitted.tokens + fixed,
             public: PublicPart::Field("position"),
             web_search: visible.native_web_search,
+            web_searches_max: visible.policy.map(|policy| policy.max_calls),
         })
     }
 

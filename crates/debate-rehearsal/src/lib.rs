@@ -11,6 +11,6 @@ mod summary;
 
 pub use late::Late;
 pub use latencies::{Latencies, Recorded};
-pub use rehearsal::{Rehearsal, RehearsalError, Way};
+pub use rehearsal::{Rehearsal, RehearsalError, RoundtableTools, Way};
 pub use stage::{Held, engine, held, open};
 pub use summary::{Summary, percentile};

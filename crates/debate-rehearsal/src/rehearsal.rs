@@ -1,5 +1,6 @@
 //! Many debates of one request, held in virtual time.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -16,7 +17,7 @@ use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::{DebateId, Timestamp};
 use debate_core::record::RecordError;
-use debate_engine::{Hedge, Hedging, LoadError, StartError, Surroundings, WatchError};
+use debate_engine::{Engine, Hedge, Hedging, LoadError, StartError, Surroundings, Tool, WatchError};
 use debate_llm::simulated::Draw;
 use debate_llm::{ChatModel, Models};
 
@@ -95,6 +96,18 @@ pub struct Rehearsal {
     pub debates: usize,
     /// What is drawn from; the same seed gives the same walls.
     pub seed: u64,
+    /// What serves roundtables that name tools.
+    pub tools: RoundtableTools,
+}
+
+/// Tools of roundtables. No time passes on the rehearsal's clock while they run, unless they wait for it.
+#[derive(Clone, Default)]
+pub struct RoundtableTools(pub Vec<Arc<dyn Tool>>);
+
+impl fmt::Debug for RoundtableTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|tool| tool.name())).finish()
+    }
 }
 
 /// A rehearsal broke off.
@@ -171,8 +184,7 @@ impl Rehearsal {
     async fn hold_all(&self, way: Way, ended: &dyn Fn()) -> Result<Vec<Held>, RehearsalError> {
         let hedging = Hedging { after: way.hedge, share_max: self.hedge_share_max, ..Hedging::default() };
         let slate = Arc::new(Slate::default());
-        let engine =
-            stage::engine(slate.clone(), self.models(), hedging).surroundings(virtual_clock()).build();
+        let engine = self.engine(slate.clone(), hedging);
         let request = self.request_in(way);
         let mut all = Vec::with_capacity(self.debates);
         while all.len() < self.debates {
@@ -206,9 +218,7 @@ impl Rehearsal {
         let runtime = builder.enable_all().start_paused(true).build().map_err(RehearsalError::Runtime)?;
         runtime.block_on(async {
             let hedging = Hedging { after: way.hedge, ..Hedging::default() };
-            let engine = stage::engine(Arc::new(Slate::default()), self.models(), hedging)
-                .surroundings(virtual_clock())
-                .build();
+            let engine = self.engine(Arc::new(Slate::default()), hedging);
             let mut logs = Vec::with_capacity(self.debates);
             for _ in 0..self.debates {
                 let debate = stage::open(&engine, self.request_in(way)).await?;
@@ -218,6 +228,11 @@ impl Rehearsal {
             }
             Ok(logs)
         })
+    }
+
+    fn engine(&self, slate: Arc<Slate>, hedging: Hedging) -> Engine {
+        let engine = stage::engine(slate, self.models(), hedging).surroundings(virtual_clock());
+        engine.tools(Roundtable::NAME, self.tools.0.iter().cloned()).build()
     }
 
     /// Returns the models that the debates ask, all of them late.

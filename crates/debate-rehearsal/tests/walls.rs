@@ -8,7 +8,7 @@ use std::time::Duration;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::prediction::config::Schedule;
 use debate_engine::Hedge;
-use debate_rehearsal::{Held, Latencies, Rehearsal, Summary, Way};
+use debate_rehearsal::{Held, Latencies, Rehearsal, RoundtableTools, Summary, Way};
 
 const STRICT: Way = Way { schedule: Some(Schedule::Strict), hedge: Hedge::Off };
 const PIPELINED: Way = Way { schedule: Some(Schedule::Pipelined), hedge: Hedge::Off };
@@ -21,7 +21,16 @@ fn example(name: &str) -> AcceptedRequest {
 
 fn rehearsal(request: AcceptedRequest, median: Duration, sigma: f64, debates: usize) -> Rehearsal {
     let latencies = Latencies::LogNormal { median, sigma };
-    Rehearsal { request, model: "openai:m".to_owned(), latencies, hedge_share_max: 0.08, debates, seed: 1 }
+    let tools = RoundtableTools::default();
+    Rehearsal {
+        request,
+        model: "openai:m".to_owned(),
+        latencies,
+        hedge_share_max: 0.08,
+        debates,
+        seed: 1,
+        tools,
+    }
 }
 
 fn hold(rehearsal: &Rehearsal, way: Way) -> Vec<Held> {

@@ -1,7 +1,7 @@
 //! Which debates there are, told from their events.
 
 use debate_core::envelope::Envelope;
-use debate_core::id::Seq;
+use debate_core::id::{Seq, Timestamp};
 
 use crate::port::Position;
 
@@ -16,6 +16,8 @@ pub struct ListFilter {
     pub lifecycle: Vec<String>,
     /// Only debates whose latest lifecycle event is of one of these kinds; any when `None`.
     pub status: Option<Vec<String>>,
+    /// Only debates whose latest lifecycle event is no older than this.
+    pub touched_since: Option<Timestamp>,
     /// Only debates opened before this position: the `position` of the last one on the page before.
     pub before: Option<Position>,
     /// The most debates to return.
@@ -24,7 +26,8 @@ pub struct ListFilter {
 
 impl Default for ListFilter {
     fn default() -> Self {
-        Self { tenant: None, format: None, lifecycle: Vec::new(), status: None, before: None, limit: 100 }
+        let (tenant, format, lifecycle, status) = Default::default();
+        Self { tenant, format, lifecycle, status, touched_since: None, before: None, limit: 100 }
     }
 }
 
@@ -32,6 +35,11 @@ impl ListFilter {
     /// Returns whether a debate belongs on the list, given its latest lifecycle event's kind.
     pub(crate) fn takes_status(&self, kind: Option<&str>) -> bool {
         self.status.as_ref().is_none_or(|wanted| kind.is_some_and(|kind| wanted.iter().any(|it| it == kind)))
+    }
+
+    /// Returns whether a debate belongs on the list, given when its latest lifecycle event was.
+    pub(crate) fn takes_time(&self, at: Option<Timestamp>) -> bool {
+        self.touched_since.is_none_or(|since| at.is_some_and(|at| at >= since))
     }
 }
 

@@ -305,7 +305,8 @@ impl Log {
         let indices = self.indices_after(opened.stream, Seq::START);
         let events = indices.iter().rev().map(|index| &self.events[index]);
         let last_of_kinds = events.clone().find(|it| filter.lifecycle.contains(&it.kind));
-        filter.takes_status(last_of_kinds.map(|it| it.kind.as_str())).then(|| Listed {
+        let takes_time = filter.takes_time(last_of_kinds.map(|it| it.at));
+        (takes_time && filter.takes_status(last_of_kinds.map(|it| it.kind.as_str()))).then(|| Listed {
             first: opened.clone(),
             last_of_kinds: last_of_kinds.cloned(),
             head: Seq(indices.len() as u64),

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::log::Log;
+use crate::wording::dollars;
 
 /// The most requests of one page.
 pub(crate) const CALLS_MAX: usize = 200;
@@ -46,6 +47,8 @@ struct CallEnd {
     why: Option<Value>,
     /// What came with the reply.
     reply: Option<ReplyFacts>,
+    /// What it cost, in words; null where that is not known.
+    cost: Option<String>,
     /// The reply, raw, and what came beside it; null where there is none or it was redacted.
     words: Option<Value>,
     redacted: bool,
@@ -87,6 +90,7 @@ fn end(event: &Envelope, why: Option<Value>, reply: Option<ReplyFacts>) -> CallE
         at: event.at.to_string(),
         kind: event.kind.clone(),
         why,
+        cost: reply.as_ref().and_then(|reply| reply.cost_micros).map(dollars),
         reply,
         words: event.prose.as_ref().and_then(|prose| serde_json::from_str(&prose.text).ok()),
         redacted: event.is_redacted(),

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::decision::Decision;
 use crate::log::Log;
 use crate::said::{Said, said};
+use crate::wording::{spent, stopped};
 
 /// One debate as its page shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,8 +31,12 @@ pub struct DebatePage {
     pub seq: u64,
     /// When that was.
     pub at: String,
+    /// That event's hash.
+    pub hash: String,
     /// The last event there is.
     pub head_seq: u64,
+    /// The state after it, as `state` below.
+    pub head_state: &'static str,
     /// How many events are shared with parents; 0 unless it is a fork.
     pub inherited: usize,
     /// `running`, `paused` or `concluded`.
@@ -58,6 +63,8 @@ pub struct DebatePage {
     pub calls_expected: u64,
     /// What was spent (rule K8).
     pub spend: Spend,
+    /// The same in words: tokens and cost.
+    pub spent: String,
     /// The models asked so far.
     pub models: Vec<String>,
     /// Those of them that have no price.
@@ -76,8 +83,8 @@ pub struct DebatePage {
     pub brief: Option<Value>,
     /// The result as it stands.
     pub result: Value,
-    /// What it came to, of formats whose result is not laid out in a page of its own.
-    pub decision: Option<Decision>,
+    /// What it came to, in a few lines.
+    pub decision: Decision,
     /// What was said, in order, of formats whose result is not laid out in a page of its own.
     pub said: Vec<Said>,
 }
@@ -94,8 +101,8 @@ pub struct PhaseShown {
 /// A rule that ended a debate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StopShown {
-    /// The rule in a few words.
-    pub name: String,
+    /// Why it stopped, in a sentence.
+    pub words: String,
     /// The rule with its numbers, as it is in the log.
     #[serde(flatten)]
     pub fired: StopRuleFired,
@@ -139,7 +146,7 @@ impl DebatePage {
     pub fn of(log: &Log, seq: Seq) -> Result<Self, AnyReplayError> {
         let debate = log.at(seq)?;
         let events = log.until(seq);
-        let at = events.last().map_or_else(String::new, |event| event.at.to_string());
+        let last = events.last();
         let conclusion = debate.conclusion();
         let result: Value = serde_json::from_str(&debate.result_json(Texts::Shown)).unwrap_or_default();
         let is_laid_out = debate.format() == Prediction::NAME;
@@ -150,14 +157,19 @@ impl DebatePage {
             recorded_at: at.to_string(),
             market: resolved.market.clone(),
         });
-        let stop = debate.stop().map(|fired| StopShown { name: fired.name(), fired: fired.clone() });
+        let stop = debate
+            .stop()
+            .map(|fired| StopShown { words: stopped(debate.format(), fired), fired: fired.clone() });
+        let (rules, brief) = (debate.rules_json(), debate.brief_json());
         Ok(Self {
             debate_id: log.id().to_string(),
             format: debate.format().to_owned(),
             title: debate.title(),
             seq: seq.0,
-            at,
+            at: last.map(|event| event.at.to_string()).unwrap_or_default(),
+            hash: last.map(|event| event.hash.to_string()).unwrap_or_default(),
             head_seq: log.head().0.0,
+            head_state: log.state(),
             inherited: log.inherited(),
             state: debate.lifecycle().as_str(),
             phase,
@@ -175,15 +187,16 @@ impl DebatePage {
             forked_from: debate.forked().map(Origin::from),
             calls_expected: debate.calls_expected(),
             spend: debate.spend(),
+            spent: spent(&debate.spend()),
             models: debate.models().iter().cloned().collect(),
             unpriced_models: debate.unpriced_models().iter().cloned().collect(),
             simulated: debate.is_simulated(),
             redacted: debate.is_redacted(),
             confidence: debate.confidence(),
             speaking: speaking(&debate),
-            rules: debate.rules_json(),
-            brief: debate.brief_json(),
-            decision: Decision::of(debate.format(), &result),
+            decision: Decision::of(debate.format(), &result, &rules, brief.as_ref()),
+            rules,
+            brief,
             result,
             said: if is_laid_out { Vec::new() } else { said(events) },
         })

@@ -19,6 +19,7 @@ mod report;
 mod routes;
 mod said;
 mod shelf;
+pub mod wording;
 
 pub use debate_page::DebatePage;
 pub use decision::Decision;

@@ -4,7 +4,7 @@ use debate_core::codec;
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Concluded;
-use debate_core::formats::any::AnyDebate;
+use debate_core::formats::any::{AnyDebate, FORMATS};
 use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_core::spend::Spend;
 use debate_engine::{LIFECYCLE_KINDS, Tenant, format_of};
@@ -15,6 +15,7 @@ use crate::debate_page::Origin;
 use crate::refused::Refused;
 use crate::said::read;
 use crate::shelf::Shelf;
+use crate::wording::spent;
 
 /// Debates of one page.
 const PAGE: usize = 50;
@@ -22,6 +23,10 @@ const PAGE: usize = 50;
 const LOOKED_AT_MAX: usize = 2_000;
 /// Debates fetched at once.
 const FETCHED: u32 = 200;
+/// The states that can be looked for.
+const STATES: [&str; 3] = ["running", "paused", "concluded"];
+/// How whole a debate can be.
+const COMPLETENESS: [&str; 3] = ["full", "partial", "void"];
 /// Events in which the first requests of a debate stand.
 const BEGINNING: u32 = 16;
 
@@ -74,6 +79,8 @@ pub(crate) struct Entry {
     simulated: bool,
     /// What it has used; null where a log of old does not say.
     spend: Option<Spend>,
+    /// The same in words.
+    spent: Option<String>,
     /// Null unless it is under way.
     progress: Option<Progress>,
 }
@@ -121,18 +128,13 @@ pub(crate) async fn list(shelf: &Shelf, tenant: &Tenant, wanted: &Wanted) -> Res
 }
 
 fn filter(tenant: &Tenant, wanted: &Wanted) -> Result<ListFilter, Refused> {
+    one_of("format", &wanted.format, &FORMATS)?;
     let status = match wanted.state.as_str() {
         "" => None,
         state => {
             let kinds = LIFECYCLE_KINDS.iter().filter(|kind| state_after(kind) == state);
-            let kinds: Vec<String> = kinds.map(|kind| (*kind).to_owned()).collect();
-            if kinds.is_empty() {
-                return Err(Refused::Field {
-                    field: "state",
-                    reason: "must be running, paused or concluded".to_owned(),
-                });
-            }
-            Some(kinds)
+            one_of("state", state, &STATES)?;
+            Some(kinds.map(|kind| (*kind).to_owned()).collect())
         }
     };
     Ok(ListFilter {
@@ -140,9 +142,18 @@ fn filter(tenant: &Tenant, wanted: &Wanted) -> Result<ListFilter, Refused> {
         format: Some(wanted.format.clone()).filter(|format| !format.is_empty()),
         lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
         status,
+        touched_since: None,
         before: wanted.before.map(Position),
         limit: FETCHED,
     })
+}
+
+/// Returns a word that is one of those known, or empty.
+fn one_of(field: &'static str, word: &str, known: &[&str]) -> Result<String, Refused> {
+    if word.is_empty() || known.contains(&word) {
+        return Ok(word.to_owned());
+    }
+    Err(Refused::Field { field, reason: format!("must be one of {}", known.join(", ")) })
 }
 
 /// Returns the state that a lifecycle event leads into.
@@ -165,7 +176,7 @@ impl Sieve {
         };
         Ok(Self {
             words: wanted.search.to_lowercase().split_whitespace().map(str::to_owned).collect(),
-            completeness: wanted.completeness.clone(),
+            completeness: one_of("completeness", &wanted.completeness, &COMPLETENESS)?,
             since: moment("since", &wanted.since)?,
             until: moment("until", &wanted.until)?,
         })
@@ -203,8 +214,9 @@ async fn entry(shelf: &Shelf, listed: &Listed, sieve: &Sieve) -> Result<Option<E
         round: phase.map(|(_, round)| round),
         calls_expected: debate.calls_expected(),
     };
-    let (simulated, spend) = (debate.is_simulated(), Some(debate.spend()));
-    Ok(Some(Entry { simulated, spend, progress: Some(progress), ..entry }))
+    let (simulated, spend) = (debate.is_simulated(), debate.spend());
+    let spent = Some(spent(&spend));
+    Ok(Some(Entry { simulated, spend: Some(spend), spent, progress: Some(progress), ..entry }))
 }
 
 /// Describes a debate; the `eldest` event is the one that says what it is about, of a fork its first parent's.
@@ -222,6 +234,7 @@ fn describe(listed: &Listed, eldest: &Envelope) -> Entry {
         forked_from: forked.as_ref().map(Origin::from),
         title: AnyDebate::replay(std::slice::from_ref(eldest)).ok().and_then(|debate| debate.title()),
         simulated: false,
+        spent: concluded.as_ref().and_then(|found| found.spend.as_ref()).map(spent),
         spend: concluded.and_then(|found| found.spend),
         progress: None,
     }
@@ -235,7 +248,7 @@ mod tests {
     fn every_state_is_led_into_by_a_lifecycle_event_and_no_other_word_is_one() {
         let tenant = Tenant::default();
         let kinds = |state: &str| filter(&tenant, &Wanted { state: state.to_owned(), ..Wanted::default() });
-        for state in ["running", "paused", "concluded"] {
+        for state in STATES {
             assert!(kinds(state).unwrap().status.is_some_and(|kinds| !kinds.is_empty()), "{state}");
         }
         assert!(kinds("").unwrap().status.is_none());

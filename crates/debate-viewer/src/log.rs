@@ -77,6 +77,11 @@ impl Log {
         self.events.last().map_or((Seq::START, Digest::default()), |last| (last.seq, last.hash))
     }
 
+    /// Returns the state that the last event led into.
+    pub(crate) fn state(&self) -> &'static str {
+        self.last.lifecycle().as_str()
+    }
+
     /// Returns the events up to `seq`, those shared with parents first.
     pub(crate) fn until(&self, seq: Seq) -> &[Arc<Envelope>] {
         &self.events[..self.count(seq)]

@@ -21,7 +21,7 @@ pub(crate) struct VerificationShown {
     ok: bool,
     pub(crate) events: u64,
     inherited: u64,
-    head_seq: u64,
+    pub(crate) head_seq: u64,
     pub(crate) head_hash: String,
     outcomes: u64,
     redacted: u64,

@@ -13,14 +13,14 @@ use debate_core::diff;
 use debate_core::envelope::Envelope;
 use debate_core::formats::any::FORMATS;
 use debate_core::id::Seq;
-use debate_engine::{Engine, Tenant};
+use debate_engine::{Engine, Resumable, Tenant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::task;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::{self, guards};
-use crate::calibration;
+use crate::calibration::{self, Cases};
 use crate::calls::{CALLS_MAX, calls};
 use crate::debate_page::DebatePage;
 use crate::events::{EVENTS_MAX, events};
@@ -44,6 +44,7 @@ pub struct Viewer {
 #[derive(Debug, Clone)]
 struct Looking {
     shelf: Shelf,
+    cases: Cases,
     closing: CancellationToken,
 }
 
@@ -61,7 +62,7 @@ pub fn viewer(engine: Engine, closing: CancellationToken) -> Viewer {
         .route(&debate("/follow"), get(followed))
         .route("/viewer/data/calibration", get(calibrated))
         .route("/viewer/data/difference", get(difference))
-        .with_state(Looking { shelf: Shelf::new(engine), closing });
+        .with_state(Looking { shelf: Shelf::new(engine), cases: Cases::default(), closing });
     Viewer { pages: assets::router(), data }
 }
 
@@ -175,17 +176,30 @@ async fn followed(
         }
     };
     let told = follow(&looking.shelf, debate, Seq(after), looking.closing).await?;
-    Ok((guards(), told).into_response())
+    Ok((Extension(Resumable), guards(), told).into_response())
+}
+
+/// What the calibration is asked of.
+#[derive(Debug, Default, Deserialize)]
+struct Counted {
+    /// `real` or `simulated`; what is there where it is absent or empty.
+    #[serde(default)]
+    source: String,
 }
 
 async fn calibrated(
     State(looking): State<Looking>,
     Extension(tenant): Extension<Tenant>,
+    counted: Asked<Counted>,
 ) -> Result<Response, Refused> {
+    let source = match asked(counted)?.source.as_str() {
+        "" => None,
+        named => Some(named.parse().map_err(|reason| Refused::Field { field: "source", reason })?),
+    };
     let engine = looking.shelf.engine();
     let resolved = calibration::resolved(engine, Some(&tenant.0)).await?;
-    let record = calibration::track_record(engine, resolved).await?;
-    Ok(json(&beside(move || record.report()).await?))
+    let record = looking.cases.track_record(engine, resolved).await?;
+    Ok(json(&beside(move || record.report(source)).await?))
 }
 
 async fn difference(

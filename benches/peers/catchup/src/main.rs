@@ -3,6 +3,7 @@
 
 use std::env;
 use std::io::Write as _;
+use std::str::FromStr as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -11,7 +12,7 @@ use disintegrate::{Event, EventStore as _, StreamItem, query};
 use disintegrate_postgres::PgEventStore;
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
-use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 /// How long a reader that is at the end waits before it asks again.
 const POLL: Duration = Duration::from_millis(2);
@@ -30,16 +31,28 @@ async fn main() -> Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
-        ["prepare", url] => {
-            PgEventStore::<Noted, _>::try_new(connect(url).await?, Json::default()).await?;
-            Ok(())
-        }
+        ["prepare", url] => prepare(url).await,
         ["write", url, writer, events, ms] => {
             write(url, writer.parse()?, events.parse()?, Duration::from_millis(ms.parse()?)).await
         }
         ["read", url, after] => read(url, after.parse()?).await,
         _ => bail!("say prepare URL, write URL WRITER EVENTS MS or read URL AFTER"),
     }
+}
+
+/// Makes the library's tables and functions. One of these has a hexadecimal number, which PostgreSQL reads from version 16
+/// on; for older servers it is written as they read it.
+async fn prepare(url: &str) -> Result<()> {
+    let options = PgConnectOptions::from_str(url)?.options([("check_function_bodies", "off")]);
+    let pool = PgPoolOptions::new().max_connections(1).connect_with(options).await?;
+    PgEventStore::<Noted, _>::try_new(pool.clone(), Json::default()).await?;
+    let definition: String =
+        sqlx::query_scalar("SELECT pg_get_functiondef('event_store_begin_epoch'::regproc)")
+            .fetch_one(&pool)
+            .await?;
+    let readable = definition.replace("0xFFFFFFFF", &u32::MAX.to_string());
+    sqlx::raw_sql(&readable).execute(&pool).await?;
+    Ok(())
 }
 
 async fn connect(url: &str) -> Result<PgPool> {

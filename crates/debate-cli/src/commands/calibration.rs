@@ -1,12 +1,12 @@
 //! `debate calibration`: how good the forecasts of all resolved debates were.
 
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
 use debate_core::formats::prediction::track_record::{
-    CalibrationReport, Comparison, DEBATES_MIN, Finding, ForecastReport, Forecaster, Group,
+    CalibrationReport, Comparison, Finding, ForecastReport, Forecaster, Group, QUESTIONS_MIN, Source,
 };
 use debate_core::measures::intervals::Interval;
 use debate_engine::Engine;
-use debate_viewer::calibration;
+use debate_viewer::calibration::{self, Cases};
 
 use super::print;
 use crate::args::Options;
@@ -27,6 +27,10 @@ Examples:
   debate calibration
   debate calibration --json | jq '.comparisons[] | select(.of == \"blind\")'")]
 pub(crate) struct Calibration {
+    /// Count real or simulated debates [default: real, or simulated where there are no others]
+    #[arg(long, env = "DEBATE_SOURCE", value_name = "SOURCE", value_parser = source())]
+    source: Option<Source>,
+
     /// Print the report as JSON
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
@@ -36,7 +40,7 @@ impl Calibration {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
-        let report = report(&house.engine).await;
+        let report = report(&house.engine, self.source).await;
         house.close().await?;
         let report = report?;
         if self.json {
@@ -48,38 +52,48 @@ impl Calibration {
     }
 }
 
-async fn report(engine: &Engine) -> anyhow::Result<CalibrationReport> {
+fn source() -> impl TypedValueParser<Value = Source> {
+    PossibleValuesParser::new(Source::ALL.map(Source::as_str)).try_map(|name| name.parse::<Source>())
+}
+
+async fn report(engine: &Engine, source: Option<Source>) -> anyhow::Result<CalibrationReport> {
     let resolved = calibration::resolved(engine, None).await?;
-    Ok(calibration::track_record(engine, resolved).await?.report())
+    Ok(Cases::default().track_record(engine, resolved).await?.report(source))
 }
 
 /// Lays a report out.
 pub(super) fn page(report: &CalibrationReport, paper: Paper) -> String {
     let mut page = Page::new(paper);
-    if report.resolved == 0 {
+    if report.real + report.simulated == 0 {
         page.line("no debate is resolved; see debate resolve");
         return page.into_text();
     }
-    if report.simulated > 0 {
-        page.warning(&format!(
-            "SIMULATED: in {} of them a program made up replies; that says nothing about the world",
-            report.simulated
-        ));
-    }
-    let void = if report.void > 0 { format!(", {} of them void", report.void) } else { String::new() };
-    let resolved = match report.resolved {
-        1 => "1 debate is resolved".to_owned(),
-        more => format!("{more} debates are resolved"),
+    let (left_out, of_others) = match report.source {
+        Source::Real => (report.simulated, "simulated"),
+        Source::Simulated => {
+            page.warning(
+                "SIMULATED: a program made up replies of these debates; that says nothing about the world",
+            );
+            (report.real, "real")
+        }
     };
-    page.line(&format!("{resolved}{void}"));
+    let void = if report.void > 0 { format!(", {} of them void", report.void) } else { String::new() };
+    let counted = |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
+    let source = format!("{} debate", report.source.as_str());
+    page.line(&format!(
+        "{} on {} resolved{void}",
+        counted(report.resolved, &source),
+        counted(report.questions, "question")
+    ));
+    if left_out > 0 {
+        page.line(&format!("{} left out; see --source", counted(left_out, &format!("{of_others} debate"))));
+    }
     losses(&mut page, &report.forecasts);
     gains(&mut page, &report.comparisons);
     if let Some(last) = report.forecasts.iter().find(|found| found.forecaster == Forecaster::Final) {
         reliability(&mut page, last);
     }
-    if report.groups.len() > 1 {
-        groups(&mut page, &report.groups);
-    }
+    groups(&mut page, &report.groups);
     page.into_text()
 }
 
@@ -91,6 +105,7 @@ fn name(of: &Forecaster) -> String {
         Forecaster::Blind => "blind openings".to_owned(),
         Forecaster::Market => "market".to_owned(),
         Forecaster::Role(role) => one_line(role.as_str()),
+        Forecaster::Opening(role) => format!("{} alone", one_line(role.as_str())),
     }
 }
 
@@ -101,9 +116,12 @@ fn losses(page: &mut Page, forecasts: &[ForecastReport]) {
         "Mean losses (smaller is better); Brier = reliability - resolution + uncertainty + within bins",
     );
     let rows = forecasts.iter().map(|found| {
-        let brier = &found.brier;
-        let parts = [brier.loss, brier.reliability, brier.resolution, brier.uncertainty, brier.within_bins];
-        let numbers = parts.into_iter().map(|part| format!("{part:.4}"));
+        let parts = found.brier.map(|brier| {
+            [brier.reliability, brier.resolution, brier.uncertainty, brier.within_bins]
+                .map(|part| format!("{part:.4}"))
+        });
+        let parts = parts.unwrap_or_else(|| std::array::from_fn(|_| "-".to_owned()));
+        let numbers = [format!("{:.4}", found.brier_mean)].into_iter().chain(parts);
         let bits = format!("{:.3}", found.log_bits_mean);
         [name(&found.forecaster)]
             .into_iter()
@@ -122,31 +140,39 @@ fn losses(page: &mut Page, forecasts: &[ForecastReport]) {
         ("debates", NUMBER),
     ];
     page.table(2, &head, &rows.collect::<Vec<_>>());
+    page.line(&format!(
+        "  \"alone\" is a role's blind opening; of fewer than {QUESTIONS_MIN} questions with two outcomes no loss is taken apart"
+    ));
 }
 
 fn gains(page: &mut Page, comparisons: &[Comparison]) {
     page.heading("What the debates gained over others in the same questions, with 95 % intervals");
     let rows = comparisons.iter().map(|found| {
-        let told = match found.finding {
-            Finding::TooFew => "too few to tell",
-            Finding::Better => "better",
-            Finding::Worse => "worse",
-            Finding::Undecided => "not to be told apart",
-        };
-        vec![name(&found.over), interval(&found.brier, 4), interval(&found.log_bits, 3), told.to_owned()]
+        let (brier, bits) = (interval(found.brier.as_ref(), 4), interval(found.log_bits.as_ref(), 3));
+        vec![name(&found.over), brier, bits, told(found.finding).to_owned(), found.questions.to_string()]
     });
     let head = [
         ("over", Column::Left),
         ("Brier", Column::Left),
         ("bits", Column::Left),
         ("the debates are", Column::Left),
+        ("questions", NUMBER),
     ];
     page.table(2, &head, &rows.collect::<Vec<_>>());
-    page.line(&format!("  of fewer than {DEBATES_MIN} debates nothing is told"));
+    page.line(&format!("  of fewer than {QUESTIONS_MIN} different questions nothing is told"));
 }
 
-fn interval(found: &Interval, digits: usize) -> String {
-    let Interval { mean, low, high } = found;
+fn told(finding: Finding) -> &'static str {
+    match finding {
+        Finding::TooFew => "too few to tell",
+        Finding::Better => "better",
+        Finding::Worse => "worse",
+        Finding::Undecided => "not to be told apart",
+    }
+}
+
+fn interval(found: Option<&Interval>, digits: usize) -> String {
+    let Some(Interval { mean, low, high }) = found else { return "-".to_owned() };
     format!("{mean:+.digits$} [{low:+.digits$}, {high:+.digits$}]")
 }
 
@@ -164,7 +190,13 @@ fn reliability(page: &mut Page, last: &ForecastReport) {
 fn groups(page: &mut Page, groups: &[Group]) {
     page.heading("By model and prompts");
     let rows = groups.iter().map(|group| {
-        let uplift = group.uplift.as_ref().map_or_else(|| "-".to_owned(), |found| interval(&found.brier, 4));
+        let uplift = group.uplift.as_ref().map_or_else(
+            || "-".to_owned(),
+            |found| match &found.brier {
+                Some(gain) => format!("{}, {}", interval(Some(gain), 4), told(found.finding)),
+                None => told(found.finding).to_owned(),
+            },
+        );
         let (models, prompts) = (one_line(&group.models), group.prompts.join(" "));
         let brier = format!("{:.4}", group.brier);
         vec![models, one_line(&prompts), brier, uplift, group.debates.to_string()]

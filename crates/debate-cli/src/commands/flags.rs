@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, PossibleValuesParser};
 use debate_core::formats::accept::AcceptedRequest;
-use debate_core::formats::roundtable::flags::FlagEntry;
+use debate_core::formats::roundtable::flags::{FlagEntry, Flags as RoundtableFlags};
+use debate_core::formats::roundtable::mode::Mode;
+use debate_core::request::Violations;
 
 use super::print;
 use crate::args::Options;
@@ -16,18 +18,28 @@ use crate::request_file::RequestFile;
 
 /// Show the flags of roundtables: what each is, and where its value comes from
 ///
-/// A request's own flags come before those of the environment, and those before the defaults. Without a file, the flags
-/// are shown that a request without any would get.
+/// A request's own flags come before those of the environment, and those before the defaults, which are the mode's own.
+/// Without a file, the flags are shown that a request of a mode without any would get.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   debate flags
+  debate flags --mode adversarial
   debate flags examples/roundtable-delphi.json
   ROUNDTABLE_EXIT_ENABLED=true debate flags --json | jq '.[] | select(.source != \"default\")'")]
 pub(crate) struct Flags {
     /// The request of a roundtable; `-` for stdin
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
+
+    /// The mode, where there is no file [default: collaborative]
+    #[arg(
+        long,
+        value_name = "MODE",
+        conflicts_with = "file",
+        value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::as_str))
+    )]
+    mode: Option<String>,
 
     /// Print the flags as JSON
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
@@ -48,8 +60,11 @@ impl Flags {
 
     fn entries(&self) -> anyhow::Result<Vec<FlagEntry>> {
         let Some(file) = &self.file else {
-            let flags = flags::of_environment().map_err(|refused| Failure::bad_input(refused.to_string()))?;
-            return Ok(flags.entries());
+            let refused = |refused: Violations| Failure::bad_input(refused.to_string());
+            let environment = flags::of_environment().map_err(refused)?;
+            let named = Mode::ALL.into_iter().find(|mode| Some(mode.as_str()) == self.mode.as_deref());
+            let admitted = RoundtableFlags::default().admitted(&environment, named.unwrap_or_default());
+            return Ok(admitted.map_err(|violation| refused(violation.into()))?.entries());
         };
         match RequestFile(file).read(None, &[])? {
             AcceptedRequest::Roundtable(accepted) => Ok(accepted.config.flags.entries()),

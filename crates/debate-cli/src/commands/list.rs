@@ -203,6 +203,7 @@ impl List {
             format: self.format.clone(),
             lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
             status: self.status.map(Status::kinds),
+            touched_since: None,
             before: None,
             limit: self.limit,
         }

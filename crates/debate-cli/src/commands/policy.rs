@@ -3,6 +3,7 @@
 mod accept;
 mod insights;
 mod propose;
+mod show;
 
 use clap::Subcommand;
 use debate_core::policy::insights::{
@@ -21,6 +22,7 @@ use crate::exit::End;
 Examples:
   debate policy insights --days 90
   debate policy propose security --reviewers-dir reviewers
+  debate policy show security
   debate policy accept security")]
 pub(crate) struct Policy {
     #[command(subcommand)]
@@ -31,6 +33,7 @@ pub(crate) struct Policy {
 enum What {
     Insights(insights::Insights),
     Propose(propose::Propose),
+    Show(show::Show),
     Accept(accept::Accept),
 }
 
@@ -40,6 +43,7 @@ impl Policy {
         match &self.what {
             What::Insights(insights) => insights.run(options).await,
             What::Propose(propose) => propose.run(options).await,
+            What::Show(show) => show.run(options).await,
             What::Accept(accept) => accept.run(options).await,
         }
     }
@@ -48,7 +52,7 @@ impl Policy {
 /// Which debates are looked back on, and what follows from them.
 #[derive(Debug, Clone, Copy, clap::Args)]
 struct WindowArgs {
-    /// Look back on debates opened in the last so many days
+    /// Look back on debates opened in the last so many days, at most the 10,000 that came into the store last
     #[arg(
         long,
         env = "DEBATE_POLICY_DAYS",

@@ -12,7 +12,7 @@ use clap::builder::NonEmptyStringValueParser;
 use debate_core::counted::counted;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
-use debate_grpc::{Mount, Origin, ServeError, ServeOptions};
+use debate_grpc::{Connections, Mount, Origin, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use debate_viewer::{Viewer, viewer};
 use futures::channel::oneshot;
@@ -97,6 +97,26 @@ pub(crate) struct Serve {
     )]
     calls_max: u32,
 
+    /// Connections at one time; fewer where the process may not have so many files. More wait to be accepted
+    #[arg(
+        long,
+        env = "DEBATE_CONNECTIONS_MAX",
+        value_name = "NUMBER",
+        default_value_t = 20_000,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    connections_max: u32,
+
+    /// Connections of one address at one time; more are ended. Behind a proxy all come from its address
+    #[arg(
+        long,
+        env = "DEBATE_CONNECTIONS_PER_ADDRESS_MAX",
+        value_name = "NUMBER",
+        default_value_t = 10_000,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
+    connections_per_address_max: u32,
+
     /// Where measurements are served for Prometheus, at /metrics, such as 127.0.0.1:9464; nowhere unless set. Whoever can
     /// connect can read them: how much is debated and how it goes, never what is said
     #[arg(long, env = "DEBATE_METRICS_LISTEN", value_name = "ADDRESS")]
@@ -167,6 +187,7 @@ impl Serve {
             token: self.token.clone(),
             tokens: self.tokens.clone(),
             tls,
+            connections: self.connections(),
             cors_origins: self.cors_origins.clone(),
             admission: admission(options, self.skills_dir.clone())?,
             pages: viewer.pages,
@@ -199,6 +220,17 @@ impl Serve {
             (Some(_), None) => Err(Failure::bad_input("tls-certificate needs tls-key besides")),
             (None, Some(_)) => Err(Failure::bad_input("tls-key needs tls-certificate besides")),
         }
+    }
+
+    /// Returns how many connections there may be: no more than leave files for the store and for providers.
+    fn connections(&self) -> Connections {
+        let (asked, per_address_max) = (self.connections_max, self.connections_per_address_max as usize);
+        let max = handles::for_clients(u64::from(asked));
+        if max < u64::from(asked) {
+            tracing::info!(connections_max = max, "fewer connections than asked for: files are short");
+        }
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        Connections { max, per_address_max, ..Connections::default() }
     }
 
     fn settings(&self, options: &Options) -> Settings {

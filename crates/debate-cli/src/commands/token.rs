@@ -83,6 +83,10 @@ struct Create {
     #[arg(long, env = "DEBATE_TOKEN_REQUESTS_AT_ONCE", value_name = "NUMBER")]
     requests_at_once: Option<NonZeroU32>,
 
+    /// Debates that run at one time, those included that wait for their turn
+    #[arg(long, env = "DEBATE_TOKEN_DEBATES_AT_ONCE", value_name = "NUMBER")]
+    debates_at_once: Option<NonZeroU32>,
+
     /// Bytes of one request
     #[arg(long, env = "DEBATE_TOKEN_REQUEST_BYTES_MAX", value_name = "BYTES")]
     request_bytes_max: Option<NonZeroU32>,
@@ -91,7 +95,7 @@ struct Create {
     #[arg(long, env = "DEBATE_TOKEN_DEBATE_COST_MICROS_MAX", value_name = "MICROS")]
     debate_cost_micros_max: Option<u64>,
 
-    /// What all debates may cost that it starts within 24 hours, in millionths of a US dollar; needs --prices on the server
+    /// What all debates may cost that it starts, or goes on with, within 24 hours, in millionths of a US dollar; needs --prices on the server
     #[arg(long, env = "DEBATE_TOKEN_DAY_COST_MICROS_MAX", value_name = "MICROS")]
     day_cost_micros_max: Option<u64>,
 
@@ -163,6 +167,7 @@ impl Create {
             limits: TokenLimits {
                 requests_per_minute: self.requests_per_minute,
                 requests_at_once: self.requests_at_once,
+                debates_at_once: self.debates_at_once,
                 request_bytes_max: self.request_bytes_max,
                 debate_cost_micros_max: self.debate_cost_micros_max,
                 day_cost_micros_max: self.day_cost_micros_max,

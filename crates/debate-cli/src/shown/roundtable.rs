@@ -48,6 +48,9 @@ fn decision(page: &mut Page, decision: &Decision, lines: usize) {
     if !decision.dissenters.is_empty() {
         page.line(&format!("  not held by {}", names(&decision.dissenters)));
     }
+    if !decision.missing.is_empty() {
+        page.line(&format!("  silent in the last round: {}", names(&decision.missing)));
+    }
     decision.cautions.iter().for_each(|caution| page.hanging(2, "! ", &one_line(caution)));
 }
 

@@ -1,5 +1,7 @@
-//! Which paths lie inside of a workspace.
+//! Which paths lie inside of a workspace, and opening them without leaving it.
 
+use std::fs::File;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
@@ -41,6 +43,42 @@ impl Workspace {
         let real = found.canonicalize().with_context(|| format!("there is no {path}"))?;
         ensure!(real.starts_with(&self.root), "refused: {path} leads out of the workspace");
         Ok(found)
+    }
+
+    /// Opens a file inside of the workspace, name by name below the one before, so that no link is followed, not even one that
+    /// was put in place since [`Workspace::inside`] looked.
+    ///
+    /// # Errors
+    /// A name is a link or of something else than it should be, or the system refused.
+    #[cfg(unix)]
+    pub(super) fn open_file(&self, path: &Path) -> io::Result<File> {
+        use rustix::fs::{Mode, OFlags, open, openat};
+
+        let below = path.strip_prefix(&self.root).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let names = below.components().map(|component| match component {
+            Component::Normal(name) => Ok(name),
+            Component::CurDir | Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                Err(io::ErrorKind::InvalidInput)
+            }
+        });
+        let names: Vec<&std::ffi::OsStr> = names.collect::<Result<_, _>>()?;
+        let (name, folders) = names.split_last().ok_or(io::ErrorKind::IsADirectory)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut place = open(&self.root, flags | OFlags::DIRECTORY, Mode::empty())?;
+        for folder in folders {
+            place = openat(&place, *folder, flags | OFlags::DIRECTORY, Mode::empty())?;
+        }
+        Ok(File::from(openat(&place, *name, flags | OFlags::NONBLOCK, Mode::empty())?))
+    }
+
+    /// Opens a file inside of the workspace.
+    ///
+    /// # Errors
+    /// It is a link or no file, or the system refused.
+    #[cfg(not(unix))]
+    pub(super) fn open_file(&self, path: &Path) -> io::Result<File> {
+        let is_file = path.symlink_metadata()?.is_file();
+        if is_file { File::open(path) } else { Err(io::ErrorKind::InvalidInput.into()) }
     }
 
     /// Returns a path of the workspace as tools show it.

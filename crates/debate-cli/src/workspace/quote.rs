@@ -3,7 +3,6 @@
 use debate_core::formats::investigation::evidence::{REFUTED, VERIFIED};
 
 use super::Workspace;
-use super::reading::text_of;
 
 /// How many lines a quotation may stand away from where it is said to stand.
 const LINES_OFF_MAX: usize = 3;
@@ -19,7 +18,7 @@ impl Workspace {
             Err(error) if error.to_string().starts_with("refused") => return Err(error),
             Err(_) => return Ok(format!("{REFUTED}: there is no file {path}")),
         };
-        let Ok(text) = text_of(&found) else {
+        let Ok(text) = self.text_of(&found) else {
             return Ok(format!("{REFUTED}: {path} is no file of text"));
         };
         let wanted = folded(quote);

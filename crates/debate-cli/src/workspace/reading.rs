@@ -1,7 +1,7 @@
 //! Reading files and searching them.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ const HIT_CHARS_MAX: usize = 200;
 impl Workspace {
     /// Returns lines of a file, numbered.
     pub(super) fn read_file(&self, path: &str, from: u32, to: Option<u32>) -> anyhow::Result<String> {
-        let text = text_of(&self.inside(path)?)?;
+        let text = self.text_of(&self.inside(path)?)?;
         let from = from.max(1);
         let to = to.unwrap_or(from.saturating_add(LINES_DEFAULT - 1)).min(from.saturating_add(LINES_MAX - 1));
         let mut shown = String::new();
@@ -65,7 +65,7 @@ impl Workspace {
         let (mut found, mut hits) = (String::new(), 0);
         for file in files {
             // What is no text holds no words.
-            let Ok(text) = text_of(&file) else { continue };
+            let Ok(text) = self.text_of(&file) else { continue };
             let lines = text.lines().zip(1..).filter(|(line, _)| line.to_lowercase().contains(&wanted));
             for (place, (line, number)) in lines.enumerate() {
                 if hits == HITS_MAX {
@@ -91,6 +91,16 @@ impl Workspace {
         Ok(found)
     }
 
+    /// Reads a file of text, by its whole path.
+    pub(super) fn text_of(&self, path: &Path) -> anyhow::Result<String> {
+        let file = self.open_file(path).with_context(|| format!("cannot open {}", self.shown(path)))?;
+        ensure!(file.metadata()?.is_file(), "{} is no file", self.shown(path));
+        let mut bytes = Vec::new();
+        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+        ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "it has more than {FILE_BYTES_MAX} bytes");
+        String::from_utf8(bytes).ok().context("it is no text in UTF-8")
+    }
+
     /// Returns the files of a repository that lie below a place and are there, links left out.
     fn below(&self, place: &Path, tracked: Vec<PathBuf>) -> Vec<PathBuf> {
         let files = tracked.into_iter().map(|name| self.root().join(name));
@@ -113,15 +123,4 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     entries.sort_unstable_by_key(fs::DirEntry::file_name);
     let inner = entries.iter().filter(|entry| !is_git(&entry.file_name()));
     inner.for_each(|entry| collect(&entry.path(), files));
-}
-
-/// Reads a file of text.
-pub(super) fn text_of(path: &Path) -> anyhow::Result<String> {
-    let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-    ensure!(is_file, "{} is no file", path.display());
-    let mut bytes = Vec::new();
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "it has more than {FILE_BYTES_MAX} bytes");
-    String::from_utf8(bytes).ok().context("it is no text in UTF-8")
 }

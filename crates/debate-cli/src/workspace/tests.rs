@@ -79,6 +79,29 @@ async fn i10_nothing_outside_of_the_workspace_is_read() {
     assert!(run(&workspace, "read_file", &json!({"from": 1})).await.is_err());
 }
 
+#[cfg(unix)]
+#[test]
+fn i10_a_link_that_takes_a_names_place_after_the_look_is_not_followed() {
+    use std::os::unix::fs::symlink;
+    let (folder, workspace) = folder();
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("main.rs"), "secret").unwrap();
+    let looked_at = workspace.inside("src/main.rs").unwrap();
+    assert_eq!(workspace.text_of(&looked_at).unwrap(), SOURCE);
+    let src = workspace.root().join("src");
+    fs::rename(&src, workspace.root().join("moved")).unwrap();
+    symlink(&elsewhere, &src).unwrap();
+    assert_eq!(fs::read_to_string(&looked_at).unwrap(), "secret", "by its name another file is read");
+    assert!(workspace.text_of(&looked_at).is_err(), "a folder became a link");
+    fs::remove_file(&src).unwrap();
+    fs::create_dir(&src).unwrap();
+    symlink(elsewhere.join("main.rs"), &looked_at).unwrap();
+    assert!(workspace.text_of(&looked_at).is_err(), "the file became a link");
+    assert!(workspace.text_of(&elsewhere.join("main.rs")).is_err(), "a file of elsewhere");
+    assert!(workspace.text_of(&workspace.root().join("moved/../../secret.txt")).is_err(), "a way out");
+}
+
 #[tokio::test]
 async fn i10_a_quotation_is_compared_with_what_stands_there() {
     let (_folder, workspace) = folder();

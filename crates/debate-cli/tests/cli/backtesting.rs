@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::program::Program;
 
-/// Questions of the real file that are debated.
-const HELD: usize = 20;
+/// Questions of the real file that are resolved, all of which are debated.
+const HELD: usize = 117;
 
 /// Returns the real questions, or says that they are not here.
 fn real_questions() -> Option<PathBuf> {
@@ -33,7 +33,7 @@ fn market_brier(file: &Path) -> f64 {
     let text = std::fs::read_to_string(file).unwrap();
     let lines = text.split('\n').filter(|line| !line.is_empty());
     let questions = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let resolved = questions.filter(|question| !question["resolution"].is_null()).take(HELD);
+    let resolved = questions.filter(|question| !question["resolution"].is_null());
     let losses: Vec<f64> = resolved
         .map(|question| {
             let happened = f64::from(u8::from(question["resolution"] == "yes"));
@@ -51,30 +51,29 @@ fn forecast<'a>(report: &'a Value, of: &str) -> &'a Value {
 fn k16_real_questions_are_debated_once_and_set_beside_the_market() {
     let Some(file) = real_questions() else { return };
     let program = Program::new();
-    let limit = HELD.to_string();
-    let args =
-        ["backtest", file.to_str().unwrap(), "--limit", &limit, "--rounds", "1", "--output", "found.json"];
+    let args = ["backtest", file.to_str().unwrap(), "--rounds", "1", "--output", "found.json"];
     let ran = program.run(args.iter().chain(&["--json"]));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.starts_with("SIMULATED: "), "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("20 resolved questions; 71 more are not resolved and left out: 20 to be debated")
+        ran.stderr
+            .contains("117 resolved questions; 71 more are not resolved and left out: 117 to be debated")
     );
-    assert!(ran.stderr.contains("about 220 calls of simulated") && ran.stderr.contains("costs nothing"));
-    assert!(ran.stderr.contains("20/20 q-"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("about 1,287 calls of simulated") && ran.stderr.contains("costs nothing"));
+    assert!(ran.stderr.contains("117/117 q-"), "{}", ran.stderr);
     let found = ran.json();
     assert_eq!(std::fs::read_to_string(program.path("found.json")).unwrap(), ran.stdout);
     assert_eq!((&found["simulated"], &found["questions"]["new"]), (&true.into(), &HELD.into()));
-    assert_eq!(found["estimate"]["calls"], 220);
+    assert_eq!(found["estimate"]["calls"], 1_287);
     let report = &found["calibration"];
     assert_eq!(
         (&report["resolved"], &report["simulated"], &report["void"]),
-        (&20.into(), &20.into(), &0.into())
+        (&HELD.into(), &HELD.into(), &0.into())
     );
-    let market = forecast(report, "market")["brier"]["loss"].as_f64().unwrap();
+    let market = forecast(report, "market")["brier_mean"].as_f64().unwrap();
     assert!((market - market_brier(&file)).abs() < 1e-12, "{market}");
-    for of in ["final", "consensus", "judge", "blind", "role"] {
-        assert_eq!(forecast(report, of)["debates"], 20, "{of}");
+    for of in ["final", "consensus", "judge", "blind", "role", "opening"] {
+        assert_eq!(forecast(report, of)["debates"], HELD, "{of}");
     }
     let over: Vec<&Value> =
         report["comparisons"].as_array().unwrap().iter().map(|found| &found["of"]).collect();
@@ -86,11 +85,16 @@ fn k16_real_questions_are_debated_once_and_set_beside_the_market() {
     let resolved = log.iter().find(|event| event["kind"] == "resolved").unwrap();
     assert_eq!(resolved["body"]["market"], first["market"]);
     let again = program.run(args);
-    assert!(again.stderr.contains("0 to be debated, 0 to go on, 20 concluded before"), "{}", again.stderr);
-    assert!(again.stdout.starts_with("SIMULATED: in 20 of them"), "{}", again.stdout);
+    assert!(again.stderr.contains("0 to be debated, 0 to go on, 117 concluded before"), "{}", again.stderr);
+    assert!(again.stdout.starts_with("SIMULATED: a program made up replies"), "{}", again.stdout);
+    assert!(again.stdout.contains("117 simulated debates on 117 questions resolved"), "{}", again.stdout);
     assert!(again.stdout.contains("  market "), "{}", again.stdout);
+    let market =
+        report["comparisons"].as_array().unwrap().iter().find(|found| found["of"] == "market").unwrap();
+    assert_eq!(market["finding"], "worse", "replies that a program made up know less than a market");
+    assert!(market["brier"]["high"].as_f64().unwrap() < 0.0, "{market}");
     assert_eq!(
-        program.run(["list", "--json", "--limit", "100"]).lines().len(),
+        program.run(["list", "--json", "--limit", "1000"]).lines().len(),
         HELD,
         "nothing is held twice"
     );

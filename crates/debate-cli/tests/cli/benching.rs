@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::program::{Program, example};
+use crate::program::{Program, Ran, example};
 
 /// Rehearses and returns what `--json` shows.
 fn bench(program: &Program, args: &[&str]) -> Value {
@@ -138,12 +138,20 @@ fn t11_scenarios_are_compared_and_a_trigger_ends_the_command_with_4() {
     assert!((total_s(0) - 8.0).abs() < 0.05 && (total_s(1) - 4.0).abs() < 0.05, "{found}");
     let compared = &found["comparisons"][0];
     assert!((compared["delta"]["latency_reduction"].as_f64().unwrap() - 50.0).abs() < 1.0, "{compared}");
+    // Who speaks beside the others hears less of them: 5 references instead of 7, over a depth of 2 each.
     let rules: Vec<&Value> =
         compared["triggers"].as_array().unwrap().iter().map(|fired| &fired["rule"]).collect();
-    assert!(!rules.contains(&&json!("latency")), "{compared}");
-    assert_eq!(code, Some(if rules.is_empty() { 0 } else { 4 }), "{found}");
-    assert_eq!(found["rolls_back"], json!(!rules.is_empty()));
+    assert_eq!((rules, &compared["recommendation"]), (vec![&json!("interaction")], &json!("reject")));
+    assert_eq!((code, &found["rolls_back"]), (Some(4), &json!(true)), "{found}");
     assert!(!program.path("debates.sqlite").exists(), "a rehearsal stores nothing");
+
+    // As a statement the topic is no question either way.
+    let mut stated: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    for scenario in stated["scenarios"].as_array_mut().unwrap() {
+        scenario["topic"] = json!("The library should replace its fines by reminders.");
+    }
+    let (code, found) = scenarios(&program, &program.write("stated.json", stated.to_string()));
+    assert_eq!((code, &found["comparisons"][0]["triggers"][0]["rule"]), (Some(4), &json!("interaction")));
 
     // The same, but people complain.
     let mut complained: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
@@ -155,6 +163,14 @@ fn t11_scenarios_are_compared_and_a_trigger_ends_the_command_with_4() {
     assert!(page.stdout.starts_with("SIMULATED: ") && page.stdout.contains("ROLLBACK TRIGGER: "), "{page:?}");
     assert!(page.stdout.contains("- reported: it repeats itself"), "{page:?}");
 
+    let mut other = complained.clone();
+    other["scenarios"][1]["rounds"] = json!(1);
+    let path = program.write("other.json", other.to_string());
+    let refused = program.run(["bench", "scenarios", path.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let named = "devils-advocate-last-only: differs from its baseline \"devils-advocate-baseline\" in rounds";
+    assert!(refused.stderr.contains(named), "{refused:?}");
+
     complained["scenarios"][1]["baseline"] = json!("nobody");
     complained["scenarios"][0]["rounds"] = json!(11);
     let path = program.write("wrong.json", complained.to_string());
@@ -163,4 +179,39 @@ fn t11_scenarios_are_compared_and_a_trigger_ends_the_command_with_4() {
     for named in ["scenarios[0].rounds: ", "no-such-file.json: "] {
         assert!(refused.stderr.contains(named), "{named} is not in {refused:?}");
     }
+}
+
+#[test]
+fn t8_what_a_simulation_cannot_show_of_a_variant_is_said_and_rolls_nothing_back() {
+    let program = Program::new();
+    let (code, found) = scenarios(&program, &example("scenarios/light_responses.json"));
+    let compared = &found["comparisons"][0];
+    assert_eq!((code, &compared["triggers"]), (Some(0), &json!([])), "{found}");
+    assert_eq!(compared["recommendation"], "conditional");
+    assert!(
+        compared["conditions"][0].as_str().unwrap().starts_with("drawn latencies know no model"),
+        "{compared}"
+    );
+}
+
+#[test]
+fn d9_rehearsed_roundtables_use_tools_and_real_ones_need_something_that_searches() {
+    let program = Program::new();
+    let scenario = json!({
+        "name": "searching", "topic": "Should the library lend tools?", "agents": ["a", "b"], "rounds": 1,
+        "tools": ["search_web"],
+    });
+    let path = program.write("searching.json", json!({ "scenarios": [scenario] }).to_string());
+    let ran = program.run(["bench", "scenarios", path.to_str().unwrap(), "--runs", "1", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let content = &ran.json()["scenarios"][0]["metrics"]["content"];
+    assert!(
+        content["citation_count"].as_f64().unwrap() > 0.0,
+        "what tools found is named as a source: {content}"
+    );
+    let real = ["--model", "openai:some-model"];
+    let mut command = program.command(["bench", "scenarios", path.to_str().unwrap()].iter().chain(&real));
+    let refused = Ran::of(command.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").output().unwrap());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("searching: tools: nothing searches here"), "{refused:?}");
 }

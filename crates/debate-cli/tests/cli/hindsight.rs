@@ -32,21 +32,31 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     assert_eq!(program.run(["resolve", &id, "no"]).code, Some(0));
     let found = program.run(["calibration", "--json"]).json();
     assert_eq!((&found["resolved"], &found["simulated"]), (&1.into(), &1.into()));
+    assert_eq!((&found["source"], &found["real"]), (&"simulated".into(), &0.into()), "there is nothing else");
     let last = &found["forecasts"][0];
-    let mean = last["brier"]["loss"].as_f64().unwrap();
+    let mean = last["brier_mean"].as_f64().unwrap();
     assert_eq!(last["of"], "final");
     assert!((mean - probability.powi(2)).abs() < 1e-12, "the correction counts: {mean}");
     let counts = last["calibration"].as_array().unwrap().iter();
-    assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 2);
-    assert_eq!(
-        (&found["comparisons"][2]["of"], &found["comparisons"][2]["finding"]),
-        (&"blind".into(), &"too_few".into())
-    );
+    assert_eq!(counts.map(|bin| bin["count"].as_u64().unwrap()).sum::<u64>(), 1);
+    let blind = &found["comparisons"][2];
+    assert_eq!((&blind["of"], &blind["finding"]), (&"blind".into(), &"too_few".into()));
+    assert!(blind["brier"].is_null() && last["brier"].is_null(), "of too few nothing is told");
     let prompts = found["groups"][0]["prompts"].to_string();
     assert!(prompts.contains("prediction/argue@") && prompts.contains("prediction/score@"), "{prompts}");
     let page = program.run(["calibration"]).stdout;
-    assert!(page.contains("1 debate is resolved") && page.contains("SIMULATED"), "{page}");
-    assert!(page.contains("too few to tell\n") && page.contains("reliability"), "{page}");
+    assert!(
+        page.contains("1 simulated debate on 1 question resolved") && page.contains("SIMULATED"),
+        "{page}"
+    );
+    assert!(page.contains("too few to tell") && !page.contains(" ["), "no interval of so few: {page}");
+    assert!(page.contains("By model and prompts") && page.contains("optimist alone"), "{page}");
+    let real = program.run(["calibration", "--source", "real", "--json"]).json();
+    assert_eq!(
+        (&real["source"], &real["resolved"], &real["simulated"]),
+        (&"real".into(), &0.into(), &1.into())
+    );
+    assert_eq!(program.run(["calibration", "--source", "rumour"]).code, Some(2));
     let log = program.run(["log", &id]).stdout;
     assert!(log.contains("resolved: yes, on 2026-09-22") && log.contains("resolved: no"), "{log}");
     assert_eq!(program.run(["verify", &id]).code, Some(0));

@@ -32,6 +32,12 @@ fn a_report_is_one_file_that_says_what_the_result_says() {
         for said in ["**Simulated:", "- Completeness: full", "- Log: intact"] {
             assert!(markdown.contains(said), "{said}: {markdown}");
         }
+        says_what_the_page_says(
+            &markdown,
+            &json["page"],
+            example == "ice.json" || example.starts_with("roundtable"),
+        );
+        assert_eq!(markdown.contains("### What came of the round"), example == "ice.json", "{markdown}");
         for decided in json["page"]["decision"]["decided"].as_array().into_iter().flatten() {
             let first = decided
                 .as_str()
@@ -43,11 +49,52 @@ fn a_report_is_one_file_that_says_what_the_result_says() {
         }
         if let Some(answers) = result["probability_distribution"].as_array() {
             let answer = answers[0]["probability"].as_f64().unwrap() * 100.0;
-            assert!(markdown.contains(&format!("| Yes | {answer:.1} % |")), "{markdown}");
+            assert!(markdown.contains(&format!("| Yes | {answer:.1}\u{a0}% |")), "{markdown}");
         }
         let then = program.run(["report", &id, "--format", "json", "--at", "3"]).json();
         assert_eq!((&then["page"]["seq"], &then["page"]["state"]), (&3.into(), &"running".into()));
+        let log = program.run(["log", &id, "--json"]).lines();
+        let hash = |place: usize| log[place]["hash"].as_str().unwrap().to_owned();
+        assert_eq!(then["page"]["hash"], hash(2).as_str(), "the hash is that event's own");
+        let markdown = program.run(["report", &id, "--format", "md", "--at", "3"]).stdout;
+        let head = log.len();
+        let told = format!("hash {}. The log was checked to event {head}, hash {}.", hash(2), hash(head - 1));
+        assert!(markdown.contains(&told), "{told}: {markdown}");
+        assert!(
+            markdown.contains(&format!("- As it was at event 3 of {head}; at event {head} it is concluded"))
+        );
     }
+}
+
+/// Checks that a report as text says what the page says first, and of a prediction what arguments rest on.
+fn says_what_the_page_says(markdown: &str, page: &Value, has_numbers: bool) {
+    let decision = &page["decision"];
+    let numbers = ["confidence", "agreement"]
+        .map(|name| decision["sure"].as_str().is_some_and(|sure| sure.contains(name)));
+    if has_numbers {
+        assert_eq!(numbers, [true, true], "{decision}");
+        assert!(
+            markdown.contains(&format!("- How sure: {}", decision["sure"].as_str().unwrap())),
+            "{markdown}"
+        );
+    }
+    if let Some(dissenters) = decision["dissenters"].as_array() {
+        let who: Vec<&str> = dissenters.iter().filter_map(Value::as_str).collect();
+        let told = markdown.lines().find_map(|line| line.strip_prefix("- Who disagreed: ")).unwrap();
+        let names = who.iter().all(|who| told.contains(who.split(' ').next().unwrap()));
+        assert!(names && (who.is_empty() == (told == "nobody")), "{told}: {who:?}");
+    }
+    let spent = page["spent"].as_str().unwrap();
+    for line in [
+        format!("calls of {} planned, {spent}", page["calls_expected"]),
+        "- Why it stopped: ".to_owned() + &page["stop"]["words"].as_str().unwrap()[..5],
+    ] {
+        assert!(markdown.contains(&line), "{line}: {markdown}");
+    }
+    let rounds = page["result"]["debate_log"]["rounds"].as_array().into_iter().flatten();
+    let arguments = rounds.flat_map(|round| round["arguments"].as_array().unwrap());
+    let evidenced = arguments.filter(|argument| argument["evidence_cited"][0].is_string()).count();
+    assert_eq!(markdown.matches("\nEvidence:\n").count(), evidenced, "{markdown}");
 }
 
 #[test]

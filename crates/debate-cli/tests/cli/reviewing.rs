@@ -152,14 +152,33 @@ fn v7_v8_insights_lead_to_a_proposal_that_a_person_accepts() {
     let nobody = program.run(["policy", "accept", "nobody"]);
     let said = (nobody.code, nobody.stderr.as_str());
     assert_eq!(said, (Some(3), "error: there is no proposal for this reviewer\n"));
-    let accepted = program.run(["policy", "accept", "security"]);
-    assert!(accepted.stdout.starts_with("proposal 1 for security is accepted: "), "{accepted:?}");
+    assert_shown_and_accepted(&program, &made);
     let again = program.run(["policy", "accept", "security"]);
     assert_eq!(
         (again.code, again.stderr.as_str()),
         (Some(2), "error: proposal 1 was accepted by cli already\n")
     );
     assert_checked(&program);
+}
+
+/// Checks that a proposal is shown as it was made, that what was shown is accepted, and that this shows too.
+fn assert_shown_and_accepted(program: &Program, made: &Value) {
+    let shown = program.run(["policy", "show", "security", "--json"]).json();
+    assert_eq!((&shown["state"], &shown["proposed_prompt"]), (&json!("written"), &made["proposed_prompt"]));
+    let page = program.run(["policy", "show", "security", "--number", "1"]).stdout;
+    let digest = shown["digest"].as_str().unwrap();
+    assert!(
+        page.contains(made["diff"].as_str().unwrap().trim_end())
+            && page.contains(digest)
+            && page.contains("state: written"),
+        "{page}"
+    );
+    let accepted = program.run(["policy", "accept", "security"]);
+    assert!(accepted.stdout.trim_end().ends_with(digest), "what was shown is accepted: {accepted:?}");
+    assert!(accepted.stdout.starts_with("proposal 1 for security is accepted: "), "{accepted:?}");
+    let shown = program.run(["policy", "show", "security", "--json"]).json();
+    assert_eq!((&shown["state"], &shown["accepted_by"]), (&json!("accepted"), &json!("cli")));
+    assert_eq!(program.run(["policy", "show", "security", "--number", "7"]).code, Some(3));
 }
 
 /// Checks that the log of proposals is verified as debates are, and that a change of it is found.

@@ -1,6 +1,7 @@
 //! `debate run` and its result.
 
-use serde_json::Value;
+use debate_core::formats::roundtable::mode::Mode;
+use serde_json::{Value, json};
 
 use crate::program::{Program, Ran, example};
 
@@ -188,6 +189,50 @@ fn t10_a_roundtable_shows_its_decision_its_agents_and_what_it_rests_on() {
     assert!(document.contains("| exit_criteria.shadow | true | environment |"), "{document}");
     let topic = program.debate("deliberation.json");
     assert_eq!(program.run(["show", &topic, "--markdown"]).code, Some(2));
+}
+
+#[test]
+fn t1_the_example_of_every_mode_is_held_to_its_end_and_verifies() {
+    let program = Program::new();
+    for mode in Mode::ALL {
+        let name = mode.as_str();
+        let ran = program.run([
+            "run".as_ref(),
+            example(&format!("roundtable-{name}.json")).as_os_str(),
+            "--json".as_ref(),
+        ]);
+        assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
+        let result = ran.json();
+        assert_eq!((&result["mode"], &result["completeness"]["state"]), (&json!(name), &json!("full")));
+        let agents = result["agent_responses"].as_array().unwrap();
+        assert!(
+            agents.len() >= 3 && agents.iter().all(|agent| !agent["position"].as_str().unwrap().is_empty())
+        );
+        let verified = program.run(["verify", result["debate_id"].as_str().unwrap()]);
+        assert_eq!(verified.code, Some(0), "{name}: {verified:?}");
+    }
+}
+
+#[test]
+fn t9_flags_are_shown_as_they_are_in_force_in_a_mode() {
+    let program = Program::new();
+    let told = |args: &[&str]| {
+        let flags = program.run(["flags", "--json"].iter().chain(args)).json();
+        let flag = |name: &str| {
+            flags.as_array().unwrap().iter().find(|flag| flag["flag"] == name).unwrap()["value"].clone()
+        };
+        (flag("sequential_parallelization.level"), flag("tool_enforcement.max_calls"))
+    };
+    assert_eq!(told(&[]), (json!("full"), json!(6)));
+    assert_eq!(told(&["--mode", "adversarial"]), (json!("none"), json!(2)));
+    let devils = example("roundtable-devils-advocate.json");
+    assert_eq!(told(&[devils.to_str().unwrap()]), (json!("last-only"), json!(2)));
+    let mut command = program.command(["flags", "--mode", "socratic"]);
+    command.env("ROUNDTABLE_TOOL_MIN_CALLS", "5");
+    let refused = Ran::of(command.output().unwrap());
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    let named = "flags.tool_enforcement.min_calls: is 5 (environment), above max_calls, which is 2 (default) in socratic";
+    assert!(refused.stderr.contains(named), "{refused:?}");
 }
 
 #[test]

@@ -67,20 +67,44 @@ fn bad_input_is_one_clear_error() {
     assert!(!program.path("tokens.json").exists() && !program.path("tokens.json.new").exists());
 }
 
+/// Every variable that holds a secret.
+const SECRETS: [&str; 6] = [
+    "DEBATE_TOKEN",
+    "PGPASSWORD",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "DEBATE_SEARCH_KEY",
+];
+
 #[test]
 fn secrets_are_in_no_output_whatever_is_asked() {
     let program = Program::new();
     let secret = "open-sesame-4711";
-    for args in [&["serve", "--help"][..], &["serve", "--listen", "0.0.0.0:x"], &["watch", "--help"]] {
-        let output = program.command(args).env("DEBATE_TOKEN", secret).output().unwrap();
+    for args in [
+        &["--help"][..],
+        &["serve", "--help"],
+        &["serve", "--listen", "0.0.0.0:x"],
+        &["watch", "--help"],
+        &["run", "--help"],
+        &["config", "show"],
+        &["config", "check"],
+        &["doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing", "--log-level", "trace"],
+    ] {
+        let mut command = program.command(args);
+        let output = command.envs(SECRETS.map(|name| (name, secret))).output().unwrap();
         let told = [output.stdout, output.stderr].concat();
         assert!(!String::from_utf8_lossy(&told).contains(secret), "{args:?}");
     }
     let log = std::fs::File::create(program.path("log.txt")).unwrap();
     let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-level", "trace"];
     let mut command = program.command(args);
-    let mut child =
-        command.env("DEBATE_TOKEN", secret).stdout(std::process::Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut child = command
+        .envs(SECRETS.map(|name| (name, secret)))
+        .stdout(std::process::Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .unwrap();
     let mut line = String::new();
     let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
     std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();

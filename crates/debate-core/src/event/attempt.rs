@@ -83,6 +83,9 @@ pub struct ReplyFacts {
     /// How often the provider used tools of its own, such as its web search (rule D9).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub provider_tool_runs: u32,
+    /// How many pages that search brought, as far as the provider tells; they stand with the reply's words.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub web_sources: u32,
     /// The provider's id of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
@@ -98,13 +101,29 @@ fn is_zero(number: &u32) -> bool {
 }
 
 /// The words of a reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyProse {
     /// The reply, raw.
     pub text: String,
     /// Thinking that the provider sent apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// The pages that the provider's own web search brought, each once (rule D9).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub web_sources: Vec<WebSource>,
+}
+
+/// A page that a provider's own web search brought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebSource {
+    /// Its address.
+    pub url: String,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What is cited of it or rests on it, as the provider tells it; none where it was only found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
 }
 
 /// A tool that a model asked for.

@@ -27,7 +27,7 @@ use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
 use answer::Answer;
 use call::Call;
-use config::{Brief, Config, Dispute, Speech};
+use config::{Brief, Config, Dispute};
 use fact::Fact;
 use outcome::ReviewResult;
 use state::State;
@@ -113,11 +113,9 @@ impl Format for Review {
     }
 
     fn calls(config: &Config) -> Vec<CallKey> {
-        let calls = config.numbered_pairs().flat_map(|(number, pair)| {
-            let speeches = Speech::ORDER.map(|(speech, side)| call::speak(number, speech, pair.role(side)));
-            let passes = (1..=config.judge_passes).map(move |pass| call::judge(number, pass));
-            speeches.into_iter().chain(passes)
-        });
+        let calls = config
+            .numbered_pairs()
+            .flat_map(|(number, pair)| call::speeches(number, pair).chain(call::passes(config, number)));
         calls.collect()
     }
 

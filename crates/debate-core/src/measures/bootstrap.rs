@@ -10,18 +10,25 @@ const DRAWS: usize = 2_000;
 /// What is cut off at either end, so that 95 % remain.
 const TAIL: f64 = 0.025;
 
-/// Returns the mean of values and its 95 % percentile interval; `None` without any. Equal values and seeds have equal
-/// intervals.
+/// Returns the mean of the values of all cases and its 95 % percentile interval; `None` without any. Equal values and
+/// seeds have equal intervals.
 ///
-/// Each value is one case, such as a debate's gain over its own baseline, so that cases are drawn as pairs.
+/// Cases are drawn whole: what is not independent, such as the gains of debates over the same question, is one of them
+/// (Davison and Hinkley, 1997, "Bootstrap Methods and their Application", §3.8). Each value is a gain over the baseline of
+/// its own debate, so that these are drawn as pairs.
 #[must_use]
-pub fn mean_95(values: &[f64], seed: u64) -> Option<Interval> {
-    let mean = summary::mean(values)?;
+pub fn mean_95(cases: &[Vec<f64>], seed: u64) -> Option<Interval> {
+    let all: Vec<f64> = cases.iter().flatten().copied().collect();
+    let mean = summary::mean(&all)?;
+    let sums: Vec<(f64, usize)> =
+        cases.iter().filter(|case| !case.is_empty()).map(|case| (case.iter().sum(), case.len())).collect();
     let mut generator = SplitMix64::new(seed);
     let mut means: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let drawn = (0..values.len()).map(|_| values[generator.below(values.len())]);
-            drawn.sum::<f64>() / values.len() as f64
+            let (sum, count) = (0..sums.len())
+                .map(|_| sums[generator.below(sums.len())])
+                .fold((0.0, 0), |(sum, count), (more, values)| (sum + more, count + values));
+            sum / count as f64
         })
         .collect();
     means.sort_unstable_by(f64::total_cmp);
@@ -37,8 +44,9 @@ mod tests {
     #[test]
     fn an_interval_holds_the_mean_and_is_the_same_every_time() {
         let values: Vec<f64> = (0..40).map(|place| f64::from(place % 7) - 2.0).collect();
-        let found = mean_95(&values, 1).unwrap();
-        assert_eq!(Some(found), mean_95(&values, 1));
+        let cases: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
+        let found = mean_95(&cases, 1).unwrap();
+        assert_eq!(Some(found), mean_95(&cases, 1));
         assert!(found.low < found.mean && found.mean < found.high, "{found:?}");
         // Of forty values it is close to Student's.
         let students = intervals::mean_95(&values).unwrap();
@@ -49,8 +57,19 @@ mod tests {
     }
 
     #[test]
+    fn the_same_case_told_ten_times_makes_nothing_surer() {
+        let cases = |times: usize| -> Vec<Vec<f64>> {
+            (0..20).map(|place| vec![f64::from(place % 5) - 2.0; times]).collect()
+        };
+        assert_eq!(mean_95(&cases(10), 1), mean_95(&cases(1), 1));
+        let apart: Vec<Vec<f64>> = cases(10).into_iter().flatten().map(|value| vec![value]).collect();
+        let (whole, apart) = (mean_95(&cases(10), 1).unwrap(), mean_95(&apart, 1).unwrap());
+        assert!(apart.high - apart.low < 0.5 * (whole.high - whole.low), "{apart:?} {whole:?}");
+    }
+
+    #[test]
     fn values_that_are_all_the_same_leave_no_doubt_and_none_at_all_no_interval() {
-        assert_eq!(mean_95(&[0.5; 9], 3), Some(Interval { mean: 0.5, low: 0.5, high: 0.5 }));
+        assert_eq!(mean_95(&vec![vec![0.5]; 9], 3), Some(Interval { mean: 0.5, low: 0.5, high: 0.5 }));
         assert_eq!(mean_95(&[], 3), None);
     }
 }

@@ -1,11 +1,12 @@
 //! Whether what is given a probability happens as often as that: the reliability table of many forecasts, and how far
 //! being right about that, and telling cases apart, makes up their losses (K16).
 //!
-//! Every outcome of a forecast is one probability that came true or did not. Losses are taken apart as Murphy does (1973,
-//! "A new vector partition of the probability score"), the log score as Weijs et al. do (2010, "Kullback–Leibler
-//! divergence as a forecast skill score"). Both are exact for forecasts that take few values; of those in bins, what
-//! differs inside of a bin is a term of its own (Stephenson et al., 2008, "Two extra components in the Brier score
-//! decomposition").
+//! A question with two outcomes is one probability, that of the first of them: the other says the same again. Of more
+//! outcomes each is a probability that came true or did not. Losses are taken apart as Murphy does (1973, "A new vector
+//! partition of the probability score"), the log score as Weijs et al. do (2010, "Kullback–Leibler divergence as a forecast
+//! skill score"), both for questions with two outcomes alone: Murphy's classes are whole vectors of probabilities, which
+//! bins of single ones are only there. Both are exact for forecasts that take few values; of those in bins, what differs
+//! inside of a bin is a term of its own (Stephenson et al., 2008, "Two extra components in the Brier score decomposition").
 
 use serde::Serialize;
 
@@ -20,11 +21,9 @@ const BINS: usize = 10;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calibration {
     bins: [Sums; BINS],
-    forecasts: u64,
-    brier: f64,
     /// Of forecasts with two outcomes alone.
     binary: [Sums; BINS],
-    binary_forecasts: u64,
+    binary_brier: f64,
     binary_bits: f64,
 }
 
@@ -42,7 +41,7 @@ pub struct Bin {
     pub from: f64,
     /// Where the next one begins; the last one holds 1 as well.
     pub to: f64,
-    /// How many probabilities fell into it: one for each outcome of each forecast.
+    /// How many probabilities fell into it: of two outcomes that of the first, of more each.
     pub count: u64,
     /// Their mean; null without any.
     pub mean_probability: Option<f64>,
@@ -87,19 +86,18 @@ impl Sums {
 }
 
 impl Calibration {
-    /// Counts every probability of a forecast, given the place of what happened; a place that it has not counts nothing.
+    /// Counts a forecast in, given the place of what happened; a place that it has not counts nothing.
     pub fn add(&mut self, forecast: &Distribution, happened: usize) {
         let (Ok(brier), Ok(bits)) = (brier(forecast, happened), log_score_bits(forecast, happened)) else {
             return;
         };
-        self.forecasts += 1;
-        self.brier += brier;
         let is_binary = forecast.len() == 2;
         if is_binary {
-            self.binary_forecasts += 1;
+            self.binary_brier += brier;
             self.binary_bits += bits;
         }
-        for (place, probability) in forecast.as_slice().iter().enumerate() {
+        let counted = if is_binary { 1 } else { forecast.len() };
+        for (place, probability) in forecast.as_slice().iter().enumerate().take(counted) {
             // Truncation picks the tenth; probabilities are neither negative nor above 1 but for rounding.
             let bin = ((probability * BINS as f64) as usize).min(BINS - 1);
             self.bins[bin].add(*probability, place == happened);
@@ -124,51 +122,45 @@ impl Calibration {
         .collect()
     }
 
-    /// Takes the mean Brier score apart; `None` without forecasts.
-    ///
-    /// All terms are halved as the score is, so that of two outcomes they are those of either.
+    /// Takes the mean Brier score of the forecasts with two outcomes apart; `None` without any.
     #[must_use]
     pub fn brier(&self) -> Option<Decomposition> {
         let square = |one: f64, other: f64| (one - other) * (one - other);
-        let weight = 1.0 / (2.0 * self.forecasts as f64);
-        let mean = self.brier / self.forecasts as f64;
-        decomposed(&self.bins, self.forecasts, mean, weight, square, |share| share * (1.0 - share))
+        self.decomposed(self.binary_brier, square, |share| share * (1.0 - share))
     }
 
-    /// Takes the mean log score, in bits, of the forecasts with two outcomes apart; `None` without any.
+    /// Takes their mean log score, in bits, apart; `None` without any.
     #[must_use]
     pub fn log_bits(&self) -> Option<Decomposition> {
-        let weight = 1.0 / (2.0 * self.binary_forecasts as f64);
-        let mean = self.binary_bits / self.binary_forecasts as f64;
-        decomposed(&self.binary, self.binary_forecasts, mean, weight, divergence, |share| {
+        self.decomposed(self.binary_bits, divergence, |share| {
             part(share, share) + part(1.0 - share, 1.0 - share)
         })
     }
-}
 
-/// Sums the terms over bins, `distance` telling how far the first is from the second, `entropy` what a share costs.
-fn decomposed(
-    bins: &[Sums; BINS],
-    forecasts: u64,
-    loss: f64,
-    weight: f64,
-    distance: impl Fn(f64, f64) -> f64,
-    entropy: impl Fn(f64) -> f64,
-) -> Option<Decomposition> {
-    let filled: Vec<(f64, f64, f64)> = bins.iter().filter_map(Sums::means).collect();
-    let count: f64 = filled.iter().map(|(count, ..)| count).sum();
-    if forecasts == 0 || count == 0.0 {
-        return None;
+    /// Sums the terms over bins, `distance` telling how far the first is from the second, `entropy` what a share costs.
+    fn decomposed(
+        &self,
+        losses: f64,
+        distance: impl Fn(f64, f64) -> f64,
+        entropy: impl Fn(f64) -> f64,
+    ) -> Option<Decomposition> {
+        let forecasts: u64 = self.binary.iter().map(|bin| bin.count).sum();
+        if forecasts == 0 {
+            return None;
+        }
+        let filled: Vec<(f64, f64, f64)> = self.binary.iter().filter_map(Sums::means).collect();
+        let mean_of = |of: &dyn Fn(f64, f64) -> f64| {
+            filled.iter().map(|(count, mean, share)| count * of(*mean, *share)).sum::<f64>()
+                / forecasts as f64
+        };
+        let overall = mean_of(&|_, share| share);
+        let loss = losses / forecasts as f64;
+        let reliability = mean_of(&|mean, share| distance(share, mean));
+        let resolution = mean_of(&|_, share| distance(share, overall));
+        let uncertainty = entropy(overall);
+        let within_bins = loss - (reliability - resolution + uncertainty);
+        Some(Decomposition { forecasts, loss, reliability, resolution, uncertainty, within_bins })
     }
-    let overall = filled.iter().map(|(count, _, share)| count * share).sum::<f64>() / count;
-    let over_bins = |of: &dyn Fn(f64, f64) -> f64| {
-        filled.iter().map(|(count, mean, share)| count * of(*mean, *share)).sum::<f64>() * weight
-    };
-    let reliability = over_bins(&|mean, share| distance(share, mean));
-    let resolution = over_bins(&|_, share| distance(share, overall));
-    let uncertainty = entropy(overall) * count * weight;
-    let within_bins = loss - (reliability - resolution + uncertainty);
-    Some(Decomposition { forecasts, loss, reliability, resolution, uncertainty, within_bins })
 }
 
 /// Returns what it costs to give `given` where `share` holds, in bits, above the least possible.
@@ -199,22 +191,46 @@ mod tests {
     }
 
     #[test]
-    fn k16_every_probability_is_counted_in_its_tenth() {
-        let bins = counted(&[(&[0.7, 0.3], 0), (&[0.75, 0.25], 1), (&[1.0, 0.0], 0)]).bins();
+    fn k16_every_probability_is_counted_in_its_tenth_and_of_two_the_first() {
+        let bins =
+            counted(&[(&[0.7, 0.3], 0), (&[0.75, 0.25], 1), (&[1.0, 0.0], 0), (&[0.1, 0.2, 0.7], 2)]).bins();
         let counts: Vec<u64> = bins.iter().map(|bin| bin.count).collect();
-        assert_eq!(counts, [1, 0, 1, 1, 0, 0, 0, 2, 0, 1]);
-        assert_eq!((bins[7].mean_probability, bins[7].share_happened), (Some(0.725), Some(0.5)));
+        assert_eq!(counts, [0, 1, 1, 0, 0, 0, 0, 3, 0, 1]);
+        assert_eq!(bins[2].share_happened, Some(0.0));
+        assert_eq!(bins[7].share_happened, Some(2.0 / 3.0));
         assert_eq!((bins[9].from, bins[9].to, bins[9].share_happened), (0.9, 1.0, Some(1.0)));
-        assert_eq!((bins[1].mean_probability, bins[1].share_happened), (None, None));
+        assert_eq!((bins[0].mean_probability, bins[0].share_happened), (None, None));
+    }
+
+    #[test]
+    fn k16_who_always_says_the_same_tells_no_cases_apart() {
+        // 30 % always, and three of ten come true: calibrated, and without any resolution.
+        let always: &[f64] = &[0.3, 0.7];
+        let cases: Vec<(&[f64], usize)> = (0..10).map(|case| (always, usize::from(case >= 3))).collect();
+        for found in [counted(&cases).brier().unwrap(), counted(&cases).log_bits().unwrap()] {
+            close_to(found.reliability, 0.0);
+            close_to(found.resolution, 0.0);
+            close_to(found.loss, found.uncertainty);
+        }
+        close_to(counted(&cases).brier().unwrap().uncertainty, 0.21);
     }
 
     #[test]
     fn k16_a_loss_is_reliability_less_resolution_plus_uncertainty() {
         // 0.8 comes true in three of four cases, 0.2 in one of four.
-        let sure: &[f64] = &[0.8, 0.2];
-        let calibration = counted(&[(sure, 0), (sure, 0), (sure, 0), (sure, 1)]);
+        let (sure, doubtful): (&[f64], &[f64]) = (&[0.8, 0.2], &[0.2, 0.8]);
+        let calibration = counted(&[
+            (sure, 0),
+            (sure, 0),
+            (doubtful, 1),
+            (doubtful, 1),
+            (sure, 0),
+            (doubtful, 1),
+            (sure, 1),
+            (doubtful, 0),
+        ]);
         let found = calibration.brier().unwrap();
-        assert_eq!(found.forecasts, 4);
+        assert_eq!(found.forecasts, 8);
         close_to(found.loss, (3.0 * 0.04 + 0.64) / 4.0);
         close_to(found.reliability, 0.05 * 0.05);
         close_to(found.resolution, 0.25 * 0.25);
@@ -231,7 +247,7 @@ mod tests {
 
     #[test]
     fn k16_what_differs_inside_of_a_bin_is_told_apart() {
-        // Within-bin variance less covariance, by hand: bins [0.8, 0.9) and [0.1, 0.2), two forecasts each.
+        // Within-bin variance less covariance, by hand: two forecasts in the bin [0.8, 0.9).
         let found = counted(&[(&[0.85, 0.15], 0), (&[0.81, 0.19], 1)]).brier().unwrap();
         let (variance, covariance) = (0.02 * 0.02, 0.5 * 0.02 * 2.0);
         close_to(found.within_bins, variance - covariance);
@@ -239,10 +255,13 @@ mod tests {
     }
 
     #[test]
-    fn k16_questions_with_many_outcomes_have_a_brier_score_alone() {
-        let calibration = counted(&[(&[0.5, 0.3, 0.2], 0), (&[1.0, 0.0, 0.0], 0)]);
-        close_to(calibration.brier().unwrap().loss, 0.19 / 2.0);
-        assert_eq!(calibration.log_bits(), None);
+    fn k16_questions_with_many_outcomes_are_not_taken_apart() {
+        let many: (&[f64], usize) = (&[0.5, 0.3, 0.2], 0);
+        let calibration = counted(&[many, (&[1.0, 0.0, 0.0], 0)]);
+        assert_eq!((calibration.brier(), calibration.log_bits()), (None, None));
+        let beside = counted(&[many, (&[0.6, 0.4], 0)]).brier().unwrap();
+        assert_eq!(beside.forecasts, 1);
+        close_to(beside.loss, 0.16);
         assert_eq!(counted(&[]).brier(), None);
         assert_eq!(counted(&[(&[0.5, 0.5], 7)]).brier(), None);
     }

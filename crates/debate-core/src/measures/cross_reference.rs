@@ -28,6 +28,9 @@ const BETWEEN_MAX: usize = 3;
 /// Words of a question, at least.
 const QUESTION_WORDS_MIN: usize = 3;
 
+/// Key terms that tell one question from another, at least.
+const TERMS_MIN: usize = 2;
+
 /// Returns where a name stands in a text as a word of its own, in bytes, whatever its case.
 ///
 /// Names are ASCII.
@@ -61,6 +64,12 @@ pub fn refers_by_phrase(text: &str) -> bool {
     })
 }
 
+/// Returns how long a debate went on answering: the longest run of rounds in which somebody refers to others.
+#[must_use]
+pub fn rebuttal_depth(refers_by_round: &[bool]) -> usize {
+    refers_by_round.split(|refers| !refers).map(<[bool]>::len).max().unwrap_or_default()
+}
+
 /// Returns the questions of a text, of three words or more each, in order.
 #[must_use]
 pub fn questions(text: &str) -> Vec<&str> {
@@ -76,13 +85,29 @@ pub fn questions(text: &str) -> Vec<&str> {
     questions
 }
 
-/// Returns whether a text takes a question up: it has at least half of the question's key terms, two at least.
+/// Returns whether a question is no more than the subject put again: two or more of its key terms are the subject's, and
+/// not two are its own.
 #[must_use]
-pub fn takes_up(text: &str, question: &str) -> bool {
-    let said = words(text, 1);
-    let terms: Vec<String> = words(question, 1).into_iter().filter(|word| is_key_term(word)).collect();
+pub fn restates(question: &str, subject: &str) -> bool {
+    let known = words(subject, 1);
+    let (of_subject, own): (Vec<String>, Vec<String>) =
+        key_terms(question).partition(|term| known.contains(term));
+    of_subject.len() >= TERMS_MIN && own.len() < TERMS_MIN
+}
+
+/// Returns whether a text takes a question up: it has at least half of the key terms that the subject lacks, two at least.
+///
+/// The subject's own terms stand in what anybody says of it and show nothing.
+#[must_use]
+pub fn takes_up(text: &str, question: &str, subject: &str) -> bool {
+    let (said, known) = (words(text, 1), words(subject, 1));
+    let terms: Vec<String> = key_terms(question).filter(|term| !known.contains(term)).collect();
     let shared = terms.iter().filter(|term| said.contains(*term)).count();
-    shared >= 2 && shared * 2 >= terms.len()
+    shared >= TERMS_MIN && shared * 2 >= terms.len()
+}
+
+fn key_terms(question: &str) -> impl Iterator<Item = String> + use<> {
+    words(question, 1).into_iter().filter(|word| is_key_term(word))
 }
 
 #[cfg(test)]
@@ -111,7 +136,24 @@ mod tests {
     fn t11_a_question_is_taken_up_by_its_words() {
         let text = "It costs much. What does the migration cost per year? Why?\nWho owns the pager then?";
         assert_eq!(questions(text), ["What does the migration cost per year", "Who owns the pager then"]);
-        assert!(takes_up("The migration will cost a million a year.", questions(text)[0]));
-        assert!(!takes_up("The harbour is nice.", questions(text)[0]));
+        assert!(takes_up("The migration will cost a million a year.", questions(text)[0], ""));
+        assert!(!takes_up("The harbour is nice.", questions(text)[0], ""));
+    }
+
+    #[test]
+    fn t11_the_subjects_own_terms_make_no_question_and_no_answer() {
+        let subject = "Should the library replace its fines by reminders?";
+        for again in ["Should the library replace fines by reminders", "So, reminders instead of fines"] {
+            assert!(restates(again, subject), "{again}");
+        }
+        for new in
+            ["Do reminders cost the library more than fines bring", "Who pays the librarians", "Why is that"]
+        {
+            assert!(!restates(new, subject), "{new}");
+            assert!(!restates(new, ""), "{new}");
+        }
+        let question = "Do reminders cost the library more than fines bring";
+        assert!(takes_up("They cost little and bring readers back.", question, subject));
+        assert!(!takes_up("The library should replace fines by reminders.", question, subject));
     }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use super::event::{PolicyEvent, ProposalAccepted, ProposalMade, ProposalStarted};
+use super::insights::PolicyInsights;
 use crate::chain::{ChainBreak, ChainCheck};
 use crate::codec::Head;
 use crate::envelope::Envelope;
-use crate::id::Timestamp;
+use crate::id::{Digest, Timestamp};
 use crate::record::{Record as _, RecordError};
 
 /// The proposals for one reviewer's prompt.
@@ -25,8 +28,67 @@ pub struct Proposal {
     pub at: Timestamp,
     /// What was proposed, if anything.
     pub made: Option<ProposalMade>,
+    /// When its files were written, as far as is recorded.
+    pub written: Option<Timestamp>,
     /// Who accepted it and when, if anybody did.
     pub accepted: Option<(String, Timestamp)>,
+}
+
+/// A proposal as every interface shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shown<'a> {
+    /// Which of the reviewer's proposals, from 1.
+    pub number: u32,
+    /// How far it has come, as [`Proposal::state`] says.
+    pub state: &'static str,
+    /// When a model was asked for it, the last time: RFC 3339.
+    pub asked_at: String,
+    /// The model that was asked.
+    pub model: &'a str,
+    /// On what it rests (rule V8).
+    pub evidence: &'a PolicyInsights,
+    /// The digest of its text; none where nothing was proposed.
+    pub digest: Option<Digest>,
+    /// The whole new prompt; none where nothing was proposed, or it was redacted.
+    pub proposed_prompt: Option<&'a str>,
+    /// Why, in the model's words.
+    pub rationale: Option<&'a str>,
+    /// How it differs from the prompt that stood then, as a unified diff.
+    pub diff: Option<&'a str>,
+    /// Who accepted it.
+    pub accepted_by: Option<&'a str>,
+}
+
+impl Proposal {
+    /// Returns the proposal as every interface shows it.
+    #[must_use]
+    pub fn shown(&self) -> Shown<'_> {
+        let prose = self.made.as_ref().and_then(|made| made.prose.shown());
+        Shown {
+            number: self.started.number,
+            state: self.state(),
+            asked_at: self.at.to_string(),
+            model: &self.started.model,
+            evidence: &self.started.evidence,
+            digest: self.made.as_ref().map(|made| made.digest),
+            proposed_prompt: prose.map(|prose| prose.proposed_prompt.as_str()),
+            rationale: prose.map(|prose| prose.rationale.as_str()),
+            diff: prose.map(|prose| prose.diff.as_str()),
+            accepted_by: self.accepted.as_ref().map(|(by, _)| by.as_str()),
+        }
+    }
+
+    /// Returns how far it has come, in a word: `accepted`, `written`, `unwritten` (made, and no file of it is recorded), or
+    /// `unmade`.
+    #[must_use]
+    pub const fn state(&self) -> &'static str {
+        match (&self.made, &self.written, &self.accepted) {
+            (_, _, Some(_)) => "accepted",
+            (_, Some(_), None) => "written",
+            (Some(_), None, None) => "unwritten",
+            (None, None, None) => "unmade",
+        }
+    }
 }
 
 /// A stored stream is not one of proposals.
@@ -54,7 +116,7 @@ pub enum DeskError {
     },
 }
 
-/// A proposal cannot be accepted.
+/// A proposal cannot be shown or accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
     /// Nothing was ever proposed for this reviewer.
@@ -101,12 +163,17 @@ impl Desk {
         let event = PolicyEvent::decode(&envelope.kind, envelope.version, &envelope.body, prose);
         match event.ok_or_else(order)?.map_err(|source| DeskError::Record { seq, source })? {
             PolicyEvent::ProposalStarted(started) => {
-                let fresh = Proposal { started, at: envelope.at, made: None, accepted: None };
+                let fresh = Proposal { started, at: envelope.at, made: None, written: None, accepted: None };
                 self.proposals.insert(fresh.started.number, fresh);
             }
             PolicyEvent::ProposalMade(made) => {
                 let proposal = self.proposals.get_mut(&made.number).ok_or_else(order)?;
                 proposal.made = Some(made);
+            }
+            PolicyEvent::ProposalWritten(written) => {
+                let proposal = self.proposals.get_mut(&written.number).ok_or_else(order)?;
+                proposal.made.as_ref().filter(|made| made.digest == written.digest).ok_or_else(order)?;
+                proposal.written = Some(envelope.at);
             }
             PolicyEvent::ProposalFailed(failed) => {
                 self.proposals.get(&failed.number).ok_or_else(order)?;
@@ -136,27 +203,32 @@ impl Desk {
         self.proposals.keys().next_back().map_or(1, |last| last + 1)
     }
 
+    /// Returns a proposal, the latest that was made unless one is named.
+    ///
+    /// # Errors
+    /// There is none, or none that was made.
+    pub fn find(&self, number: Option<u32>) -> Result<&Proposal, AcceptError> {
+        let Some(latest) = self.proposals.keys().next_back() else { return Err(AcceptError::NoProposal) };
+        match number {
+            Some(number) => self.proposals.get(&number).ok_or(AcceptError::NotFound(number)),
+            None => {
+                let mut made = self.proposals().rev().filter(|proposal| proposal.made.is_some());
+                made.next().ok_or(AcceptError::NotMade(*latest))
+            }
+        }
+    }
+
     /// Returns the event of accepting a proposal, the latest that was made unless one is named.
     ///
     /// # Errors
     /// There is none that can be accepted.
     pub fn accept(&self, number: Option<u32>) -> Result<ProposalAccepted, AcceptError> {
-        let latest = || self.proposals().rev().find(|proposal| proposal.made.is_some());
-        let proposal = match number {
-            Some(number) => self.proposals.get(&number),
-            None => latest(),
-        };
-        let Some(latest) = self.proposals.keys().next_back() else { return Err(AcceptError::NoProposal) };
-        let number = number.unwrap_or(*latest);
-        let proposal = proposal.ok_or(if self.proposals.contains_key(&number) {
-            AcceptError::NotMade(number)
-        } else {
-            AcceptError::NotFound(number)
-        })?;
+        let proposal = self.find(number)?;
+        let number = proposal.started.number;
         let made = proposal.made.as_ref().ok_or(AcceptError::NotMade(number))?;
         if let Some((by, _)) = &proposal.accepted {
-            return Err(AcceptError::Accepted { number: made.number, by: by.clone() });
+            return Err(AcceptError::Accepted { number, by: by.clone() });
         }
-        Ok(ProposalAccepted { number: made.number, digest: made.digest })
+        Ok(ProposalAccepted { number, digest: made.digest })
     }
 }

@@ -18,6 +18,8 @@ records! {
         ProposalMade(ProposalMade),
         /// It proposed nothing that can be used.
         ProposalFailed(ProposalFailed),
+        /// Its files were written.
+        ProposalWritten(ProposalWritten),
         /// A person accepted a proposal.
         ProposalAccepted(ProposalAccepted),
     }
@@ -91,6 +93,16 @@ pub struct ProposalFailed {
     pub prose: Prose<FailureProse>,
 }
 body!(ProposalFailed, "proposal_failed", prose: FailureProse);
+
+/// The files of a proposal were written into the folder of proposals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposalWritten {
+    /// Which proposal.
+    pub number: u32,
+    /// The digest of the proposed prompt.
+    pub digest: Digest,
+}
+body!(ProposalWritten, "proposal_written");
 
 /// A person accepted a proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

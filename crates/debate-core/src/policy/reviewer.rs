@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::envelope::{StreamId, StreamKind};
 use crate::id::{Digest, Role};
+use crate::request::fields;
 use crate::request::sizes::NAME_CHARS_MAX;
 
 /// A reviewer's name that is safe as the beginning of a file's name: 1–64 ASCII letters, digits, `_`, `-` and `.`, the
@@ -52,9 +53,7 @@ impl FromStr for ReviewerName {
     type Err = ReviewerNameError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        let is_name = (1..=NAME_CHARS_MAX).contains(&text.len())
-            && text.chars().all(fits)
+        let is_name = fields::is_name(text)
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && !text.contains("..")
             && !text.ends_with('.');

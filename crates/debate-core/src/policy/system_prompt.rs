@@ -11,11 +11,11 @@ const NAME: &str = "SYSTEM_PROMPT";
 #[must_use]
 pub fn read(source: &str) -> Option<String> {
     let mut rest = source;
+    // What stands before, which tells a regular expression from a division.
+    let mut before = '\n';
     while let Some(c) = rest.chars().next() {
-        if let Some(behind) = behind_comment(rest) {
-            rest = behind;
-        } else if is_quote(c) {
-            rest = text(rest).map_or("", |(_, behind)| behind);
+        if let Some(behind) = behind_part(rest, before) {
+            (rest, before) = (behind, if is_quote(c) { c } else { before });
         } else if is_word(c) {
             let end = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len());
             let (word, behind) = rest.split_at(end);
@@ -24,9 +24,36 @@ pub fn read(source: &str) -> Option<String> {
             {
                 return Some(prompt);
             }
-            rest = behind;
+            (rest, before) = (behind, if word == "return" { '\n' } else { c });
         } else {
             rest = &rest[c.len_utf8()..];
+            before = if c.is_whitespace() { before } else { c };
+        }
+    }
+    None
+}
+
+/// Returns what follows a comment, a whole text or a regular expression, where one begins here.
+fn behind_part(rest: &str, before: char) -> Option<&str> {
+    behind_comment(rest).or_else(|| text(rest).map(|(_, behind)| behind)).or_else(|| {
+        behind_expression(rest)
+            .filter(|_| !is_word(before) && !is_quote(before) && !matches!(before, ')' | ']'))
+    })
+}
+
+/// Returns what follows a regular expression, which ends on its line.
+fn behind_expression(rest: &str) -> Option<&str> {
+    let inside = rest.strip_prefix('/')?;
+    let (mut is_class, mut is_escaped) = (false, false);
+    for (at, c) in inside.char_indices() {
+        match c {
+            '\n' => return None,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => is_class = true,
+            ']' => is_class = false,
+            '/' if !is_class => return Some(&inside[at + 1..]),
+            _ => {}
         }
     }
     None
@@ -129,15 +156,16 @@ fn template(inside: &str, is_raw: bool) -> Option<(String, &str)> {
 
 /// Returns the length of what a template fills in, its closing brace included, given what follows the opening one.
 fn filled_in(inside: &str) -> Option<usize> {
-    let mut depth = 1_u32;
+    let (mut depth, mut before) = (1_u32, '{');
     let mut rest = inside;
     loop {
         let c = rest.chars().next()?;
-        if is_quote(c) {
-            rest = text(rest)?.1;
+        if let Some(behind) = behind_part(rest, before) {
+            (rest, before) = (behind, if is_quote(c) { c } else { before });
             continue;
         }
         rest = &rest[c.len_utf8()..];
+        before = if c.is_whitespace() { before } else { c };
         match c {
             '{' => depth += 1,
             '}' => depth -= 1,
@@ -149,30 +177,58 @@ fn filled_in(inside: &str) -> Option<usize> {
     }
 }
 
-/// Resolves an escape, given what follows its backslash.
+/// Resolves an escape as JavaScript does, given what follows its backslash.
 fn escape(chars: &mut std::str::CharIndices<'_>, text: &mut String) -> Option<()> {
     let (_, c) = chars.next()?;
     match c {
         'n' => text.push('\n'),
         't' => text.push('\t'),
         'r' => text.push('\r'),
+        'b' => text.push('\u{8}'),
+        'v' => text.push('\u{b}'),
+        'f' => text.push('\u{c}'),
         '0' => text.push('\0'),
-        '\n' => {}
-        'x' | 'u' => {
-            let digits = match (c, chars.clone().next()?.1) {
-                ('u', '{') => {
-                    chars.next();
-                    let digits: String = chars.by_ref().map(|(_, c)| c).take_while(|c| *c != '}').collect();
-                    digits
-                }
-                (c, _) => chars.by_ref().take(if c == 'x' { 2 } else { 4 }).map(|(_, c)| c).collect(),
-            };
-            let code = u32::from_str_radix(&digits, 16).ok();
-            text.push(code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER));
+        // A line that goes on.
+        '\r' if chars.as_str().starts_with('\n') => drop(chars.next()),
+        '\n' | '\r' | '\u{2028}' | '\u{2029}' => {}
+        'x' => text.push(character(digits(chars, 2))),
+        'u' if chars.as_str().starts_with('{') => {
+            chars.next();
+            let digits: String = chars.by_ref().map(|(_, c)| c).take_while(|c| *c != '}').collect();
+            text.push(character(hexadecimal(&digits)));
+        }
+        'u' => {
+            let first = digits(chars, 4);
+            let mut behind = chars.clone();
+            let second = first.filter(|unit| (0xd800..0xdc00).contains(unit)).and_then(|high| {
+                let is_escape = behind.next()?.1 == '\\' && behind.next()?.1 == 'u';
+                let low =
+                    digits(&mut behind, 4).filter(|unit| is_escape && (0xdc00..0xe000).contains(unit))?;
+                // Two units of UTF-16 are one character.
+                Some(0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00))
+            });
+            if second.is_some() {
+                *chars = behind;
+            }
+            text.push(character(second.or(first)));
         }
         other => text.push(other),
     }
     Some(())
+}
+
+fn digits(chars: &mut std::str::CharIndices<'_>, count: usize) -> Option<u32> {
+    let digits: String = chars.by_ref().take(count).map(|(_, c)| c).collect();
+    (digits.len() == count).then(|| hexadecimal(&digits)).flatten()
+}
+
+fn hexadecimal(digits: &str) -> Option<u32> {
+    let is_hexadecimal = digits.chars().all(|c| c.is_ascii_hexdigit());
+    is_hexadecimal.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
+}
+
+fn character(code: Option<u32>) -> char {
+    code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
 #[cfg(test)]
@@ -192,6 +248,43 @@ mod tests {
             ("SYSTEM_PROMPT = 'first'; SYSTEM_PROMPT = 'second'", "first"),
         ] {
             assert_eq!(read(source).as_deref(), Some(prompt), "{source}");
+        }
+    }
+
+    #[test]
+    fn v7_escapes_are_resolved_as_javascript_does() {
+        for (escaped, prompt) in [
+            (r"\uD83D\uDE00!", "😀!"),
+            (r"\uD83D", "\u{fffd}"),
+            (r"\uD83D\u0041", "\u{fffd}A"),
+            (r"\uDE00\uD83D", "\u{fffd}\u{fffd}"),
+            (r"\uD83Dx", "\u{fffd}x"),
+            (r"\b\v\f\0\q", "\u{8}\u{b}\u{c}\0q"),
+            (r"\x+1", "\u{fffd}"),
+            ("a\\\r\nb\\\nc\\\rd\\\u{2028}e", "abcde"),
+        ] {
+            for quote in ["'", "\"", "`"] {
+                let source = format!("const SYSTEM_PROMPT = {quote}{escaped}{quote};");
+                assert_eq!(read(&source).as_deref(), Some(prompt), "{source}");
+            }
+        }
+    }
+
+    #[test]
+    fn v7_a_quote_that_is_not_closed_hides_no_prompt() {
+        for before in [
+            "const QUOTES = /[\"']/g;",
+            "const TICK = /`/;",
+            "const SLASH = /[/'`]\\/`/.test(x) ? 1 : 2;",
+            "const half = total / 2; // it's half\nconst third = (a) / b / c;",
+            "text.replace(/\"/g, '').split(/'/)",
+            "return /`/",
+            "// it's",
+            "<p>don't</p>",
+            "const FIRST = `it's ${x.replace(/}`/g, \"'\")}`;",
+        ] {
+            let source = format!("{before}\nconst SYSTEM_PROMPT = `this`;\nconst AFTER = '`';");
+            assert_eq!(read(&source).as_deref(), Some("this"), "{source}");
         }
     }
 

@@ -223,8 +223,7 @@ impl<'a> Field<'a> {
 
     /// Notes whatever keeps a text from being a name; says whether it is one.
     pub(crate) fn check_name(&self, text: &str) -> bool {
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        let is_name = (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(fits);
+        let is_name = is_name(text);
         if !is_name {
             self.refuse(format_args!(
                 "must be 1 to {NAME_CHARS_MAX} ASCII letters, digits, underscores, hyphens or full stops"
@@ -301,6 +300,12 @@ impl<'a> Field<'a> {
             }
         }
     }
+}
+
+/// Returns whether a text is a name: 1 to [`NAME_CHARS_MAX`] letters, digits, `_`, `-` or `.`, all ASCII.
+pub(crate) fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    (1..=NAME_CHARS_MAX).contains(&text.len()) && text.chars().all(fits)
 }
 
 /// Says between which bounds a number must be.

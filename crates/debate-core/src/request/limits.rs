@@ -1,7 +1,9 @@
 //! What a request may say about its limits, the same in every format: `options.limits`.
 
+use serde_json::{Value, json};
+
 use super::Field;
-use super::sizes::{ATTEMPTS, CALLS, COST_MICROS, DEADLINE_MS, STARTS, TOKENS_MAX};
+use super::sizes::{ATTEMPTS, CALLS, COST_MICROS, DEADLINE_MS, STARTS, TOKENS_MAX, whole_schema};
 use crate::call::Tokens;
 use crate::limits::Limits;
 
@@ -41,6 +43,22 @@ impl AskedLimits {
             attempts_max: limits.field("attempts_max").whole(ATTEMPTS),
             starts_max: limits.field("starts_max").whole(STARTS),
         }
+    }
+
+    /// Returns the JSON schema of what [`AskedLimits::read`] takes.
+    pub(crate) fn schema(closing: Tokens) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "deadline_ms": whole_schema(&DEADLINE_MS),
+                "calls_max": whole_schema(&CALLS),
+                "input_tokens_max": whole_schema(&(closing.input..=TOKENS_MAX)),
+                "output_tokens_max": whole_schema(&(closing.output..=TOKENS_MAX)),
+                "cost_micros_max": whole_schema(&COST_MICROS),
+                "attempts_max": whole_schema(&ATTEMPTS),
+                "starts_max": whole_schema(&STARTS),
+            },
+        })
     }
 
     /// Returns the deadline in milliseconds, if one is asked for.

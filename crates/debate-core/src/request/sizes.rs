@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use serde_json::{Value, json};
+
 /// Bytes of a whole request.
 pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 /// How deep objects and lists may be nested.
@@ -92,3 +94,9 @@ pub const COST_MICROS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 pub const ATTEMPTS: RangeInclusive<u64> = 1..=10;
 /// Starts of one call, whatever their cause (rule K2).
 pub const STARTS: RangeInclusive<u64> = 1..=20;
+
+/// Returns the JSON schema of a whole number within limits.
+#[must_use]
+pub fn whole_schema(range: &RangeInclusive<u64>) -> Value {
+    json!({ "type": "integer", "minimum": range.start(), "maximum": range.end() })
+}

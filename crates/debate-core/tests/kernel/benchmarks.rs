@@ -1,7 +1,7 @@
 //! Benchmarks of roundtables (rule T11): what a log measures, how variants compare, which scenarios are refused.
 
 use debate_core::formats::roundtable::Roundtable;
-use debate_core::formats::roundtable::bench::{self, Metrics, Recommendation, TriggerRule};
+use debate_core::formats::roundtable::bench::{self, Metrics, Recommendation, Terms, TriggerRule};
 use debate_core::id::Role;
 
 use crate::scenario::{Stage, check};
@@ -96,7 +96,11 @@ fn t11_variants_are_adopted_rejected_or_rolled_back_by_the_specified_numbers() {
     ];
     let baseline = like((1_000.0, 10.0, 1.0));
     for (variant, is_to_be_faster, issues, recommendation, fired) in rows {
-        let found = bench::compare(&baseline, &like(variant), is_to_be_faster, issues);
+        let found = bench::compare(
+            &baseline,
+            &like(variant),
+            &Terms { is_to_be_faster, reported_issues: issues, unseen: None },
+        );
         let rules: Vec<TriggerRule> = found.triggers.iter().map(|trigger| trigger.rule).collect();
         assert_eq!(
             (found.recommendation, rules.as_slice()),
@@ -106,9 +110,9 @@ fn t11_variants_are_adopted_rejected_or_rolled_back_by_the_specified_numbers() {
         assert_eq!(found.conditions.is_empty(), recommendation == Adopt, "{variant:?}: {found:?}");
     }
     let silent = like((0.0, 0.0, 1.0));
-    let found = bench::compare(&silent, &baseline, false, &[]);
+    let found = bench::compare(&silent, &baseline, &Terms::default());
     assert_eq!((found.delta.latency_reduction, found.delta.interaction_change), (-100.0, 100.0));
-    assert_eq!(bench::compare(&silent, &silent, false, &[]).delta.interaction_change, 0.0);
+    assert_eq!(bench::compare(&silent, &silent, &Terms::default()).delta.interaction_change, 0.0);
 }
 
 #[test]
@@ -148,4 +152,34 @@ fn t11_scenarios_are_read_and_every_fault_is_named() {
     let fields: Vec<String> =
         bench::check(&bad).unwrap_err().0.into_iter().map(|fault| fault.field).collect();
     assert_eq!(fields, ["a", "a", "b"]);
+    let other =
+        of(&[scenario("a", "null"), scenario("b", "\"a\"").replace("\"T\"", "\"U\"").replace('y', "z")]);
+    let refused = bench::check(&other).unwrap_err().to_string();
+    assert!(refused.contains(r#"b: differs from its baseline "a" in topic, agents"#), "{refused}");
+}
+
+#[test]
+fn t8_a_variant_is_to_be_faster_where_more_runs_side_by_side_or_sequential_modes_are_shortened() {
+    let terms = |baseline: &str, variant: &str, is_simulated: bool| {
+        let common = r#""topic": "T", "agents": ["x", "y"], "mode": "devils-advocate""#;
+        let file = format!(
+            r#"{{"scenarios": [{{"name": "a", {common}, {baseline}}}, {{"name": "b", "baseline": "a", {common}, {variant}}}]}}"#
+        );
+        let scenarios = bench::read(&file).unwrap();
+        let terms = scenarios[1].terms(&scenarios[0], is_simulated);
+        (terms.is_to_be_faster, terms.unseen.is_some())
+    };
+    let (none, fewer) = (r#""rounds": 3"#, r#""sequential": {"max_tokens": 512}"#);
+    let last = r#""flags": {"sequential_parallelization": {"enabled": true}}"#;
+    for is_simulated in [true, false] {
+        assert_eq!(terms(none, last, is_simulated), (true, false));
+        assert_eq!(
+            terms(last, none, is_simulated),
+            (false, false),
+            "less side by side is to be better, not faster"
+        );
+        assert_eq!(terms(none, none, is_simulated), (false, false));
+    }
+    assert_eq!(terms(none, fewer, false), (true, false));
+    assert_eq!(terms(none, fewer, true), (false, true), "drawn latencies know no tokens");
 }

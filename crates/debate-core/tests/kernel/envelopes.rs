@@ -9,7 +9,7 @@ use debate_core::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
     CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Forked, KernelEvent,
     Paused, PhaseClosed, PhaseOpened, PromptRef, Redacted, ReplyFacts, ReplyProse, Resolved, Resumed,
-    StopRuleFired, ToolAnswered, ToolRef, ToolStarted, ToolUse, TurnAnswered, TurnProse,
+    StopRuleFired, ToolAnswered, ToolRef, ToolStarted, ToolUse, TurnAnswered, TurnProse, WebSource,
 };
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
@@ -51,16 +51,29 @@ fn facts() -> ReplyFacts {
         latency_ms: 12,
         wire_retries: 1,
         provider_tool_runs: 2,
+        web_sources: 1,
         request_id: Some("req-1".to_owned()),
         digest: Digest::of_text("reply"),
         repairs: vec!["fence".to_owned()],
     }
 }
 
+fn page() -> WebSource {
+    WebSource {
+        url: "https://a.example/ice".to_owned(),
+        title: Some("Ice".to_owned()),
+        cited_text: Some("It melts.".to_owned()),
+    }
+}
+
 /// Returns the events of asking and answering, each with every field filled.
 fn asking() -> Vec<KernelEvent> {
     let AttemptRef { call, revision, turn, .. } = attempt();
-    let words = ReplyProse { text: "He said \"no\".\n".to_owned(), reasoning: Some("hm".to_owned()) };
+    let words = ReplyProse {
+        text: "He said \"no\".\n".to_owned(),
+        reasoning: Some("hm".to_owned()),
+        web_sources: vec![page()],
+    };
     let failure = FailureProse { message: "cut".to_owned(), text: Some("{\"a\"".to_owned()) };
     let sees = vec![Sight { call: call.clone(), revision }];
     vec![

@@ -13,5 +13,6 @@ mod money;
 mod playing;
 mod review;
 mod roundtable;
+mod roundtable_results;
 mod scenario;
 mod tools;

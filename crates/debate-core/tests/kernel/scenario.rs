@@ -262,7 +262,7 @@ impl<F: Cast> Stage<F> {
         self.decide(Command::FinishCall {
             attempt: self.attempt(want),
             reply: ReplyFacts { cost_micros: self.is_priced.then_some(50), ..reply() },
-            prose: ReplyProse { text: format!("the reply to {}", want.call), reasoning: None },
+            prose: ReplyProse { text: format!("the reply to {}", want.call), ..ReplyProse::default() },
             answer,
         })
     }

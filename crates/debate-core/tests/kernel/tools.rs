@@ -131,7 +131,7 @@ impl Table {
 }
 
 fn said() -> ReplyProse {
-    ReplyProse { text: String::new(), reasoning: None }
+    ReplyProse { text: String::new(), ..ReplyProse::default() }
 }
 
 #[test]

@@ -2,17 +2,22 @@
 //! weighed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use debate_core::call::Want;
 use debate_core::command::{Command, DecideError};
 use debate_core::event::Resolved;
 use debate_core::formats::prediction::answer::{Answer, OutcomeRef};
 use debate_core::formats::prediction::call::Call;
+use debate_core::formats::prediction::config::Config;
 use debate_core::formats::prediction::influence::{Influence, LeftOut};
 use debate_core::formats::prediction::scores::Resolution;
-use debate_core::formats::prediction::track_record::{DEBATES_MIN, Finding, Forecaster, TrackRecord};
+use debate_core::formats::prediction::track_record::{
+    CalibrationReport, Case, Comparison, Finding, Forecaster, QUESTIONS_MIN, Source, TrackRecord,
+};
 use debate_core::id::Timestamp;
 use debate_core::measures::distribution::Distribution;
+use debate_core::models::ModelPlan;
 
 use crate::stage::{Line, Play, blameless, config, play, tell};
 
@@ -77,48 +82,115 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
     resolve(&mut right, "no");
     resolve(&mut wrong, "yes");
     resolve(&mut void, "yes");
-    let mut record = TrackRecord::default();
-    [&unresolved, &right, &wrong, &void].into_iter().for_each(|debate| record.add(debate, BTreeSet::new()));
-    let report = record.report();
-    assert_eq!((report.resolved, report.void, report.simulated), (3, 1, 0));
+    assert_eq!(Case::of(&unresolved, BTreeSet::new()), None);
+    let report = counted(&[(&right, ""), (&wrong, ""), (&void, "")]).report(None);
+    assert_eq!((report.resolved, report.void, report.real, report.simulated), (3, 1, 3, 0));
     let of: Vec<&Forecaster> = report.forecasts.iter().map(|found| &found.forecaster).collect();
     use Forecaster::{Blind, Consensus, Final, Judge};
     assert_eq!(of[..4], [&Final, &Consensus, &Judge, &Blind]);
     let roles = ["contrarian", "historian", "judge", "optimist", "pessimist"];
-    assert_eq!(of[4..], roles.map(|role| Forecaster::Role(role.into())).each_ref()[..]);
+    assert_eq!(of[4..9], roles.map(|role| Forecaster::Role(role.into())).each_ref()[..]);
+    assert_eq!(of[9..], roles.map(|role| Forecaster::Opening(role.into())).each_ref()[..]);
     let last = &report.forecasts[0];
     assert_eq!(last.debates, 2);
-    close_to(last.brier.loss, f64::midpoint(0.394 * 0.394, 0.606 * 0.606));
+    close_to(last.brier_mean, f64::midpoint(0.394 * 0.394, 0.606 * 0.606));
     let counts: Vec<u64> = last.calibration.iter().map(|bin| bin.count).collect();
-    assert_eq!(counts, [0, 0, 0, 2, 0, 0, 2, 0, 0, 0]);
+    assert_eq!(counts, [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]);
     close_to(last.calibration[3].share_happened.unwrap(), 0.5);
-    close_to(report.forecasts[7].brier.loss, f64::midpoint(0.81, 0.01));
-    let uplift = report.comparisons.iter().find(|found| found.over == Blind).unwrap();
-    close_to(uplift.brier.mean, f64::midpoint(0.44 * 0.44, 0.56 * 0.56) - last.brier.loss);
-    assert_eq!((uplift.debates, uplift.finding), (2, Finding::TooFew));
+    // The optimist ends at 0.9 and opened at what everybody says of it there.
+    close_to(report.forecasts[7].brier_mean, f64::midpoint(0.81, 0.01));
+    assert!(report.forecasts[12].brier_mean < report.forecasts[7].brier_mean);
+    let uplift = over(&report, &Blind);
+    assert_eq!((uplift.debates, uplift.questions, uplift.finding), (2, 1, Finding::TooFew));
+    assert_eq!((uplift.brier, uplift.log_bits), (None, None), "of too few nothing is told");
+    assert_eq!((last.brier, last.log_bits), (None, None), "and no loss is taken apart");
+}
+
+fn counted(debates: &[(&Play, &str)]) -> TrackRecord {
+    let mut record = TrackRecord::default();
+    for (debate, prompt) in debates {
+        let prompts = [(*prompt).to_owned()].into();
+        record.add(Arc::new(Case::of(debate, prompts).expect("it is resolved")));
+    }
+    record
+}
+
+fn over<'r>(report: &'r CalibrationReport, other: &Forecaster) -> &'r Comparison {
+    report.comparisons.iter().find(|found| found.over == *other).unwrap()
+}
+
+/// Returns debates on so many questions, to each of which the answer is no. The market is right where they are, and surer.
+fn answered(questions: u64) -> Vec<Play> {
+    let market = Distribution::new(vec![0.1, 0.9]).ok();
+    let resolved = Resolved { market, ..Resolved::new("no".into()) };
+    let question = |number: u64| {
+        let config = Config { task_id: format!("task-{number}"), ..config(1) };
+        let (mut debate, _) = play(config, |debate, want| Ok(blameless(debate, want)));
+        tell(&mut debate, Timestamp(9_000), Command::Resolve(resolved.clone()));
+        debate
+    };
+    (0..questions).map(question).collect()
 }
 
 #[test]
-fn k16_a_gain_is_told_once_there_are_enough_debates_and_by_model_and_prompt() {
-    let (mut debate, _) = play(config(3), sure_optimist);
-    // The market is right where the debate is, and surer; one prompt changes half-way.
-    let market = Distribution::new(vec![0.1, 0.9]).ok();
-    let resolved = Resolved { market, ..Resolved::new("no".into()) };
-    tell(&mut debate, Timestamp(9_000), Command::Resolve(resolved));
-    let mut record = TrackRecord::default();
-    for number in 0..DEBATES_MIN {
-        record.add(&debate, [format!("prediction/argue@{}", 1 + number % 2)].into());
-    }
-    let report = record.report();
-    let finding = |over: &Forecaster| report.comparisons.iter().find(|found| found.over == *over).unwrap();
-    let blind = finding(&Forecaster::Blind);
-    close_to(blind.brier.mean, 0.44 * 0.44 - 0.394 * 0.394);
-    assert_eq!(blind.finding, Finding::Better);
-    assert_eq!(finding(&Forecaster::Market).finding, Finding::Worse);
+fn k16_a_gain_is_told_once_there_are_enough_questions_and_by_model_and_prompt() {
+    let debates = answered(QUESTIONS_MIN);
+    let prompts = ["prediction/argue@1", "prediction/argue@2"];
+    let all: Vec<(&Play, &str)> = debates.iter().zip(prompts.into_iter().cycle()).collect();
+    let report = counted(&all).report(None);
+    assert_eq!((report.source, report.questions), (Source::Real, QUESTIONS_MIN));
+    assert_eq!(over(&report, &Forecaster::Market).finding, Finding::Worse);
+    let optimist = over(&report, &Forecaster::Role("optimist".into()));
+    assert_eq!(optimist.finding, Finding::Better);
+    let last = &report.forecasts[0];
+    let gain = report.forecasts.iter().find(|found| found.forecaster == optimist.over).unwrap().brier_mean;
+    close_to(optimist.brier.unwrap().mean, gain - last.brier_mean);
+    let apart = last.brier.unwrap();
+    assert_eq!(apart.forecasts, QUESTIONS_MIN);
+    close_to(apart.loss, last.brier_mean);
     let groups: Vec<_> = report.groups.iter().map(|group| (&*group.prompts[0], group.debates)).collect();
-    assert_eq!(groups, [("prediction/argue@1", DEBATES_MIN / 2), ("prediction/argue@2", DEBATES_MIN / 2)]);
-    close_to(report.groups[0].brier, 0.394 * 0.394);
-    assert_eq!(report.groups[0].uplift.as_ref().unwrap().finding, Finding::TooFew);
+    assert_eq!(groups, [(prompts[0], QUESTIONS_MIN / 2), (prompts[1], QUESTIONS_MIN / 2)]);
+    close_to(report.groups[0].brier, last.brier_mean);
+    let uplift = report.groups[0].uplift.as_ref().unwrap();
+    assert_eq!((uplift.finding, uplift.brier), (Finding::TooFew, None));
+}
+
+#[test]
+fn k16_the_same_question_debated_again_is_no_further_case() {
+    let debates = answered(QUESTIONS_MIN - 1);
+    let twice: Vec<(&Play, &str)> = debates.iter().chain(&debates).map(|debate| (debate, "")).collect();
+    let report = counted(&twice).report(None);
+    assert_eq!((report.resolved, report.questions), (2 * report.questions, QUESTIONS_MIN - 1));
+    assert_eq!(over(&report, &Forecaster::Market).finding, Finding::TooFew);
+    let more = answered(QUESTIONS_MIN);
+    let once: Vec<(&Play, &str)> = more.iter().map(|debate| (debate, "")).collect();
+    let again: Vec<(&Play, &str)> = [once.clone(), once.clone()].concat();
+    let [once, again] = [once, again].map(|debates| counted(&debates).report(None));
+    let width = |report: &CalibrationReport| {
+        let gain = over(report, &Forecaster::Market).brier.unwrap();
+        gain.high - gain.low
+    };
+    close_to(width(&again), width(&once));
+}
+
+#[test]
+fn k16_what_a_program_made_up_is_never_mixed_with_what_models_said() {
+    let real = answered(2);
+    let models = ModelPlan { default: vec!["simulated:7".to_owned()], ..ModelPlan::default() };
+    let (mut made_up, _) = play(Config { models, ..config(1) }, |debate, want| Ok(blameless(debate, want)));
+    resolve(&mut made_up, "yes");
+    let all = counted(&[(&real[0], ""), (&made_up, ""), (&real[1], "")]);
+    let by_default = all.report(None);
+    assert_eq!(by_default, all.report(Some(Source::Real)));
+    assert_eq!((by_default.resolved, by_default.real, by_default.simulated), (2, 2, 1));
+    let simulated = all.report(Some(Source::Simulated));
+    assert_eq!((simulated.source, simulated.resolved), (Source::Simulated, 1));
+    assert_eq!(simulated.groups[0].models, "simulated:7");
+    assert_eq!(
+        counted(&[(&made_up, "")]).report(None).source,
+        Source::Simulated,
+        "where there is nothing else"
+    );
 }
 
 #[test]

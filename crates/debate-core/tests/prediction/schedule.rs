@@ -127,7 +127,7 @@ fn end(attempt: AttemptRef, line: Line) -> Command<Prediction> {
     let reply = ReplyFacts { usage, ..ReplyFacts::default() };
     match line {
         Ok(answer) => {
-            let prose = ReplyProse { text: "raw".to_owned(), reasoning: None };
+            let prose = ReplyProse { text: "raw".to_owned(), ..ReplyProse::default() };
             Command::FinishCall { attempt, reply, prose, answer }
         }
         Err(failure) => {

@@ -50,7 +50,7 @@ fn brief(config: &Config) -> Brief {
     let text =
         |id: &debate_core::id::OutcomeId| OutcomeText { label: id.to_string(), description: String::new() };
     Brief {
-        question: "Will it happen?".to_owned(),
+        question: format!("Will {} happen?", config.task_id),
         task: r#"{"question":"Will it happen?"}"#.to_owned(),
         outcomes: config.outcomes.iter().map(text).collect(),
         key_variables: Vec::new(),
@@ -131,7 +131,7 @@ fn ask(
     let begin = BeginCall {
         work,
         hedge: None,
-        model: "scripted:test".to_owned(),
+        model: debate.config().models.default.first().map_or("scripted:test", String::as_str).to_owned(),
         prompt: PromptRef {
             version: "test@1".to_owned(),
             digest: Digest::default(),
@@ -150,7 +150,7 @@ fn ask(
     };
     let command = match line {
         Ok(answer) => {
-            let prose = ReplyProse { text: "raw".to_owned(), reasoning: None };
+            let prose = ReplyProse { text: "raw".to_owned(), ..ReplyProse::default() };
             Command::FinishCall { attempt, reply, prose, answer }
         }
         Err(failure) => {

@@ -8,7 +8,7 @@ use debate_core::id::{DebateId, Seq};
 use debate_store::{LeaseError, ListFilter, ReadError, Release};
 use tokio::sync::mpsc;
 
-use super::{Engine, LIFECYCLE_KINDS, format_of};
+use super::{Engine, LIFECYCLE_KINDS, Origin};
 use crate::driver::{DriveError, Ended, Order};
 use crate::house::House;
 use crate::journal::LoadError;
@@ -37,10 +37,10 @@ impl Engine {
             let page = self.house.store.list(filter.clone()).await?;
             for listed in &page {
                 let debate = DebateId(listed.first.stream.id);
-                let Some(format) = format_of(&listed.first) else { continue };
+                let Some(origin) = Origin::of(&listed.first) else { continue };
                 let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
                 if tenure.is_some() || self.house.leasing.is_none() {
-                    taken += usize::from(self.hold(debate, &format, tenure));
+                    taken += usize::from(self.hold(debate, &origin, tenure));
                 }
             }
             match page.last() {
@@ -60,8 +60,8 @@ impl Engine {
     /// # Errors
     /// There is no such debate, its format is not served here, or the store failed.
     pub async fn drive(&self, debate: DebateId) -> Result<(), LoadError> {
-        let (format, _) = self.served(debate).await?;
-        self.hold(debate, &format, None);
+        let (origin, _) = self.served(debate).await?;
+        self.hold(debate, &origin, None);
         Ok(())
     }
 
@@ -119,9 +119,9 @@ impl Engine {
         for tenure in adopted {
             let debate = tenure.debate();
             match self.served(debate).await {
-                Ok((format, _)) => {
+                Ok((origin, _)) => {
                     tracing::info!(%debate, "taken over");
-                    self.hold(debate, &format, Some(tenure));
+                    self.hold(debate, &origin, Some(tenure));
                 }
                 // Leased, and then never opened.
                 Err(LoadError::NotFound(_)) => leasing.give_back(&tenure, Release::Finished).await,
@@ -138,24 +138,24 @@ impl Engine {
     pub(super) async fn hold_if_idle(
         &self,
         debate: DebateId,
-        format: &str,
+        origin: &Origin,
         opening: Seq,
     ) -> Result<bool, ReadError> {
         let head = self.house.store.head(debate.into()).await?;
         let is_idle = head.is_some_and(|head| head.seq <= opening);
         if is_idle {
-            self.hold(debate, format, None);
+            self.hold(debate, origin, None);
         }
         Ok(is_idle)
     }
 
     /// Begins to drive a debate unless it is driven here already; leases it first where nobody has yet.
-    pub(crate) fn hold(&self, debate: DebateId, format: &str, tenure: Option<Arc<Tenure>>) -> bool {
-        let served = self.formats.get(format).cloned();
+    pub(crate) fn hold(&self, debate: DebateId, origin: &Origin, tenure: Option<Arc<Tenure>>) -> bool {
+        let served = self.formats.get(origin.format.as_str()).cloned();
         if served.is_none() {
-            tracing::warn!(%debate, format, "the format is not served here");
+            tracing::warn!(%debate, format = origin.format, "the format is not served here");
         }
-        let (held, inbox) = Held::new();
+        let (held, inbox) = Held::new(&origin.tenant);
         let served = served.filter(|_| match self.held().entry(debate) {
             Entry::Occupied(_) => false,
             Entry::Vacant(entry) => {
@@ -248,9 +248,26 @@ impl Engine {
         }
     }
 
+    /// Says whether a tenant may have one more debate kept here.
+    ///
+    /// # Errors
+    /// All places are taken, and the tenant has its share of them; how many are taken.
+    pub(crate) fn room_for(&self, tenant: &str) -> Result<(), usize> {
+        let all = self.held();
+        let max = self.house.settings.debates_held_max;
+        if all.len() < max {
+            return Ok(());
+        }
+        let mut tenants: HashMap<&str, usize> = HashMap::from([(tenant, 0)]);
+        for held in all.values() {
+            *tenants.entry(&held.tenant).or_default() += 1;
+        }
+        if tenants[tenant] < max / tenants.len() && all.len() < 2 * max { Ok(()) } else { Err(all.len()) }
+    }
+
     /// Begins to drive a debate that was just written to from beside its driver.
-    pub(super) fn take_up(&self, debate: DebateId, format: &str) {
-        if !self.hold(debate, format, None)
+    pub(super) fn take_up(&self, debate: DebateId, origin: &Origin) {
+        if !self.hold(debate, origin, None)
             && let Some(held) = self.held().get(&debate)
         {
             held.nudge();

@@ -71,21 +71,23 @@ impl ReviewersFolder {
         Err(FolderError::NoPrompt { path: self.path.clone(), reviewer: reviewer.clone() })
     }
 
-    /// Writes a proposal as `prompts/<reviewer>.txt` and its diff beside it, each whole or not at all; returns both paths.
+    /// Writes a proposal, `number` of its reviewer's, as `prompts/<reviewer>.txt` and its diff beside it, each whole or not at
+    /// all; returns both paths.
     ///
     /// # Errors
     /// `prompts` or one of the files is a link or something else, or the system refused.
     pub fn write(
         &self,
         reviewer: &ReviewerName,
+        number: u32,
         proposed: &str,
         diff: &str,
     ) -> Result<[PathBuf; 2], FolderError> {
         let prompts = self.prompts()?;
         let names = [format!("{reviewer}.txt"), format!("{reviewer}.diff")];
         names.iter().try_for_each(|name| self.check_plain(&prompts, name))?;
-        self.replace(&prompts, &names[1], diff)?;
-        self.replace(&prompts, &names[0], proposed)?;
+        self.replace(&prompts, &names[1], number, diff)?;
+        self.replace(&prompts, &names[0], number, proposed)?;
         Ok(names.map(|name| self.path.join(PROMPTS).join(name)))
     }
 
@@ -120,25 +122,13 @@ impl ReviewersFolder {
     }
 
     /// Writes a file beside the one that it then replaces.
-    fn replace(&self, prompts: &OwnedFd, name: &str, text: &str) -> Result<(), FolderError> {
-        let draft = format!(".{name}.{}", std::process::id());
-        let path = || self.path.join(PROMPTS).join(name);
-        let io = |source: io::Error| FolderError::Io { path: path(), source };
-        // What a crash has left.
-        match unlinkat(prompts, &draft, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(io(errno.into())),
-        }
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-        let file = openat(prompts, &draft, flags, mode).map_err(|errno| io(errno.into()))?;
-        let mut file = File::from(file);
-        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-        let placed = written.and_then(|()| Ok(renameat(prompts, &draft, prompts, name)?));
-        if placed.is_err() {
+    fn replace(&self, prompts: &OwnedFd, name: &str, number: u32, text: &str) -> Result<(), FolderError> {
+        let io = |source: io::Error| FolderError::Io { path: self.path.join(PROMPTS).join(name), source };
+        let draft = write_draft(prompts, name, number, text).map_err(io)?;
+        renameat(prompts, &draft, prompts, name).map_err(|errno| {
             let _gone = unlinkat(prompts, &draft, AtFlags::empty());
-        }
-        placed.map_err(io)
+            io(errno.into())
+        })
     }
 
     fn refused(&self, name: &str, errno: Errno) -> FolderError {
@@ -149,6 +139,24 @@ impl ReviewersFolder {
             errno => FolderError::Io { path, source: errno.into() },
         }
     }
+}
+
+/// Writes what is to replace a file beside it, to the disk; returns its name, which is no other proposal's.
+fn write_draft(prompts: &OwnedFd, name: &str, number: u32, text: &str) -> io::Result<String> {
+    let draft = format!(".{name}.{number}.{}", std::process::id());
+    // What a crash has left.
+    match unlinkat(prompts, &draft, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+    let mut file = File::from(openat(prompts, &draft, flags, mode)?);
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if written.is_err() {
+        let _gone = unlinkat(prompts, &draft, AtFlags::empty());
+    }
+    written.map(|()| draft)
 }
 
 #[cfg(test)]
@@ -196,12 +204,57 @@ mod tests {
         let name: ReviewerName = "security".parse().unwrap();
         assert_eq!(folder.system_prompt(&name).unwrap(), "Look.");
         for text in ["one", "two"] {
-            folder.write(&name, text, "a diff").unwrap();
+            folder.write(&name, 1, text, "a diff").unwrap();
             let mut after = tree(root.path());
             assert_eq!(after.remove(&reviewers.join("prompts/security.txt")).unwrap(), text.as_bytes());
             assert_eq!(after.remove(&reviewers.join("prompts/security.diff")).unwrap(), b"a diff");
             assert_eq!(after, before, "no draft is left, no other file is touched");
         }
+    }
+
+    #[test]
+    fn v7_a_crash_before_the_old_file_is_replaced_leaves_it_whole() {
+        let (_root, reviewers) = stage();
+        let folder = ReviewersFolder::open(&reviewers).unwrap();
+        let name: ReviewerName = "security".parse().unwrap();
+        folder.write(&name, 1, "the first", "its diff").unwrap();
+        // All that a crash can leave: a draft, whole or not, that never took the file's place.
+        let prompts = folder.prompts().unwrap();
+        let draft = write_draft(&prompts, "security.txt", 2, "half of the sec").unwrap();
+        let read = || std::fs::read_to_string(reviewers.join("prompts/security.txt")).unwrap();
+        assert_eq!(read(), "the first");
+        assert!(reviewers.join("prompts").join(&draft).exists() && draft.starts_with(".security.txt.2."));
+        folder.write(&name, 2, "the second", "its diff").unwrap();
+        assert_eq!(read(), "the second");
+        assert!(!reviewers.join("prompts").join(&draft).exists(), "what the crash has left is gone");
+    }
+
+    #[test]
+    fn v7_of_proposals_written_at_the_same_time_each_file_is_one_of_them_and_whole() {
+        let (_root, reviewers) = stage();
+        let folder = ReviewersFolder::open(&reviewers).unwrap();
+        let name: ReviewerName = "security".parse().unwrap();
+        let text = |number: u32| format!("{number}\n").repeat(20_000);
+        let texts: Vec<String> = (1..=4).map(text).collect();
+        folder.write(&name, 1, &texts[0], &texts[0]).unwrap();
+        let is_whole = |file: &str| {
+            let read = std::fs::read_to_string(reviewers.join("prompts").join(file)).unwrap();
+            assert!(texts.contains(&read), "{file} has {} bytes of a mixture", read.len());
+        };
+        std::thread::scope(|scope| {
+            let writers = (1..=4).map(|number| {
+                let (folder, name, text) = (&folder, &name, text(number));
+                scope.spawn(move || {
+                    (0..10).for_each(|_| drop(folder.write(name, number, &text, &text).unwrap()));
+                })
+            });
+            let writers: Vec<_> = writers.collect();
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                is_whole("security.txt");
+                is_whole("security.diff");
+            }
+        });
+        assert_eq!(tree(&reviewers.join("prompts")).len(), 2, "no draft is left");
     }
 
     #[test]
@@ -214,7 +267,7 @@ mod tests {
         symlink(root.path().join("elsewhere"), reviewers.join("prompts")).unwrap();
         let before = tree(root.path());
         let folder = ReviewersFolder::open(&reviewers).unwrap();
-        assert!(matches!(folder.write(&name, "x", "y"), Err(FolderError::NotPlain { .. })));
+        assert!(matches!(folder.write(&name, 1, "x", "y"), Err(FolderError::NotPlain { .. })));
         assert!(matches!(folder.check(&name), Err(FolderError::NotPlain { .. })));
         assert_eq!(tree(root.path()), before);
         // The proposal, and then its diff, is a link to another file.
@@ -224,21 +277,21 @@ mod tests {
             symlink(root.path().join("victim.txt"), reviewers.join("prompts").join(file)).unwrap();
             let before = tree(root.path());
             let folder = ReviewersFolder::open(&reviewers).unwrap();
-            assert!(matches!(folder.write(&name, "x", "y"), Err(FolderError::NotPlain { .. })), "{file}");
+            assert!(matches!(folder.write(&name, 1, "x", "y"), Err(FolderError::NotPlain { .. })), "{file}");
             assert_eq!((tree(root.path()), victim(root.path())), (before, "untouched".to_owned()));
         }
         // A hard link is replaced, not written through.
         let (root, reviewers) = stage();
         std::fs::create_dir(reviewers.join("prompts")).unwrap();
         std::fs::hard_link(root.path().join("victim.txt"), reviewers.join("prompts/security.txt")).unwrap();
-        ReviewersFolder::open(&reviewers).unwrap().write(&name, "x", "y").unwrap();
+        ReviewersFolder::open(&reviewers).unwrap().write(&name, 1, "x", "y").unwrap();
         assert_eq!(victim(root.path()), "untouched");
         // The folder that was opened is used, whatever its name leads to later.
         let (root, reviewers) = stage();
         let folder = ReviewersFolder::open(&reviewers).unwrap();
         std::fs::rename(&reviewers, root.path().join("moved")).unwrap();
         symlink(root.path(), &reviewers).unwrap();
-        folder.write(&name, "x", "y").unwrap();
+        folder.write(&name, 1, "x", "y").unwrap();
         assert!(root.path().join("moved/prompts/security.txt").exists());
         assert!(!root.path().join("prompts").exists());
         // A reviewer's file that is a link is not read.
@@ -254,7 +307,7 @@ mod tests {
         let name: ReviewerName = "security".parse().unwrap();
         std::fs::create_dir_all(reviewers.join("prompts/security.txt")).unwrap();
         let folder = ReviewersFolder::open(&reviewers).unwrap();
-        assert!(matches!(folder.write(&name, "x", "y"), Err(FolderError::NotPlain { .. })));
+        assert!(matches!(folder.write(&name, 1, "x", "y"), Err(FolderError::NotPlain { .. })));
         assert!(!reviewers.join("prompts/security.diff").exists(), "not even the diff is written");
         std::fs::create_dir(reviewers.join("dir.cjs")).unwrap();
         assert!(folder.system_prompt(&"dir".parse().unwrap()).is_err());

@@ -32,7 +32,7 @@ impl ReviewersFolder {
     ///
     /// # Errors
     /// Never: there is no such folder.
-    pub fn write(&self, _: &ReviewerName, _: &str, _: &str) -> Result<[PathBuf; 2], FolderError> {
+    pub fn write(&self, _: &ReviewerName, _: u32, _: &str, _: &str) -> Result<[PathBuf; 2], FolderError> {
         match *self {}
     }
 

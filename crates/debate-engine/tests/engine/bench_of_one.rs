@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use debate_core::codec::Author;
@@ -48,16 +49,16 @@ pub(crate) fn engine(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> E
     Engine::builder(store, model).format(PredictionPrompts).surroundings(paused_clock()).build()
 }
 
-/// A clock that follows tokio's, which tests pause.
+/// A clock that follows tokio's, which tests pause; no two engines of a test draw the same.
 pub(crate) fn paused_clock() -> Surroundings {
+    static DRAWS: AtomicU64 = AtomicU64::new(1);
     let begun = tokio::time::Instant::now();
-    let draws = std::sync::atomic::AtomicU64::new(1);
     Surroundings::new(
         move || {
             let elapsed = i64::try_from(begun.elapsed().as_millis()).expect("tests are short");
             Timestamp(1_700_000_000_000 + elapsed)
         },
-        move || u128::from(draws.fetch_add(1, std::sync::atomic::Ordering::Relaxed)).to_le_bytes(),
+        move || u128::from(DRAWS.fetch_add(1, Ordering::Relaxed)).to_le_bytes(),
     )
 }
 

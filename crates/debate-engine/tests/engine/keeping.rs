@@ -3,19 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_engine::{Control, ControlError, Engine, Settings};
+use debate_core::formats::prediction::Prediction;
+use debate_engine::{Control, ControlError, Engine, Settings, Start};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::EventStore;
 use tokio::time::sleep;
 
-use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, start};
+use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, paused_clock, start};
 use crate::moody_store::MoodyStore;
 
 /// An engine that drives one debate at a time.
 fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
     let settings = Settings { debates_max: 1, ..Settings::default() };
-    Engine::builder(store, model).format(PredictionPrompts).settings(settings).build()
+    Engine::builder(store, model)
+        .format(PredictionPrompts)
+        .settings(settings)
+        .surroundings(paused_clock())
+        .build()
 }
 
 #[tokio::test(start_paused = true)]
@@ -27,6 +32,83 @@ async fn k9_cancel_reaches_a_debate_that_waits_for_its_turn() {
     engine.control(waiting, cancel, "alice").await.unwrap();
     assert!(engine.concluded(waiting, Duration::from_secs(1)).await.unwrap());
     assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_p21_the_deadline_of_a_debate_that_waits_for_its_turn_holds_and_nothing_is_asked_after_it() {
+    let engine = narrow(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
+    let mut long = start(None);
+    long.limits.deadline_ms = 600_000;
+    engine.start(long).await.unwrap();
+    let request = start(None);
+    let deadline = Duration::from_millis(request.limits.deadline_ms);
+    let waiting = engine.start(request).await.unwrap().debate;
+    assert!(engine.concluded(waiting, deadline + Duration::from_millis(1)).await.unwrap());
+    assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_a_debate_that_is_taken_up_after_its_deadline_asks_nobody() {
+    let store = memory();
+    // It opens the debate and goes away before it drives it.
+    let gone = narrow(store.clone(), model("seed=7"));
+    let debate = gone.start(start(None)).await.unwrap().debate;
+    gone.shut_down().await;
+    let engine = narrow(store, model("seed=7"));
+    sleep(Duration::from_millis(start(None).limits.deadline_ms)).await;
+    assert_eq!(engine.recover().await.unwrap(), 1);
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    assert!(!kinds(&log(&engine, debate).await).contains_key("call_started"));
+}
+
+fn start_of(tenant: &str) -> Start<Prediction> {
+    let mut start = start(None);
+    start.author.tenant = tenant.to_owned();
+    start.limits.deadline_ms = 600_000;
+    start
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenants_one_debate_starts_while_another_tenant_has_300_waiting() {
+    for settings in
+        [Settings { debates_max: 1, ..Settings::default() }, Settings { calls_max: 1, ..Settings::default() }]
+    {
+        let engine = Engine::builder(memory(), model("seed=7,latency=100ms"))
+            .format(PredictionPrompts)
+            .settings(settings)
+            .surroundings(paused_clock())
+            .build();
+        let mut busy = Vec::new();
+        for _ in 0..301 {
+            busy.push(engine.start(start_of("busy")).await.unwrap().debate);
+        }
+        let other = engine.start(start_of("other")).await.unwrap().debate;
+        // As long as two debates take one after the other, of which every call waits for one of the other tenant.
+        assert!(engine.concluded(other, Duration::from_secs(15)).await.unwrap(), "{settings:?}");
+        let mut ended = 0;
+        for debate in busy {
+            ended += usize::from(kinds(&log(&engine, debate).await).contains_key("concluded"));
+        }
+        assert!(ended <= 2, "{ended} of the others were served first");
+        assert_eq!(kinds(&log(&engine, other).await)["judgement_rendered"], 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
+    let settings = Settings { debates_held_max: 4, ..Settings::default() };
+    let engine = Engine::builder(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
+        .format(PredictionPrompts)
+        .settings(settings)
+        .build();
+    let mut told = Vec::new();
+    for tenant in
+        ["busy", "busy", "busy", "busy", "busy", "other", "other", "other", "busy", "third", "third"]
+    {
+        told.push(engine.start(start_of(tenant)).await.is_ok());
+    }
+    let (yes, no) = (true, false);
+    assert_eq!(told, [yes, yes, yes, yes, no, yes, yes, no, no, yes, no]);
 }
 
 #[tokio::test(start_paused = true)]

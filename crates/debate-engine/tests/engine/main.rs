@@ -9,6 +9,8 @@ mod keeping;
 mod life;
 mod money;
 mod moody_store;
+#[cfg(unix)]
+mod policy;
 mod racing;
 mod redacting;
 mod searching;

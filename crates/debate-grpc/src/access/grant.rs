@@ -33,7 +33,7 @@ pub(crate) struct Grant {
     /// Whose debates it sees.
     pub(crate) tenant: String,
     pub(crate) limits: TokenLimits,
-    /// One start at a time where the day's money is limited, so that two do not spend the same.
+    /// One start at a time where the day's money or what runs at one time is limited, so that two do not take the same.
     pub(crate) spending: tokio::sync::Mutex<()>,
     scopes: BTreeSet<Scope>,
     formats: BTreeSet<String>,

@@ -44,12 +44,14 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("POST", "/debate.v1.AuditService/RedactDebate", ADMIN),
     ("POST", "/debate.v1.PolicyService/GetPolicyInsights", ADMIN),
     ("POST", "/debate.v1.PolicyService/ProposePrompt", ADMIN),
+    ("POST", "/debate.v1.PolicyService/GetProposal", ADMIN),
     ("POST", "/debate.v1.PolicyService/AcceptPrompt", ADMIN),
     ("POST", "/grpc.health.v1.Health/Check", Needs::Nothing),
     ("POST", "/grpc.health.v1.Health/Watch", Needs::Token),
     ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("POST", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Needs::Token),
     ("GET", "/healthz", Needs::Nothing),
+    ("GET", "/readyz", Needs::Nothing),
     // Which scope it needs depends on the tool.
     ("POST", "/mcp", Needs::Token),
     ("GET", "/api/v1/openapi.json", Needs::Token),
@@ -66,6 +68,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/api/v1/reasoning/debate/{debate_id}/consensus", READ),
     ("GET", "/api/v1/reasoning/policy/insights", ADMIN),
     ("POST", "/api/v1/reasoning/policy/proposals", ADMIN),
+    ("GET", "/api/v1/reasoning/policy/proposals", ADMIN),
     ("POST", "/api/v1/reasoning/policy/acceptances", ADMIN),
     ("GET", "/viewer/data/formats", READ),
     ("GET", "/viewer/data/debates", READ),
@@ -125,7 +128,7 @@ mod tests {
             );
         }
         let is_http = |place: &str| {
-            ["/api/", "/viewer/", "/healthz", "/mcp"].iter().any(|start| place.starts_with(start))
+            ["/api/", "/viewer/", "/healthz", "/readyz", "/mcp"].iter().any(|start| place.starts_with(start))
         };
         let mut listed: Vec<&str> =
             TABLE.iter().map(|(_, place, _)| *place).filter(|place| !is_http(place)).collect();
@@ -138,7 +141,7 @@ mod tests {
     fn only_asking_whether_the_server_is_up_needs_nothing() {
         let open = TABLE.iter().filter(|(_, _, needs)| *needs == Needs::Nothing);
         let open: Vec<&str> = open.map(|(_, place, _)| *place).collect();
-        assert_eq!(open, ["/grpc.health.v1.Health/Check", "/healthz"]);
+        assert_eq!(open, ["/grpc.health.v1.Health/Check", "/healthz", "/readyz"]);
         assert_eq!(needs("HEAD", "/healthz"), Some(Needs::Nothing));
         assert_eq!(needs("DELETE", "/healthz"), None);
     }

@@ -9,9 +9,20 @@ use axum::routing::get;
 use tonic::{Code, Status};
 use tower::Service as _;
 
+use std::collections::BTreeSet;
+
+use debate_core::codec::Author;
+use debate_core::formats::accept::{self, Accepted, AcceptedRequest};
+use debate_core::formats::prediction::Prediction;
+use debate_core::id::{Seq, Timestamp};
+use debate_engine::{Engine, Start};
+use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
+use debate_prompts::prediction::PredictionPrompts;
+use debate_store::MemoryStore;
 use futures::StreamExt as _;
 
 use super::*;
+use crate::tokens::{Scope, TokenFile, TokenWishes};
 
 fn door(token: Option<&str>) -> Door {
     let keyring = Arc::new(Keyring::new(token, None).unwrap());
@@ -45,6 +56,163 @@ async fn p22_only_the_token_opens_the_door_and_health_is_open() {
         let with = passes(closed, "POST", Some("Bearer secret"));
         assert!(matches!(with, Ok(()) | Err(Refusal::NoRoute)), "{closed}");
     }
+}
+
+/// Every row of the door's table by who may have it, written down apart from it.
+const OPEN_TO: [(&[Scope], &[&str]); 5] = [
+    (
+        &[Scope::Read, Scope::Admin],
+        &[
+            "POST /debate.v1.DebateService/GetDebate",
+            "POST /debate.v1.DebateService/ListDebates",
+            "POST /debate.v1.DebateService/WatchDebate",
+            "POST /debate.v1.DebateService/WatchDebates",
+            "POST /debate.v1.DebateService/ListRounds",
+            "POST /debate.v1.DebateService/ListArguments",
+            "POST /debate.v1.DebateService/GetConsensus",
+            "POST /debate.v1.DebateService/GetEnsembleContribution",
+            "GET /api/v1/debates",
+            "GET /api/v1/debates/{debate_id}",
+            "GET /api/v1/debates/{debate_id}/events",
+            "GET /api/v1/reasoning/debate/{debate_id}",
+            "GET /api/v1/reasoning/debate/{debate_id}/round/{round_number}",
+            "GET /api/v1/reasoning/debate/{debate_id}/role/{role_name}",
+            "GET /api/v1/reasoning/debate/{debate_id}/consensus",
+            "GET /viewer/data/formats",
+            "GET /viewer/data/debates",
+            "GET /viewer/data/debates/{id}",
+            "GET /viewer/data/debates/{id}/follow",
+            "GET /viewer/data/calibration",
+        ],
+    ),
+    (
+        &[Scope::Write, Scope::Admin],
+        &[
+            "POST /debate.v1.DebateService/StartDebate",
+            "POST /debate.v1.DebateService/HoldDebate",
+            "POST /debate.v1.DebateService/CancelDebate",
+            "POST /debate.v1.DebateService/PauseDebate",
+            "POST /debate.v1.DebateService/ResumeDebate",
+            "POST /debate.v1.DebateService/ContinueDebate",
+            "POST /debate.v1.DebateService/ResolveDebate",
+            "POST /debate.v1.AuditService/ForkDebate",
+            "POST /api/v1/debates",
+            "POST /api/v1/debates/{debate_id}/resolution",
+            "POST /api/v1/debates/{debate_id}/continue",
+            "POST /api/v1/reasoning/debate",
+        ],
+    ),
+    (
+        &[Scope::Audit, Scope::Admin],
+        &[
+            "POST /debate.v1.AuditService/ReadLog",
+            "POST /debate.v1.AuditService/ReplayDebate",
+            "POST /debate.v1.AuditService/VerifyDebate",
+            "POST /debate.v1.AuditService/DiffDebates",
+            "POST /debate.v1.AuditService/ExportBundle",
+            "GET /viewer/data/debates/{id}/events",
+            "GET /viewer/data/debates/{id}/calls",
+            "GET /viewer/data/debates/{id}/verification",
+            "GET /viewer/data/debates/{id}/bundle",
+            "GET /viewer/data/difference",
+        ],
+    ),
+    (
+        &[Scope::Admin],
+        &[
+            "POST /debate.v1.AuditService/RedactDebate",
+            "POST /debate.v1.PolicyService/GetPolicyInsights",
+            "POST /debate.v1.PolicyService/ProposePrompt",
+            "POST /debate.v1.PolicyService/AcceptPrompt",
+            "GET /api/v1/reasoning/policy/insights",
+            "POST /api/v1/reasoning/policy/proposals",
+            "POST /api/v1/reasoning/policy/acceptances",
+        ],
+    ),
+    (
+        &Scope::ALL,
+        &[
+            "POST /grpc.health.v1.Health/Check",
+            "POST /grpc.health.v1.Health/Watch",
+            "POST /grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+            "POST /grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+            "GET /healthz",
+            "GET /readyz",
+            "POST /mcp",
+            "GET /api/v1/openapi.json",
+        ],
+    ),
+];
+
+#[tokio::test]
+async fn every_row_of_the_table_is_open_to_the_scopes_written_down_for_it_and_to_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tokens.json");
+    let tokens = Scope::ALL.map(|scope| {
+        let scopes = BTreeSet::from([scope]);
+        let wishes = TokenWishes { name: format!("{scope}"), scopes, ..TokenWishes::default() };
+        let token = TokenFile::change(&file, |file| file.create(wishes, Timestamp(0))).unwrap();
+        (scope, token)
+    });
+    let door = Door { keyring: Arc::new(Keyring::new(None, Some(&file)).unwrap()), ..door(None) };
+    let mut asked = BTreeSet::new();
+    for (scopes, row) in OPEN_TO.iter().flat_map(|(scopes, rows)| rows.iter().map(move |row| (*scopes, *row)))
+    {
+        let (method, place) = row.split_once(' ').unwrap();
+        asked.insert((method, place));
+        for (scope, token) in &tokens {
+            let request = Request::builder().uri(place).method(method);
+            let request = request.header(CONTENT_TYPE, "application/grpc");
+            let request =
+                request.header(AUTHORIZATION, format!("Bearer {token}")).body(Body::empty()).unwrap();
+            let passed = door.pass(request).map(|_| ());
+            let expected = if scopes.contains(scope) { "passes" } else { "is forbidden" };
+            let found = match passed {
+                Ok(()) => "passes",
+                Err(Refusal::Forbidden { .. }) => "is forbidden",
+                Err(_) => "is refused otherwise",
+            };
+            assert_eq!(found, expected, "{row} with {scope}");
+        }
+    }
+    let table: BTreeSet<_> = TABLE.iter().map(|(method, place, _)| (*method, *place)).collect();
+    assert_eq!(asked, table, "every row is written down");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_silent_stream_of_a_revoked_token_ends_with_the_next_sign_of_life() {
+    use axum::body::HttpBody as _;
+    use std::pin::Pin;
+
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+    let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
+    let request = accept::accept(include_str!("../../../../examples/ice.json")).unwrap();
+    let AcceptedRequest::Prediction(accepted) = request else { panic!("the example is a prediction") };
+    let Accepted { config, brief, limits, digest } = *accepted;
+    let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+    let start =
+        Start::<Prediction> { config, brief, limits, request_digest: digest, request_id: None, author };
+    let debate = engine.start(start).await.unwrap().debate;
+    let watched = engine.watch(debate, Seq::START, false).await.unwrap();
+    let body = Body::from_stream(watched.map(|item| item.map(|_| "an event or a heartbeat")));
+    let grant = Arc::new(Grant::everything());
+    let mut body = Outbound::new(body, Protocol::Grpc, Arc::clone(&grant), None);
+    let mut next = async |patience: u64| {
+        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        tokio::time::timeout(Duration::from_secs(patience), frame).await
+    };
+    // Until the calls hang and nothing more comes.
+    while next(1).await.is_ok() {}
+    grant.revoke();
+    let revoked = tokio::time::Instant::now();
+    loop {
+        let frame = next(60).await.expect("a sign of life comes").expect("the end is told").unwrap();
+        if let Ok(trailers) = frame.into_trailers() {
+            assert_eq!(Status::from_header_map(&trailers).unwrap().code(), Code::Unauthenticated);
+            break;
+        }
+    }
+    assert!(revoked.elapsed() <= Duration::from_secs(15), "{:?}", revoked.elapsed());
 }
 
 #[tokio::test]

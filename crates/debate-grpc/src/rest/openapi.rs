@@ -19,6 +19,7 @@ pub(super) static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_st
 /// What a route is for, and what it answers when it goes well: method, template, sentence, status, schema.
 const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
     ("GET", "/healthz", "Says that the server is up.", "200", "Health"),
+    ("GET", "/readyz", "Says whether the server can serve requests now.", "200", "Health"),
     ("GET", "/api/v1/openapi.json", "Returns this document.", "200", "Document"),
     ("POST", "/api/v1/reasoning/debate", "Opens a debate and waits for its result.", "200", "Outcome"),
     ("GET", "/api/v1/reasoning/debate/{debate_id}", "Returns a debate's result.", "200", "Outcome"),
@@ -86,6 +87,13 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "Asks for a better prompt of a reviewer and writes it beside its files.",
         "200",
         "ProposePromptResponse",
+    ),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/proposals",
+        "Shows a proposal as it is recorded.",
+        "200",
+        "GetProposalResponse",
     ),
     (
         "POST",
@@ -158,6 +166,15 @@ const PARAMETERS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "score_min",
         "The mean below which a prompt needs an update, 0 to 10; 7 unless given.",
         "number",
+    ),
+    ("GET", "/api/v1/reasoning/policy/proposals", "query", "role", "The reviewer; required.", "string"),
+    (
+        "GET",
+        "/api/v1/reasoning/policy/proposals",
+        "query",
+        "number",
+        "Which proposal; the latest that was made unless given.",
+        "integer",
     ),
     (
         "GET",
@@ -303,7 +320,7 @@ mod tests {
     fn every_route_that_is_served_is_described_and_no_other() {
         let served: BTreeSet<_> = TABLE
             .iter()
-            .filter(|(_, place, _)| place.starts_with("/api/") || *place == "/healthz")
+            .filter(|(_, place, _)| place.starts_with("/api/") || ["/healthz", "/readyz"].contains(place))
             .map(|(method, place, _)| (*method, *place))
             .collect();
         let told: BTreeSet<_> = ROUTES.iter().map(|route| (route.0, route.1)).collect();

@@ -4,7 +4,7 @@ use debate_core::formats::roundtable::agent::Stance;
 use debate_core::formats::roundtable::flags::FlagEntry;
 use debate_core::formats::roundtable::outcome::{
     AgentResponse, CitationEntry, Decision, Evidence, ExitEntry, GroupthinkWarning, JudgementEntry, Metadata,
-    ResponseEntry, Reused, RoundEntry, RoundtableResult, SpokenEntry, ToolRunEntry,
+    ResponseEntry, Reused, RoundEntry, RoundtableResult, SpokenEntry, ToolRunEntry, WebSourceEntry,
 };
 use debate_proto::v1;
 
@@ -42,6 +42,7 @@ fn decision(decision: Decision) -> v1::RoundtableDecision {
         dissenters: texts(&decision.dissenters),
         confidence: decision.confidence,
         cautions: decision.cautions,
+        missing: texts(&decision.missing),
     }
 }
 
@@ -82,6 +83,18 @@ fn evidence(evidence: Evidence) -> v1::RoundtableEvidence {
         citation_count: evidence.citation_count,
         citations_found: evidence.citations_found,
         tool_runs: evidence.tool_runs.into_iter().map(tool_run).collect(),
+        web_sources: evidence.web_sources.into_iter().map(web_source).collect(),
+    }
+}
+
+fn web_source(found: WebSourceEntry) -> v1::RoundtableWebSource {
+    v1::RoundtableWebSource {
+        agent: found.agent.to_string(),
+        round: found.round,
+        kind: found.kind.as_str().to_owned(),
+        url: found.page.url,
+        title: found.page.title,
+        cited_text: found.page.cited_text,
     }
 }
 

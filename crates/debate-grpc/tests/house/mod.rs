@@ -61,6 +61,8 @@ impl ChatModel for Gated {
 pub(crate) struct House {
     pub(crate) address: SocketAddr,
     pub(crate) engine: Engine,
+    /// What the engine's debates are kept in, unless a test brought its own engine.
+    pub(crate) store: Arc<MemoryStore>,
     gate: Arc<Semaphore>,
     shutdown: CancellationToken,
     serving: JoinHandle<Result<(), ServeError>>,
@@ -82,7 +84,8 @@ impl House {
     pub(crate) async fn with(options: ServeOptions, model: &str) -> Self {
         let gate = Arc::new(Semaphore::new(0));
         let model = Gated { model: debater(model.parse().unwrap()), gate: Arc::clone(&gate) };
-        let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model))
+        let store = Arc::new(MemoryStore::new());
+        let engine = Engine::builder(Arc::clone(&store) as _, Arc::new(model))
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)
@@ -90,12 +93,18 @@ impl House {
             .format(InvestigationPrompts)
             .prices(Prices::from_iter([("simulated:7".to_owned(), PRICE)]))
             .build();
+        Self { gate, store, ..Self::of(engine, options).await }
+    }
+
+    /// Serves an engine.
+    pub(crate) async fn of(engine: Engine, options: ServeOptions) -> Self {
+        let gate = Arc::new(Semaphore::new(0));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shutdown = CancellationToken::new();
         let signal = shutdown.clone().cancelled_owned();
         let serving = tokio::spawn(serve(listener, engine.clone(), options, signal));
-        Self { address, engine, gate, shutdown, serving }
+        Self { address, engine, store: Arc::default(), gate, shutdown, serving }
     }
 
     /// Lets so many more calls answer.
@@ -106,6 +115,11 @@ impl House {
     /// Lets every call answer from now on.
     pub(crate) fn let_all_answer(&self) {
         self.gate.add_permits(1_000_000);
+    }
+
+    /// Lets no call answer any more.
+    pub(crate) fn forbid_answers(&self) {
+        self.gate.forget_permits(usize::MAX);
     }
 
     pub(crate) async fn channel(&self) -> Channel {

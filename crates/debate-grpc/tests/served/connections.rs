@@ -175,3 +175,76 @@ async fn browsers_are_served_by_grpc_web() {
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/grpc-web+proto")));
     assert!(answer.body.contains("grpc-status:0"), "{answer:?}");
 }
+
+#[tokio::test]
+async fn connections_beyond_those_of_an_address_are_ended_and_a_place_that_is_free_is_had() {
+    let connections = Connections { per_address_max: 2, ..Connections::default() };
+    let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
+    let held =
+        [TcpStream::connect(house.address).await.unwrap(), TcpStream::connect(house.address).await.unwrap()];
+    assert_eq!(send(&house, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await, "");
+    drop(held);
+    let served = async {
+        while !send(&house, b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            .await
+            .contains("200")
+        {}
+    };
+    tokio::time::timeout(PATIENCE, served).await.expect("a place is free again");
+}
+
+#[tokio::test]
+async fn connections_beyond_all_places_wait_and_are_served_when_one_ends() {
+    let connections = Connections { max: 1, ..Connections::default() };
+    let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
+    let mut first = TcpStream::connect(house.address).await.unwrap();
+    let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    first.write_all(ask).await.unwrap();
+    let mut told = [0; 12];
+    first.read_exact(&mut told).await.unwrap();
+    assert_eq!(&told, b"HTTP/1.1 200");
+    let mut second = TcpStream::connect(house.address).await.unwrap();
+    second.write_all(ask).await.unwrap();
+    let early = tokio::time::timeout(SHORT, second.read_exact(&mut told)).await;
+    assert!(early.is_err(), "the only place is taken");
+    drop(first);
+    tokio::time::timeout(PATIENCE, second.read_exact(&mut told)).await.expect("its turn comes").unwrap();
+    assert_eq!(&told, b"HTTP/1.1 200");
+}
+
+#[tokio::test]
+async fn requests_that_come_byte_by_byte_without_end_are_ended_in_time() {
+    let house = impatient().await;
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let endless_headers =
+        || b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ".iter().chain(std::iter::repeat(&b'y'));
+    let head = b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n";
+    let rows: [(&str, Box<dyn Iterator<Item = &u8> + Send>); 3] = [
+        ("headers", Box::new(endless_headers())),
+        ("a body", Box::new(head.iter().chain(std::iter::repeat(&b' ')))),
+        (
+            "frames of no meaning",
+            Box::new(preface.iter().chain([0, 0, 0, 0xfe, 0, 0, 0, 0, 0].iter().cycle())),
+        ),
+    ];
+    for (what, bytes) in rows {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        let began = tokio::time::Instant::now();
+        let sent = async {
+            for byte in bytes {
+                if stream.write_all(&[*byte]).await.is_err() {
+                    return;
+                }
+                let mut told = [0; 256];
+                // Whoever is answered with an end has nothing more to read.
+                let read = tokio::time::timeout(Duration::from_millis(2), stream.read(&mut told)).await;
+                if let Ok(Ok(0) | Err(_)) = read {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, sent).await.unwrap_or_else(|_| panic!("{what} go on and on"));
+        assert!(began.elapsed() < PATIENCE / 2, "{what}: {:?}", began.elapsed());
+    }
+    assert_eq!(house.get("/healthz").await.status, 200);
+}

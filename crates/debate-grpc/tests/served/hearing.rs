@@ -51,9 +51,7 @@ impl Visit for Fields {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if field.name() != "message" {
-            self.0.push(format!("{}={value:?}", field.name()));
-        }
+        self.0.push(format!("{}={value:?}", field.name()));
     }
 }
 

@@ -189,8 +189,15 @@ async fn the_description_is_served_and_bad_input_is_refused_alike_everywhere() {
             assert_eq!(refused.header("content-type"), Some("application/problem+json"), "{path}");
         }
     }
-    let text = [("Content-Type", "text/plain")];
-    assert_eq!(house.ask("POST", DEBATES, &text, request().to_string().as_bytes()).await.status, 415);
+    for other in ["text/plain", "application/jsonx", "application/json-seq", "text/json", "json", ""] {
+        let text = [("Content-Type", other)];
+        let refused = house.ask("POST", DEBATES, &text, request().to_string().as_bytes()).await;
+        assert_eq!(refused.status, 415, "{other}");
+    }
+    for json in ["application/json", "Application/JSON; charset=utf-8"] {
+        let refused = house.ask("POST", DEBATES, &[("Content-Type", json)], b"{").await;
+        assert_eq!(refused.status, 422, "{json} is JSON");
+    }
     let page = [("Origin", "https://evil.example")];
     assert_eq!(house.ask("POST", DEBATES, &page, request().to_string().as_bytes()).await.status, 403);
     assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);

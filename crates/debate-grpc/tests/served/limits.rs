@@ -103,3 +103,63 @@ async fn k8_what_a_token_may_spend_in_a_day_is_counted_from_the_log() {
     let log = guarded.house.engine.log(second.parse().unwrap(), None).await.unwrap();
     assert!(log[0].body.contains("\"cost_micros_max\":400000"), "{}", log[0].body);
 }
+
+#[tokio::test]
+async fn a_token_has_so_many_debates_at_one_time_however_they_came_to_run() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits { debates_at_once: NonZeroU32::new(2), ..TokenLimits::default() };
+    let token = guarded.token(limited(limits));
+    let mut client = guarded.debates(&token).await;
+    let paused = started(&mut client, "first").await;
+    let pause = v1::PauseDebateRequest { debate_id: paused.clone() };
+    client.pause_debate(pause).await.unwrap();
+    let second = started(&mut client, "second").await;
+    started(&mut client, "third").await;
+    let refused = client.start_debate(start("fourth")).await.unwrap_err();
+    assert!(wait_of(&refused).is_some(), "two run");
+    let resume = || v1::ResumeDebateRequest { debate_id: paused.clone() };
+    assert!(wait_of(&client.resume_debate(resume()).await.unwrap_err()).is_some());
+    let again = client.start_debate(start("second")).await.unwrap().into_inner();
+    assert!(again.existing, "what is known runs already");
+    let other = guarded.token(wishes("other", &[Scope::Write]));
+    started(&mut guarded.debates(&other).await, "other").await;
+    let cancel = v1::CancelDebateRequest { debate_id: second, ..Default::default() };
+    client.cancel_debate(cancel).await.unwrap();
+    client.resume_debate(resume()).await.unwrap();
+}
+
+#[tokio::test]
+async fn k8_rounds_that_a_token_adds_to_the_debates_of_others_are_its_own_money_of_the_day() {
+    let guarded = Guarded::open().await;
+    guarded.house.let_answer(1_000);
+    let other = guarded.token(wishes("other", &[Scope::Read, Scope::Write]));
+    let mut others = guarded.debates(&other).await;
+    let mut concluded = Vec::new();
+    for id in ["one", "two"] {
+        let table = v1::RoundtableRequest {
+            topic: "Should we move?".to_owned(),
+            agents: ["ada", "bo"]
+                .map(|name| v1::RoundtableAgent { name: name.to_owned(), ..Default::default() })
+                .to_vec(),
+            rounds: Some(1),
+            options: Some(v1::RoundtableOptions {
+                limits: Some(v1::LimitsOption { cost_micros_max: Some(600_000), ..Default::default() }),
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let format = Some(v1::start_debate_request::Format::Roundtable(table));
+        let request = v1::StartDebateRequest { request_id: id.to_owned(), format };
+        let debate = others.start_debate(request).await.unwrap().into_inner().debate.unwrap();
+        assert!(guarded.house.engine.concluded(debate.id.parse().unwrap(), PATIENCE).await.unwrap());
+        concluded.push(debate.id);
+    }
+    guarded.house.forbid_answers();
+    let limits = TokenLimits { day_cost_micros_max: Some(1_000_000), ..TokenLimits::default() };
+    let mut client = guarded.debates(&guarded.token(limited(limits))).await;
+    let more = |id: &String| v1::ContinueDebateRequest { debate_id: id.clone(), ..Default::default() };
+    client.continue_debate(more(&concluded[0])).await.unwrap();
+    let refused = client.continue_debate(more(&concluded[1])).await.unwrap_err();
+    assert!(wait_of(&refused).is_some(), "the rounds added to the first may cost most of what there is");
+    others.continue_debate(more(&concluded[1])).await.unwrap();
+}

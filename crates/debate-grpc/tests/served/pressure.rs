@@ -1,13 +1,19 @@
 //! Streams under pressure: subscribers that stop reading, clients that vanish, and those beside them (rule K10).
 
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::routing::get;
+use axum::{Extension, Router};
 use bytes::Bytes;
+use debate_engine::Resumable;
 use debate_grpc::{Connections, ServeOptions};
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use futures::future::join_all;
+use futures::stream;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tonic::transport::Channel;
@@ -129,13 +135,22 @@ async fn events(
     id: &str,
     last: Option<&str>,
 ) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
+    sent(house, &format!("/api/v1/debates/{id}/events"), last).await
+}
+
+/// Begins to read server-sent events over HTTP/2.
+async fn sent(
+    house: &House,
+    path: &str,
+    last: Option<&str>,
+) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let mut connecting = h2::client::Builder::new();
     connecting.initial_window_size(WINDOW);
     let (mut client, connection) = connecting.handshake::<_, Bytes>(stream).await.unwrap();
     let driving = tokio::spawn(async move { drop(connection.await) });
-    let mut request = http::Request::get(format!("http://localhost/api/v1/debates/{id}/events"))
-        .header("accept", "text/event-stream");
+    let mut request =
+        http::Request::get(format!("http://localhost{path}")).header("accept", "text/event-stream");
     if let Some(last) = last {
         request = request.header("last-event-id", last);
     }
@@ -178,6 +193,21 @@ async fn k10_server_sent_events_that_are_not_read_end_with_the_id_to_go_on_from(
     seen.extend(ids(&text(rest).await));
     let head = house.engine.log(id.parse().unwrap(), None).await.unwrap().len() as u64;
     assert_eq!(seen, (1..=head).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn k10_a_stream_of_the_page_that_nobody_reads_is_let_go_where_it_can_be_taken_up_again() {
+    let (hearing, _listening) = Hearing::begin();
+    let endless = || {
+        let piece = || Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 512]));
+        (Extension(Resumable), Body::from_stream(stream::repeat_with(piece)))
+    };
+    let data = Router::new().route("/viewer/data/debates/{id}/follow", get(async move || endless()));
+    let connections = Connections { unread: SHORT, ..Connections::default() };
+    let house =
+        House::with(ServeOptions { connections, data, ..ServeOptions::default() }, "simulated:7").await;
+    let (_stopped, _driving) = sent(&house, "/viewer/data/debates/any/follow", None).await;
+    hearing.wait(GIVEN_UP, 1).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! Tenants see nothing of one another.
 
+use debate_core::id::{DebateId, Timestamp};
 use debate_grpc::tokens::{Scope, TokenWishes};
 use debate_proto::v1;
+use debate_store::{Archive as _, EventStore as _};
 use serde_json::json;
 use tonic::{Code, Status};
 
@@ -128,4 +130,37 @@ async fn k11_a_request_id_is_each_tenants_own() {
     let refused = guarded.house.post(&headers, different.to_string().as_bytes()).await;
     assert_eq!(refused.status, 409);
     assert_ne!(refused.debate_id(), first);
+}
+
+#[tokio::test]
+async fn another_tenants_archived_debate_is_not_there_either() {
+    let guarded = Guarded::open().await;
+    guarded.house.let_all_answer();
+    let of = |tenant: &str| {
+        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
+    };
+    let (ours, theirs) = (of("ours"), of("theirs"));
+    let mut debates = guarded.debates(&ours).await;
+    let id = started(&mut debates, "").await;
+    let debate: DebateId = id.parse().unwrap();
+    assert!(guarded.house.engine.concluded(debate, PATIENCE).await.unwrap());
+    let store = &guarded.house.store;
+    let head = store.head(debate.into()).await.unwrap().unwrap();
+    store.archive(debate.into(), head, "secret.bundle", Timestamp(1)).await.unwrap();
+    let get = v1::GetDebateRequest { debate_id: id.clone(), ..Default::default() };
+    let told = debates.get_debate(get).await.unwrap_err();
+    assert!(told.message().contains("secret.bundle"), "its own tenant is told where it is: {told:?}");
+    let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
+    let mut strangers = (guarded.debates(&theirs).await, guarded.audits(&theirs).await);
+    let unknown = ask_all(&mut strangers.0, &mut strangers.1, nobody).await;
+    let foreign = ask_all(&mut strangers.0, &mut strangers.1, &id).await;
+    for ((method, foreign), (_, unknown)) in foreign.into_iter().zip(unknown) {
+        let (foreign, unknown) = (foreign.unwrap_err(), unknown.unwrap_err());
+        assert_eq!(foreign.code(), Code::NotFound, "{method}");
+        assert_eq!(foreign.message().replace(&id, nobody), unknown.message(), "{method}");
+    }
+    let bearer = format!("Bearer {theirs}");
+    let path = format!("/api/v1/debates/{id}");
+    let answer = guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await;
+    assert_eq!((answer.status, answer.body.contains("bundle")), (404, false), "{answer:?}");
 }

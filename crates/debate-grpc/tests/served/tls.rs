@@ -156,3 +156,45 @@ async fn a_greeting_that_is_never_finished_is_ended() {
             tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await.expect("it is ended");
     }
 }
+
+/// Greets a server as a client that knows no version beyond `version`, and returns how the answer begins.
+async fn greet(house: &House, version: [u8; 2]) -> [u8; 7] {
+    let (random, cipher) = ([7; 32], [0xc0, 0x2b]);
+    let signatures = [0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1];
+    let groups = [0, 10, 0, 4, 0, 2, 0, 0x1d];
+    let suites = [&[0, 0, 2][..], &cipher, &[1, 0]].concat();
+    let extensions = [&[0, 20][..], &signatures, &groups].concat();
+    let hello = [&version[..], &random, &suites, &extensions].concat();
+    let record = [&[0x16, 3, 1, 0, 67, 1, 0, 0, 63][..], &hello].concat();
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream.write_all(&record).await.unwrap();
+    let mut told = [0; 7];
+    tokio::time::timeout(PATIENCE, stream.read_exact(&mut told)).await.expect("an answer").unwrap();
+    told
+}
+
+#[tokio::test]
+async fn tls_is_1_2_or_1_3_and_nothing_older() {
+    let (folder, authority) = (TempDir::new().unwrap(), Authority::new());
+    let files = write(&folder, &authority.sign("localhost"));
+    let house =
+        House::with(ServeOptions { tls: Some(files), ..ServeOptions::default() }, "simulated:7").await;
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(authority.pem.as_bytes()).unwrap()).unwrap();
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]).unwrap();
+        let config = config.with_root_certificates(roots.clone()).with_no_client_auth();
+        let stream = TcpStream::connect(house.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
+        assert_eq!(stream.get_ref().1.protocol_version(), Some(version.version));
+    }
+    const PROTOCOL_VERSION: u8 = 70;
+    assert_eq!(greet(&house, [3, 3]).await[0], 0x16, "the same greeting with TLS 1.2 is gone on with");
+    for older in [[3, 0], [3, 1], [3, 2]] {
+        let told = greet(&house, older).await;
+        assert_eq!((told[0], told[6]), (0x15, PROTOCOL_VERSION), "{older:?}: {told:?}");
+    }
+}

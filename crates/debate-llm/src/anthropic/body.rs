@@ -10,7 +10,7 @@ use crate::{ChatRequest, Message, Role, ToolCall};
 /// The highest temperature that is taken.
 const TEMPERATURE_MAX: f64 = 1.0;
 
-/// How often the provider may search for one answer; so many fit into one turn without a pause.
+/// How often the provider may search for one answer unless the request says so; so many fit into one turn without a pause.
 const SEARCHES_MAX: u32 = 5;
 
 /// Writes the body of a streaming request.
@@ -101,7 +101,7 @@ fn tools(request: &ChatRequest, takes_search: bool) -> Vec<Tool<'_>> {
     let search = (request.web_search && takes_search).then_some(Tool::Provided {
         kind: "web_search_20250305",
         name: "web_search",
-        max_uses: SEARCHES_MAX,
+        max_uses: request.web_searches_max.unwrap_or(SEARCHES_MAX),
     });
     own.chain(search).collect()
 }

@@ -95,7 +95,16 @@ impl Blocks {
     fn block(&mut self, index: u64, block: &Block<'_>, answer: &mut Answer, chunks: &mut dyn ChunkSink) {
         self.has_blocks = true;
         match &*block.kind {
-            "text" => answer.say(&block.text, chunks),
+            "text" => {
+                answer.say(&block.text, chunks);
+                block.citations.iter().flatten().for_each(|citation| citation.tell(answer));
+            }
+            // What was found; an error stands there as an object.
+            "web_search_tool_result" => {
+                let found = block.content.and_then(|content| serde_json::from_str(content.get()).ok());
+                let found: Vec<Citation> = found.unwrap_or_default();
+                found.iter().for_each(|page| page.tell(answer));
+            }
             "thinking" => answer.reasoning.push_str(&block.thinking),
             "tool_use" | "server_tool_use" => {
                 let call = answer.call(index);
@@ -105,7 +114,7 @@ impl Blocks {
                 let input = block.input.map_or("{}", RawValue::get);
                 self.first_input = Some((index, input.to_owned()));
             }
-            // Results of the provider's own tools, hidden thoughts and what is new.
+            // Results of the provider's other tools, hidden thoughts and what is new.
             _ => {}
         }
     }
@@ -130,7 +139,12 @@ fn delta(index: u64, delta: &Delta<'_>, answer: &mut Answer, chunks: &mut dyn Ch
                 call.arguments.push_str(&delta.partial_json);
             }
         }
-        // Signatures, citations and what is new.
+        "citations_delta" => {
+            if let Some(citation) = &delta.citation {
+                citation.tell(answer);
+            }
+        }
+        // Signatures and what is new.
         _ => {}
     }
 }
@@ -175,6 +189,25 @@ struct Block<'a> {
     name: Option<String>,
     #[serde(borrow)]
     input: Option<&'a RawValue>,
+    citations: Option<Vec<Citation>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+/// A page that was found or is cited; citations of documents have no address.
+#[derive(Deserialize)]
+struct Citation {
+    url: Option<String>,
+    title: Option<String>,
+    cited_text: Option<String>,
+}
+
+impl Citation {
+    fn tell(&self, answer: &mut Answer) {
+        if let Some(url) = &self.url {
+            answer.web_sources.add(url, self.title.as_deref(), self.cited_text.as_deref());
+        }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -187,6 +220,7 @@ struct Delta<'a> {
     thinking: Cow<'a, str>,
     #[serde(borrow, default)]
     partial_json: Cow<'a, str>,
+    citation: Option<Citation>,
     stop_reason: Option<String>,
 }
 

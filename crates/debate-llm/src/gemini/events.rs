@@ -87,6 +87,7 @@ impl Candidates {
         }
         if let Some(metadata) = candidate.grounding_metadata {
             take_searches(answer, &metadata);
+            take_sources(answer, &metadata);
         }
         if let Some(reason) = candidate.finish_reason {
             self.end_call(answer);
@@ -139,6 +140,24 @@ fn take_searches(answer: &mut Answer, metadata: &Grounding) {
             let call = ToolCall::new(id, "google_search", arguments);
             answer.add_call(ToolCall { by_provider: true, ..call });
         }
+    }
+}
+
+/// Takes the pages that the answer rests on, each with the words of the answer that do.
+fn take_sources(answer: &mut Answer, metadata: &Grounding) {
+    let pages: Vec<Option<&Page>> =
+        metadata.grounding_chunks.iter().flatten().map(|chunk| chunk.web.as_ref()).collect();
+    let mut tell = |page: &Page, words: Option<&str>| {
+        if let Some(uri) = &page.uri {
+            answer.web_sources.add(uri, page.title.as_deref(), words);
+        }
+    };
+    pages.iter().flatten().for_each(|page| tell(page, None));
+    for support in metadata.grounding_supports.iter().flatten() {
+        let words = support.segment.as_ref().and_then(|segment| segment.text.as_deref());
+        let meant = support.grounding_chunk_indices.iter().flatten();
+        let meant = meant.filter_map(|at| pages.get(*at).copied().flatten());
+        meant.for_each(|page| tell(page, words));
     }
 }
 
@@ -196,6 +215,33 @@ struct FunctionCall<'a> {
 #[serde(rename_all = "camelCase")]
 struct Grounding {
     web_search_queries: Option<Vec<String>>,
+    grounding_chunks: Option<Vec<Chunk>>,
+    grounding_supports: Option<Vec<Support>>,
+}
+
+/// What an answer rests on; not every chunk is a page of the web.
+#[derive(Deserialize)]
+struct Chunk {
+    web: Option<Page>,
+}
+
+#[derive(Deserialize)]
+struct Page {
+    uri: Option<String>,
+    title: Option<String>,
+}
+
+/// Words of the answer with the chunks, by their places, that they rest on.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Support {
+    segment: Option<Segment>,
+    grounding_chunk_indices: Option<Vec<usize>>,
+}
+
+#[derive(Deserialize)]
+struct Segment {
+    text: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -1,5 +1,6 @@
 //! An answer as far as it has arrived.
 
+use crate::web_source::WebSources;
 use crate::{ChunkSink, FinishReason, ModelError, ModelErrorKind, ToolCall, Usage};
 
 /// What the events of a stream, or a whole body, have said so far.
@@ -8,6 +9,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) reasoning: String,
     pub(crate) tool_calls: Vec<ToolCall>,
+    pub(crate) web_sources: WebSources,
     pub(crate) usage: Usage,
     pub(crate) finish: Option<FinishReason>,
     pub(crate) model: Option<String>,

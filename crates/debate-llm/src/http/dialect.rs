@@ -19,11 +19,13 @@ pub(crate) enum Parameter {
     WebSearch,
     /// Marks of what to keep in the provider's cache.
     CacheMarks,
+    /// How often the provider may search.
+    WebSearchLimit,
 }
 
 impl Parameter {
     /// All of them.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Schema,
         Self::StreamOptions,
         Self::MaxTokens,
@@ -31,6 +33,7 @@ impl Parameter {
         Self::Seed,
         Self::WebSearch,
         Self::CacheMarks,
+        Self::WebSearchLimit,
     ];
 
     /// Returns the name under which it is told of.
@@ -43,6 +46,7 @@ impl Parameter {
             Self::Seed => "seed",
             Self::WebSearch => "web_search",
             Self::CacheMarks => "cache_marks",
+            Self::WebSearchLimit => "web_search_limit",
         }
     }
 
@@ -57,6 +61,7 @@ impl Parameter {
             Self::Temperature => request.temperature.is_some(),
             Self::Seed => request.seed.is_some(),
             Self::WebSearch => request.web_search,
+            Self::WebSearchLimit => request.web_search && request.web_searches_max.is_some(),
         }
     }
 }

@@ -266,6 +266,59 @@ fn a_recorded_stream_that_is_cut_anywhere_is_never_taken_for_a_whole_answer() {
     assert!(checked.is_none_or(|checked| checked >= 5_000), "{checked:?}");
 }
 
+/// A page as it is told of: its address, its title, and how what is cited of it begins, where anything is.
+type Told<'a> = (&'a str, &'a str, Option<&'a str>);
+
+/// Records with how many pages they tell of, and one of these.
+const SEARCHED: [(&str, usize, Told<'_>); 4] = [
+    (
+        "s-a9982a49b1d4",
+        8,
+        (
+            "https://math.ucr.edu/home/baez/physics/General/BlueSky/blue_sky.html",
+            "Why is the sky blue?",
+            Some("A clear cloudless day-time sky is blue b"),
+        ),
+    ),
+    (
+        "s-219247894253",
+        17,
+        ("https://companiesmarketcap.com/apple/pe-ratio/", "Apple (AAPL) - P/E ratio", None),
+    ),
+    (
+        "s-1d041b60003b",
+        1,
+        ("https://ai.pydantic.dev", "Pydantic AI", Some("Pydantic AI Gateway is now available!")),
+    ),
+    (
+        "s-22e330c14757",
+        1,
+        (
+            "https://www.britannica.com/place/Mount-Columbia?utm_source=openai",
+            "Mount Columbia | mountain, Alberta, Canada | Britannica",
+            Some("([britannica.com](https://www.britannica.com/place/Mount-Columbia"),
+        ),
+    ),
+];
+
+#[test]
+fn d9_pages_that_providers_searched_for_are_read_from_their_records_at_every_split() {
+    for record in records() {
+        let found = SEARCHED.iter().find(|(id, ..)| *id == record.text("id"));
+        let Some((id, count, (url, title, cited))) = found else { continue };
+        let provider = record.protocol().unwrap();
+        for seed in 0..SPLITS {
+            let sources = decode(provider, &record.wire(), seed).0.unwrap().web_sources.into_vec();
+            assert_eq!(sources.len(), *count, "{id}: {sources:#?}");
+            let page = sources.iter().find(|page| page.url == *url).unwrap_or_else(|| panic!("{sources:#?}"));
+            assert_eq!(page.title.as_deref(), Some(*title), "{id}");
+            let begins =
+                page.cited_text.as_deref().zip(*cited).is_some_and(|(text, cited)| text.starts_with(cited));
+            assert!(begins || (page.cited_text.as_deref(), cited) == (None, &None), "{id}: {page:?}");
+        }
+    }
+}
+
 #[test]
 fn an_error_within_a_recorded_stream_is_an_error() {
     let mut checked = None;

@@ -17,6 +17,7 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::Schema, &["text.format", "response_format", "json_schema", "grammar", "structured output"]),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search"]),
+    (Parameter::WebSearchLimit, &["max_tool_calls"]),
 ];
 
 /// The responses protocol.

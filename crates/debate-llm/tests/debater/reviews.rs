@@ -52,6 +52,57 @@ fn v3_pairs_debate_are_judged_and_everything_is_simulated() {
     assert!(rejected > 0, "now and then somebody says too little and is asked again");
 }
 
+/// Returns what was shown when a call was asked the last time, without escapes.
+fn shown(ended: &Ended<Review>, call: &str) -> String {
+    let asked = ended.exchanges.iter().rfind(|one| one.want.call.to_string() == call);
+    let prompt = &asked.unwrap_or_else(|| panic!("{call} was asked")).prompt;
+    let marks = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+    marks.iter().fold(prompt.clone(), |text, (escaped, mark)| text.replace(escaped, mark))
+}
+
+#[test]
+fn v3_v4_each_prompt_shows_both_operations_and_what_was_said_before_and_nothing_else() {
+    for seed in 0..5 {
+        let (ended, result) = run(&format!("simulated:{seed}"));
+        let brief = example().brief;
+        for (debated, dispute) in result.debates.iter().zip(&brief.disputes) {
+            let (pair, a, b) = (debated.pair, &debated.role_a, &debated.role_b);
+            let speeches = [
+                &debated.role_a_argument,
+                &debated.role_b_argument,
+                &debated.role_a_rebuttal,
+                &debated.role_b_rebuttal,
+            ];
+            let speeches = speeches.map(|speech| speech.as_deref().unwrap());
+            let calls = [
+                (format!("argue/{pair}/{a}"), 0, Some(a)),
+                (format!("argue/{pair}/{b}"), 1, Some(b)),
+                (format!("rebut/{pair}/{a}"), 2, Some(a)),
+                (format!("rebut/{pair}/{b}"), 3, Some(b)),
+                (format!("judge/{pair}/judge"), 4, None),
+                (format!("judge/{pair}/judge/2"), 4, None),
+            ];
+            for (call, said, speaker) in calls {
+                let prompt = shown(&ended, &call);
+                for operation in [&dispute.op_a, &dispute.op_b] {
+                    let words = operation.value_text();
+                    assert!(!words.is_empty() && prompt.contains(&words), "{call}: {words}");
+                }
+                for (place, speech) in speeches.iter().enumerate() {
+                    assert_eq!(prompt.contains(speech), place < said, "{call}, speech {place}: {prompt}");
+                }
+                for critique in &brief.critiques {
+                    for finding in &critique.findings {
+                        let is_own = speaker == Some(&critique.role);
+                        assert_eq!(prompt.contains(finding), is_own, "{call}: {finding}");
+                    }
+                }
+                assert!(prompt.contains(&brief.original_prompt) && prompt.contains(&brief.context), "{call}");
+            }
+        }
+    }
+}
+
 #[test]
 fn v3_an_absent_reviewer_fails_its_pairs_alone() {
     let (_, result) = run("absent_role=testing");
@@ -119,6 +170,6 @@ fn v2_v5_v6_every_real_pull_request_is_debated_where_its_reviewers_conflict_and_
     }
     // What the rule of docs/review.md makes of these 27.
     if !pull_requests().is_empty() {
-        assert_eq!((ran, pairs), (6, 7));
+        assert_eq!((ran, pairs), (5, 6));
     }
 }

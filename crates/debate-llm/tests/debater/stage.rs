@@ -159,7 +159,7 @@ impl<F: Format> Stage<F> {
             Ok(reply) => {
                 let (input, output, cached) = (reply.usage.input, reply.usage.output, reply.usage.cached);
                 let facts = ReplyFacts { usage: Usage { input, output, cached }, ..ReplyFacts::default() };
-                let prose = ReplyProse { text: reply.text.clone(), reasoning: None };
+                let prose = ReplyProse { text: reply.text.clone(), ..ReplyProse::default() };
                 match prompts.parse(&visible, &want, &reply.text) {
                     Ok(Reading::Answer { answer, repairs: repaired }) => {
                         repairs = Ok(repaired);

@@ -124,6 +124,19 @@ async fn openai_responses_are_asked_for_as_the_documentation_says() {
         {"type": "web_search"}
     ]);
     assert_eq!(body["tools"], tools);
+    assert_eq!(body.get("max_tool_calls"), None);
+}
+
+#[tokio::test]
+async fn d9_a_bound_on_searches_is_sent_to_providers_that_take_one() {
+    let bounded = ChatRequest { web_searches_max: Some(2), ..with_tools() };
+    let (_, body) = sent(Provider::Anthropic, &bounded).await;
+    assert_eq!(body["tools"][1]["max_uses"], 2);
+    let (_, body) = sent(Provider::OpenAiResponses, &bounded).await;
+    assert_eq!(body["max_tool_calls"], 2);
+    // Nothing is searched, so nothing is bounded.
+    let (_, body) = sent(Provider::OpenAiResponses, &ChatRequest { web_search: false, ..bounded }).await;
+    assert_eq!(body.get("max_tool_calls"), None);
 }
 
 #[tokio::test]

@@ -204,6 +204,7 @@ impl Fitted {
             omitted: self.omitted,
             public,
             web_search: false,
+            web_searches_max: None,
         }
     }
 }

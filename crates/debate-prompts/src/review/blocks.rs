@@ -165,6 +165,7 @@ impl Frame {
             tokens: fitted.tokens + system_tokens,
             public: self.public,
             web_search: false,
+            web_searches_max: None,
         })
     }
 }

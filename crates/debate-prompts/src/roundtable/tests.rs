@@ -1,5 +1,6 @@
 use debate_core::calls::ToolState;
 use debate_core::event::{ReplyProse, TurnProse};
+use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::roundtable::agent::{Part, Perspective, Stance};
 use debate_core::formats::roundtable::config::{Brief, ToolPolicy};
 use debate_core::formats::roundtable::flags::Enforcement;
@@ -98,7 +99,7 @@ fn ticked<'a>(text: &'a str, from: &str) -> &'a str {
 #[test]
 fn t3_texts_that_are_specified_are_used_word_for_word() {
     let Some(text) = specification() else { return };
-    let devils = Visible { policy: Some(POLICY), ..visible(Mode::DevilsAdvocate) };
+    let devils = Visible { tools: Tool::ALL.to_vec(), policy: Some(POLICY), ..visible(Mode::DevilsAdvocate) };
     let prompt = whole(&render(&devils));
     let lists =
         ["mustBehaviors: [", "mustNotBehaviors: [", "COMMON_VERIFICATION_CHECKS = [", "'devils-advocate': ["];
@@ -140,18 +141,60 @@ fn d3_tools_are_spoken_of_only_where_there_are_some() {
         let prompt = render(&visible(mode));
         assert!(!whole(&prompt).contains("tool") && !prompt.web_search, "{mode:?}");
     }
-    let policy =
-        |level| Visible { policy: Some(ToolPolicy { level, ..POLICY }), ..visible(Mode::Adversarial) };
+    let policy = |level| Visible { policy: Some(ToolPolicy { level, ..POLICY }), ..with_tools(2) };
     let [strict, normal, relaxed] = [Enforcement::Strict, Enforcement::Normal, Enforcement::Relaxed]
         .map(|level| whole(&render(&policy(level))));
     assert!(strict.contains("Make 1 to 2 tool calls. Leave out every factual claim that you cannot source."));
     assert!(normal.contains("Make 1 to 2 tool calls.\n") && normal.contains("Tools are required for:"));
     assert!(relaxed.contains("You may make up to 2 tool calls.") && !relaxed.contains("required for"));
-    let many = Visible { policy: Some(ToolPolicy { max_calls: 6, ..POLICY }), ..visible(Mode::Adversarial) };
+}
+
+#[test]
+fn t4_agents_are_told_of_no_more_calls_than_they_may_make_and_of_no_fewer() {
+    let prompt = |mode: &str, max_calls: u32| {
+        let request = json!({
+            "format": "roundtable", "topic": "T", "agents": ["ada", "bo"], "mode": mode, "tools": ["search_web"],
+            "flags": { "tool_enforcement": { "max_calls": max_calls } },
+        });
+        let AcceptedRequest::Roundtable(accepted) = accept(&request.to_string()).unwrap() else { panic!() };
+        let config = accepted.config;
+        let policy = config.tool_policy();
+        let tools = policy.map(|_| config.tools.clone()).unwrap_or_default();
+        let tool_calls_left = config.tool_calls_max();
+        let pattern = config.pattern();
+        whole(&render(&Visible { policy, tools, tool_calls_left, pattern, ..visible(config.mode) }))
+    };
+    for mode in ["adversarial", "socratic", "devils-advocate"] {
+        let none = prompt(mode, 0);
+        assert!(!none.contains("tool"), "{mode}: {none}");
+        let two = prompt(mode, 2);
+        assert!(
+            two.contains("Make 1 to 2 tool calls.") && two.contains("limit to 1-2 essential tool calls"),
+            "{two}"
+        );
+        assert!(two.contains("Use more than 2 tool calls per response"), "{two}");
+        let six = prompt(mode, 6);
+        assert!(six.contains("Leverage previous responses.\nMake 1 to 6 tool calls."), "{six}");
+        assert!(!six.contains("1-2") && !six.contains("more than 2"), "{six}");
+    }
+    assert!(!prompt("delphi", 0).contains("tool") && prompt("delphi", 1).contains("Make 1 tool calls."));
+}
+
+#[test]
+fn t4_tools_are_called_by_name_only_where_they_are_offered() {
+    let offered = |tools: &[Tool], native_web_search| {
+        whole(&render(&Visible { tools: tools.to_vec(), native_web_search, ..with_tools(2) }))
+    };
+    let native = offered(&[], true);
+    assert!(!native.contains("search_web") && !native.contains("fact_check"), "{native}");
     assert!(
-        !whole(&render(&many)).contains("Tool Usage in Sequential Discussion"),
-        "it would contradict itself"
+        native.contains("- Use web search tool for ANY")
+            && native.contains("Did I use tools (web search) to")
     );
+    let one = offered(&[Tool::FactCheck], false);
+    assert!(one.contains("- Use fact_check tool for ANY") && !one.contains("search_web"), "{one}");
+    let all = offered(&Tool::ALL, true);
+    assert!(all.contains("- Use search_web or fact_check or web search tool for ANY"), "{all}");
 }
 
 #[test]
@@ -302,7 +345,7 @@ fn k13_what_tools_found_is_framed_bounded_and_cannot_end_its_frame() {
         result: Prose::new(hostile),
         ..ToolState::default()
     };
-    let reply = ReplyProse { text: "{\"tool_calls\": []}".to_owned(), reasoning: None };
+    let reply = ReplyProse { text: "{\"tool_calls\": []}".to_owned(), ..ReplyProse::default() };
     let prose = Prose::new(TurnProse { reply, arguments: vec!["{\"query\":\"<b>\"}".to_owned()] });
     let turns = [TurnState { revision: 0, turn: 1, tools: vec![tool], prose }];
     let want = Want { call: "respond/1/ada".parse().unwrap(), revision: 0 };

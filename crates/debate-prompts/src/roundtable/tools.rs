@@ -53,6 +53,12 @@ const fn description(tool: Tool) -> &'static str {
     }
 }
 
+/// Returns what the tools are called that an agent may use, the provider's own search last.
+pub(super) fn names(visible: &Visible) -> Vec<&'static str> {
+    let own = visible.tools.iter().map(|tool| tool.as_str());
+    own.chain(visible.native_web_search.then_some("web search")).collect()
+}
+
 /// Returns what the contract says of the tools that may be asked for; none where there are none.
 pub(super) fn offer(visible: &Visible) -> Option<String> {
     let tools = &visible.tools;

@@ -6,6 +6,7 @@ use debate_core::formats::roundtable::mode::Mode;
 use debate_core::formats::roundtable::visible::Visible;
 
 use super::contract::list;
+use super::tools;
 
 const CHECKS: [&str; 4] = [
     "Is every claim supported by evidence or clearly marked as inference?",
@@ -14,16 +15,15 @@ const CHECKS: [&str; 4] = [
     "Have I considered alternative viewpoints?",
 ];
 
-const CHECKS_WITH_TOOLS: [&str; 2] = [
-    "Did I use tools (search_web, fact_check) to verify factual claims?",
-    "Did I cite sources from tool results?",
-];
+const CITES_TOOLS: &str = "Did I cite sources from tool results?";
 
 /// Returns the layer.
 pub(super) fn layer(visible: &Visible) -> String {
+    let uses_tools =
+        format!("Did I use tools ({}) to verify factual claims?", tools::names(visible).join(", "));
     let mut checks = CHECKS.to_vec();
     if visible.policy.is_some_and(|policy| policy.level != Enforcement::Relaxed) {
-        checks.extend(CHECKS_WITH_TOOLS);
+        checks.extend([&uses_tools, CITES_TOOLS]);
     }
     if visible.kind == Kind::Respond || visible.mode == Mode::DevilsAdvocate {
         checks.extend(of_mode(visible.mode));

@@ -1,6 +1,8 @@
 //! Investigators never see each other's findings (rule I4): shown on every prompt of every round.
 
-use crate::played::{Asked, INVESTIGATORS, play, secret};
+use debate_core::formats::investigation::fact::Violation;
+
+use crate::played::{Asked, INVESTIGATORS, REASONS_EACH, play, secret};
 
 /// Whatever of an investigator must not reach another one.
 fn secrets(name: &str) -> Vec<String> {
@@ -32,6 +34,10 @@ fn check(language: &str, lead_proposes: bool) {
     assert_eq!(concluded.rule.as_str(), "max_rounds");
     assert_eq!((prompts, rounds), (27, 3), "two turns for each report, one for each answer");
     assert!(debate.state().violations().all(|found| found.act.is_none()));
+    let refused =
+        debate.state().violations().filter(|found| found.violation == Violation::IndependenceBroken);
+    let attempts = (REASONS_EACH - 1) * INVESTIGATORS.len() * 3;
+    assert_eq!(refused.count(), attempts, "every attempt to tell is refused, and nothing else");
 }
 
 #[test]

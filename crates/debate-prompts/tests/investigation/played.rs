@@ -20,11 +20,18 @@ const REASONS: [&str; 3] = [
     "once more, on a machine without any other load or user",
     "in the end, by a trace that begins before the fault does",
 ];
+/// So many challenges are made to each hypothesis in each round; the first one stands.
+pub(super) const REASONS_EACH: usize = 3;
 pub(super) const INVESTIGATORS: [&str; 3] = ["amber", "birch", "cedar"];
 
-/// Words of an investigator that nobody else would come upon.
+/// Words of an investigator that nobody else would come upon, and that do not name it.
 pub(super) fn secret(name: &str, what: &str) -> String {
-    format!("{name}-{what}-zq7")
+    let mark = match name {
+        "amber" => "orange",
+        "birch" => "white",
+        _ => "red",
+    };
+    format!("{what}-{mark}-and-nothing-else-at-all-zq7")
 }
 
 fn open(language: &str, lead_proposes: bool) -> Debate<Investigation> {
@@ -64,6 +71,7 @@ fn open(language: &str, lead_proposes: bool) -> Debate<Investigation> {
 fn reply(debate: &Debate<Investigation>, want: &Want) -> String {
     let (kind, round, who) = (&*want.call.kind, want.call.round, want.call.role.as_str());
     let number = 1 + INVESTIGATORS.iter().position(|name| *name == who).unwrap_or(0);
+    let challenge = 1 + REASONS_EACH * (number - 1);
     let of = |what: &str| secret(who, what);
     match kind {
         "propose" => {
@@ -79,7 +87,7 @@ fn reply(debate: &Debate<Investigation>, want: &Want) -> String {
         "report" | "respond" => format!(
             "[EVIDENCE REPORT]\nHypothesis: H{number}\nStatus: SUPPORTED\nConfidence: 6/10\nKey Finding: {} {round}\n\
              Evidence:\n- [test] {} | \"{}\" | {}\nCounter Evidence:\n- [test] {} | | against\n\
-             Responses:\n- C{round}.{number} | answer | {} {round}",
+             Responses:\n- C{round}.{challenge} | answer | {} {round}",
             of("finding"),
             of("pointer"),
             of("quote"),
@@ -87,16 +95,7 @@ fn reply(debate: &Debate<Investigation>, want: &Want) -> String {
             of("adverse"),
             of("answer"),
         ),
-        "challenge" => (1..=INVESTIGATORS.len())
-            .map(|number| {
-                format!(
-                    "[CHALLENGE]\nTo: {}\nHypothesis: H{number}\nChallenge Type: Logic Flaw\n\
-                     Challenge: in round {round} what is shown is a correlation, so seek the mechanism {}\n",
-                    INVESTIGATORS[number - 1],
-                    REASONS[round as usize - 1],
-                )
-            })
-            .collect(),
+        "challenge" => (1..=INVESTIGATORS.len()).map(|number| challenges(round, number)).collect(),
         "status" => format!(
             "[STATUS UPDATE]\nRound: {round}\nAnswered Challenges: C{round}.1\nSummary: {}",
             INVESTIGATORS.map(|name| secret(name, "finding")).join(" ")
@@ -104,6 +103,28 @@ fn reply(debate: &Debate<Investigation>, want: &Want) -> String {
         "verdict" => "[VERDICT]\nHypothesis: H1\nSummary: it is".to_owned(),
         _ => "[CONCLUSION]\nConclusion: it was that".to_owned(),
     }
+}
+
+/// Returns a challenge to a hypothesis that stands, and then two that would tell its investigator of another one: by what
+/// that one was given to test, and by what it has found.
+fn challenges(round: u32, number: usize) -> String {
+    let other = INVESTIGATORS[number % INVESTIGATORS.len()];
+    let because = format!(
+        "in round {round} what is shown is a correlation, so seek the mechanism {}",
+        REASONS[round as usize - 1]
+    );
+    let reasons: [String; REASONS_EACH] = [
+        because,
+        format!("could it not be that {}?", secret(other, "cause")),
+        format!("会不会是另一个原因：{}？", secret(other, "finding")),
+    ];
+    let challenge = |reason: &String| {
+        format!(
+            "[CHALLENGE]\nTo: {}\nHypothesis: H{number}\nChallenge Type: Logic Flaw\nChallenge: {reason}\n",
+            INVESTIGATORS[number - 1],
+        )
+    };
+    reasons.iter().map(challenge).collect()
 }
 
 fn decide(debate: &mut Debate<Investigation>, command: Command<Investigation>) {
@@ -128,7 +149,7 @@ fn exchange(debate: &mut Debate<Investigation>, want: &Want, turn: u32) -> Vec<S
     decide(debate, Command::BeginCall(begin));
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt: 1, turn };
     let text = reply(debate, want);
-    let prose = ReplyProse { text: text.clone(), reasoning: None };
+    let prose = ReplyProse { text: text.clone(), ..ReplyProse::default() };
     let reply = ReplyFacts::default();
     let command = match InvestigationPrompts.parse(&visible, want, &text).unwrap() {
         Reading::Answer { answer, .. } => Command::FinishCall { attempt, reply, prose, answer },

@@ -83,7 +83,7 @@ fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text:
     apply(debate, events);
     let open = debate.call(&want.call).unwrap().open[0].attempt;
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt: open, turn: *turn };
-    let prose = ReplyProse { text, reasoning: None };
+    let prose = ReplyProse { text, ..ReplyProse::default() };
     let finish = Command::FinishCall { attempt, reply: ReplyFacts::default(), prose, answer };
     let events = debate.decide(NOW, finish).unwrap();
     apply(debate, events);

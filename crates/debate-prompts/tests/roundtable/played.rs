@@ -99,7 +99,7 @@ fn answer(debate: &mut Debate<Roundtable>, asked: &Asked, reply: &Value) {
     let Reading::Answer { answer, .. } = read else { panic!("it asks for tools") };
     let attempt = debate.call(&want.call).unwrap().attempt;
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt, turn: 1 };
-    let prose = ReplyProse { text, reasoning: None };
+    let prose = ReplyProse { text, ..ReplyProse::default() };
     decide(debate, Command::FinishCall { attempt, reply: ReplyFacts::default(), prose, answer });
 }
 

@@ -93,6 +93,7 @@ impl Prompts for ProbePrompts {
             omitted: Vec::new(),
             public: PublicPart::Field("text"),
             web_search: false,
+            web_searches_max: None,
         })
     }
 

@@ -208,5 +208,5 @@ impl Table {
 fn reply() -> (ReplyFacts, ReplyProse) {
     let usage = Usage { input: Some(10), output: Some(5), cached: None };
     let facts = ReplyFacts { usage, latency_ms: 5, ..ReplyFacts::default() };
-    (facts, ReplyProse { text: "{}".to_owned(), reasoning: None })
+    (facts, ReplyProse { text: "{}".to_owned(), ..ReplyProse::default() })
 }

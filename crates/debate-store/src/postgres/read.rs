@@ -69,6 +69,7 @@ macro_rules! list_sql {
             "WHERE f.seq = 1 AND f.stream_kind = $2 AND f.position < $3 ",
             "AND ($4::text IS NULL OR $4 = format_of(f.body)) ",
             "AND ($5::text[] IS NULL OR l.kind = ANY($5)) ",
+            "AND ($7::bigint IS NULL OR l.at >= $7) ",
             $first,
             "ORDER BY f.position DESC LIMIT $6"
         )
@@ -105,7 +106,7 @@ const REQUEST: &str =
     "SELECT stream_kind, stream_id, body_hash FROM requests WHERE tenant = $1 AND request_id = $2";
 const REQUEST_OF: &str = "SELECT min(request_id) FROM requests WHERE stream_kind = $1 AND stream_id = $2";
 const LIST: &str = list_sql!("");
-const LIST_OF_TENANT: &str = list_sql!("AND f.tenant = $7 ");
+const LIST_OF_TENANT: &str = list_sql!("AND f.tenant = $8 ");
 
 /// Reads events of one stream.
 pub(super) async fn stream(
@@ -187,7 +188,8 @@ pub(super) async fn list(
         .bind(filter.before.map_or(i64::MAX, |before| integer(before.0)))
         .bind(filter.format.as_deref())
         .bind(filter.status.as_deref())
-        .bind(i64::from(filter.limit));
+        .bind(i64::from(filter.limit))
+        .bind(filter.touched_since.map(|since| since.0));
     let query = match &filter.tenant {
         Some(tenant) => query.bind(tenant.as_str()),
         None => query,

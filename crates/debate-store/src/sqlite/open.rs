@@ -1,5 +1,7 @@
 //! Opens the file: creates and migrates it, or says what is wrong with it.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -120,9 +122,23 @@ pub(super) async fn open(location: &str, options: &SqliteOptions) -> Result<Open
     if path.metadata().is_ok_and(|it| it.permissions().readonly()) {
         return Err(OpenError::ReadOnly { path });
     }
+    make_private(&path)
+        .map_err(|source| OpenError::Unreachable { path: path.clone(), source: source.into() })?;
     match open_path(&path, options).await {
         Ok((writer, readers, last)) => Ok(Opened { path, writer, readers, last }),
         Err(failure) => Err(failure.explain(path)),
+    }
+}
+
+/// Makes a new file that its owner alone may read: debates are nobody else's. SQLite makes the files beside it alike.
+fn make_private(path: &Path) -> io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -150,7 +166,6 @@ async fn open_path(
     // What redaction frees is overwritten, not merely unlinked.
     let to_write = shared
         .clone()
-        .create_if_missing(true)
         .synchronous(synchronous)
         .pragma("secure_delete", "ON")
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)

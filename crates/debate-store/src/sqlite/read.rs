@@ -64,6 +64,7 @@ macro_rules! list_sql {
             "WHERE f.seq = 1 AND f.stream_kind = ?2 AND f.position < ?3 ",
             "AND (?4 IS NULL OR ?4 = CASE WHEN json_valid(f.body) THEN json_extract(f.body, '$.format') END) ",
             "AND (?5 IS NULL OR l.kind IN (SELECT value FROM json_each(?5))) ",
+            "AND (?7 IS NULL OR l.at >= ?7) ",
             $first,
             "ORDER BY f.position DESC LIMIT CAST(?6 AS INTEGER)"
         )
@@ -90,7 +91,7 @@ const REQUEST: &str =
 const REQUEST_OF: &str = "SELECT min(request_id) FROM requests WHERE stream_kind = ?1 AND stream_id = ?2";
 const LAST_POSITION: &str = "SELECT coalesce(max(position), 0) FROM events";
 const LIST: &str = list_sql!("");
-const LIST_OF_TENANT: &str = list_sql!("AND f.tenant = ?7 ");
+const LIST_OF_TENANT: &str = list_sql!("AND f.tenant = ?8 ");
 
 /// Reads events of one stream.
 pub(super) async fn stream(
@@ -182,7 +183,8 @@ pub(super) async fn list(readers: &SqlitePool, filter: &ListFilter) -> Result<Ve
         .bind(filter.before.map_or(i64::MAX, |before| integer(before.0)))
         .bind(filter.format.clone())
         .bind(filter.status.as_deref().map(json_list))
-        .bind(filter.limit);
+        .bind(filter.limit)
+        .bind(filter.touched_since.map(|since| since.0));
     let query = match &filter.tenant {
         Some(tenant) => query.bind(tenant.clone()),
         None => query,

@@ -30,6 +30,25 @@ async fn create(path: &Path) {
     store.close().await.unwrap();
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_file_and_those_beside_it_are_for_their_owner_alone_and_an_old_one_stays_as_it_was() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = TempDir::new().unwrap();
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777;
+    let path = folder.path().join("debates.sqlite");
+    let store = open(&path).await.unwrap();
+    store.append(StreamWriter::new(1).append(1)).await.unwrap();
+    for name in ["debates.sqlite", "debates.sqlite-wal", "debates.sqlite-shm"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    store.close().await.unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    open(&path).await.unwrap().close().await.unwrap();
+    assert_eq!(mode("debates.sqlite"), 0o640, "whom its owner lets read it is the owner's affair");
+}
+
 #[tokio::test]
 async fn a_location_may_be_a_path_or_a_url() {
     let folder = TempDir::new().unwrap();

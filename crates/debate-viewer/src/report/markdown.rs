@@ -1,5 +1,7 @@
 //! A report as Markdown: plain enough for any reader, and text of people and models never markup.
 
+mod prediction;
+
 use std::fmt::Write as _;
 
 use debate_core::format::Format as _;
@@ -10,10 +12,11 @@ use debate_core::stop::Completeness;
 use serde_json::Value;
 
 use super::Report;
-use crate::debate_page::DebatePage;
-use crate::decision::Decision;
+use crate::debate_page::{DebatePage, ResolvedShown};
+use crate::decision::{Decision, outcome_name};
 use crate::proof::VerificationShown;
 use crate::said::Said;
+use crate::wording::percent;
 
 /// Returns the report.
 pub(super) fn report(report: &Report) -> String {
@@ -24,18 +27,14 @@ pub(super) fn report(report: &Report) -> String {
     }
     glance(&mut text, page, &report.verification);
     if page.format == Prediction::NAME {
-        prediction(&mut text, page);
+        prediction::show(&mut text, page);
     } else {
         conversation(&mut text, page);
     }
-    let (at, head) = (&report.made_at, &report.verification.head_hash);
-    line(
-        &mut text,
-        &format!(
-            "\n---\n\nReport made {at} of event {} of debate {}; head {head}.",
-            page.seq, page.debate_id
-        ),
-    );
+    let Report { verification, made_at, .. } = report;
+    let of = format!("event {} of debate {}, hash {}", page.seq, page.debate_id, page.hash);
+    let checked = format!("event {}, hash {}", verification.head_seq, verification.head_hash);
+    line(&mut text, &format!("\n---\n\nReport made {made_at} of {of}. The log was checked to {checked}."));
     text
 }
 
@@ -53,104 +52,73 @@ fn glance(text: &mut String, page: &DebatePage, verification: &VerificationShown
         }
         Completeness::Void { why } => format!("VOID: {}", plain(&why.join("; "))),
     };
-    if let Some(decision) = &page.decision {
-        decided(text, decision);
+    let is_over = page.state == "concluded";
+    if page.seq < page.head_seq {
+        let (seq, head, since) = (page.seq, page.head_seq, page.head_state);
+        line(text, &format!("- As it was at event {seq} of {head}; at event {head} it is {since}"));
     }
-    let state = page.state;
-    line(
-        text,
-        &format!(
-            "- Completeness: {whole}{}",
-            if state == "concluded" { "" } else { " (were it to end now)" }
-        ),
-    );
-    line(text, &format!("- State: {state}, {} of {} planned calls", page.spend.calls, page.calls_expected));
-    let stop = page.stop.as_ref().map_or_else(|| "it has not stopped".to_owned(), |stop| plain(&stop.name));
-    line(text, &format!("- Why it stopped: {stop}"));
+    line(text, &format!("- Completeness: {whole}{}", if is_over { "" } else { " (were it to end now)" }));
+    line(text, &format!("- State: {}", page.state));
+    decided(text, &page.decision, is_over);
+    let stop = page.stop.as_ref().map_or("It has not stopped.", |stop| stop.words.as_str());
+    line(text, &format!("- Why it stopped: {}", plain(stop)));
+    if let Some(why) = &page.cancelled_because {
+        line(text, &format!("- What was said as it was ended: {}", plain(why)));
+    }
     if let Some(resolved) = &page.resolved {
-        line(text, &format!("- What happened: {}", plain(&resolved.outcome)));
+        happened(text, page, resolved);
     }
     if let Some(origin) = &page.forked_from {
         let (parent, at) = (&origin.debate_id, origin.at);
         line(text, &format!("- A fork of event {at} of {parent} with {}", plain(&origin.change)));
     }
     let log = match (&verification.fault, verification.fault_seq) {
-        (None, _) => format!("intact, {} events", verification.events),
+        (None, _) => {
+            format!("intact, {} events, checked to event {}", verification.events, verification.head_seq)
+        }
         (Some(fault), seq) => format!("NOT INTACT at event {}: {}", seq.unwrap_or(0), plain(fault)),
     };
     line(text, &format!("- Log: {log}"));
+    let (calls, planned) = (page.spend.calls, page.calls_expected);
+    line(text, &format!("- Spent: {calls} calls of {planned} planned, {}", plain(&page.spent)));
+    if !page.unpriced_models.is_empty() {
+        line(text, &format!("- Without a price: {}", plain(&page.unpriced_models.join(", "))));
+    }
     line(text, &format!("- Models: {}\n", plain(&page.models.join(", "))));
 }
 
-fn decided(text: &mut String, decision: &Decision) {
-    let Decision { decided, sure, dissenters, open } = decision;
+fn decided(text: &mut String, decision: &Decision, is_over: bool) {
+    let Decision { decided, sure, sure_means, dissenters, apart, open } = decision;
     let nothing = [String::from("nothing yet")];
+    let heading = if is_over { "What was decided" } else { "Where it stands" };
     for what in if decided.is_empty() { &nothing[..] } else { decided } {
-        line(text, &format!("- What was decided: {}", plain(what)));
+        line(text, &format!("- {heading}: {}", plain(what)));
     }
     if let Some(sure) = sure {
-        line(text, &format!("- How sure: {}", plain(sure)));
+        let means = sure_means.map_or_else(String::new, |means| format!(". {means}"));
+        line(text, &format!("- How sure: {}{}", plain(sure), plain(&means)));
     }
     if let Some(who) = dissenters {
         let who = if who.is_empty() { "nobody".to_owned() } else { plain(&who.join(", ")) };
         line(text, &format!("- Who disagreed: {who}"));
+    }
+    if let Some(apart) = apart {
+        line(text, &format!("- {}", plain(apart)));
     }
     for what in open {
         line(text, &format!("- Left open: {}", plain(what)));
     }
 }
 
-fn prediction(text: &mut String, page: &DebatePage) {
-    let (result, name) = (&page.result, |id: &Value| outcome_name(page, id));
-    line(text, "## Probabilities\n\n| outcome | final | judge | consensus |\n|---|---:|---:|---:|");
-    for entry in list(&result["probability_distribution"]) {
-        let share = |field: &str| percent(&entry[field]);
-        let (last, judge, consensus) =
-            (share("probability"), share("judge_probability"), share("consensus_probability"));
-        line(text, &format!("| {} | {last} | {judge} | {consensus} |", name(&entry["outcome_id"])));
-    }
-    line(text, "\n## How they moved\n\n| round | role | probabilities, in the order above |\n|---:|---|---|");
-    for entry in list(&result["extra"]["ledger"]) {
-        let shares: Vec<String> = list(&entry["probabilities"]).iter().map(percent).collect();
-        line(text, &format!("| {} | {} | {} |", entry["round"], words(&entry["role"]), shares.join(", ")));
-    }
-    for round in list(&result["debate_log"]["rounds"]) {
-        line(text, &format!("\n## Round {}: {}", round["round_number"], words(&round["phase"])));
-        for argument in list(&round["arguments"]) {
-            let rebuts: Vec<String> = list(&argument["rebuts"]).iter().map(words).collect();
-            let rebuts =
-                if rebuts.is_empty() { String::new() } else { format!(", rebuts {}", rebuts.join(", ")) };
-            let score = argument["scores"]["composite"]
-                .as_f64()
-                .map_or_else(|| "–".to_owned(), |score| format!("{score:.2}"));
-            let (role, held) = (words(&argument["role"]), name(&argument["outcome_supported"]));
-            line(
-                text,
-                &format!(
-                    "\n**{role}** for {held}{rebuts}, score {score}\n\n{}",
-                    words(&argument["argument"])
-                ),
-            );
-        }
-    }
-    entries(text, "Where they disagree", &result["disagreement_map"], |entry| {
-        let settled = if entry["resolved"] == true { "settled" } else { "open" };
-        let stances = list(&entry["positions"]).iter().map(|position| {
-            format!("{} ({}): {}", words(&position["role"]), position["strength"], words(&position["stance"]))
-        });
-        format!("{} ({settled}): {}", words(&entry["topic"]), stances.collect::<Vec<_>>().join("; "))
-    });
-    entries(text, "Insights", &result["key_insights"], |entry| {
-        let (insight, role) = (words(&entry["insight"]), words(&entry["source_role"]));
-        format!("{insight} ({role}, round {}, {} impact)", entry["round"], words(&entry["impact"]))
-    });
-    entries(text, "Precedents", &result["historical_precedents"], |entry| {
-        let (date, event, ended) = (words(&entry["date"]), words(&entry["event"]), words(&entry["outcome"]));
-        format!("{date}: {event}. Ended: {ended}")
-    });
-    if let Some(reasoning) = result["extra"]["judge_reasoning"].as_str().filter(|text| !text.is_empty()) {
-        line(text, &format!("\n## The judge's reasoning\n\n{}", plain(reasoning)));
-    }
+fn happened(text: &mut String, page: &DebatePage, resolved: &ResolvedShown) {
+    let ResolvedShown { outcome, happened_at, recorded_at, market } = resolved;
+    let name = outcome_name(&page.rules, page.brief.as_ref(), &Value::from(outcome.as_str()));
+    let at = happened_at.as_ref().map_or_else(String::new, |at| format!(", on {at}"));
+    let place = list(&page.rules["outcomes"]).iter().position(|id| *id == outcome.as_str());
+    let market = market.as_ref().zip(place).and_then(|(market, place)| market.as_slice().get(place).copied());
+    let market =
+        market.map_or_else(String::new, |share| format!("; a market had given it {}", percent(share)));
+    line(text, &format!("- What happened: {}{at}, recorded {recorded_at}{market}", plain(&name)));
 }
 
 fn entries(text: &mut String, heading: &str, of: &Value, shown: impl Fn(&Value) -> String) {
@@ -209,19 +177,8 @@ fn branch(text: &mut String, mark: &str, value: &Value, depth: usize) {
     }
 }
 
-fn outcome_name(page: &DebatePage, id: &Value) -> String {
-    let place = list(&page.rules["outcomes"]).iter().position(|known| known == id);
-    let brief = page.brief.as_ref().zip(place);
-    let label = brief.and_then(|(brief, place)| brief["outcomes"][place]["label"].as_str());
-    label.filter(|label| !label.trim().is_empty()).map_or_else(|| words(id), plain)
-}
-
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn percent(share: &Value) -> String {
-    share.as_f64().map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
 fn words(value: &Value) -> String {

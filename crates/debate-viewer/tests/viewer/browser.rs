@@ -30,6 +30,8 @@ const LISTED: usize = 300;
 const FORECASTS: usize = 40;
 /// Events of the long debate, at least.
 const LONG: usize = 5_000;
+/// Those of them in which somebody speaks, is asked, or is scored: three for each of 401 requests, at least.
+const SPEECH: usize = 1_200;
 
 /// Returns the browser, and the folder with what drives it; says why there is none.
 fn tools() -> Result<(PathBuf, PathBuf), String> {
@@ -102,11 +104,18 @@ async fn forecasts(house: &House) {
     }
 }
 
-/// Opens a debate with a log of [`LONG`] events and brings it to its end.
+/// Opens a debate of as much speech as there may be, twenty roles in ten rounds, fills its log up to [`LONG`] events, and
+/// brings it to its end.
 async fn long(house: &House) -> DebateId {
     house.hush();
-    let debate = house.start(&prediction()).await;
-    for _ in 0..LONG / 2 {
+    let mut request = prediction();
+    let names: Vec<String> = (1..20).map(|number| format!("skipper{number}")).collect();
+    let persona = |name: &String| (name.clone(), json!({ "system_prompt": "You are a careful skipper." }));
+    request["options"]["personas"] = names.iter().map(persona).collect();
+    let roles: Vec<&str> = names.iter().map(String::as_str).chain(["judge"]).collect();
+    request["config"] = json!({ "rounds": 10, "roles": roles });
+    let debate = house.start(&request).await;
+    for _ in 0..(LONG - SPEECH) / 2 {
         house.engine.control(debate, Control::Pause, "test").await.unwrap();
         house.engine.control(debate, Control::Resume, "test").await.unwrap();
     }
@@ -127,7 +136,11 @@ async fn fork(house: &House, parent: DebateId) -> DebateId {
 /// Returns a request with harm in every text that a client may choose.
 fn hostile(mut request: Value) -> Value {
     request = poisoned(request);
-    if let Some(context) = request.get_mut("prediction_context") {
+    if request.get("prediction_context").is_some() {
+        request["config"]["roles"] = json!(["optimist", "historian", "skipper", "judge"]);
+        request["options"]["personas"] =
+            json!({ "skipper": { "system_prompt": HOSTILE, "bias_direction": HOSTILE } });
+        let context = &mut request["prediction_context"];
         context["outcomes"] = json!([
             { "id": "yes", "label": format!("Yes {HOSTILE}"), "description": HOSTILE },
             { "id": "no", "label": HOSTILE, "description": HOSTILE },
@@ -135,6 +148,32 @@ fn hostile(mut request: Value) -> Value {
         context["data_summary"] = json!({ "region": HOSTILE, "data_gaps": [HOSTILE] });
     }
     request
+}
+
+/// Begins a debate with harm in it and ends it before anybody has spoken, with harm for a reason.
+async fn ended(house: &House) -> DebateId {
+    house.hush();
+    let debate = house.start(&hostile(prediction())).await;
+    house.engine.control(debate, Control::Cancel { reason: HOSTILE.to_owned() }, "test").await.unwrap();
+    house.concluded(debate).await;
+    house.let_all_speak();
+    debate
+}
+
+/// Holds a debate with all roles and three more, and records what happened and what a market had thought.
+async fn full_house(house: &House) -> DebateId {
+    let mut request = prediction();
+    let own = ["skipper", "engineer", "insurer"];
+    let roles = ["optimist", "pessimist", "contrarian", "historian"].into_iter().chain(own).chain(["judge"]);
+    let persona =
+        |role: &str| (role.to_owned(), json!({ "system_prompt": format!("You are a careful {role}.") }));
+    request["config"] = json!({ "rounds": 3, "roles": roles.collect::<Vec<_>>() });
+    request["options"]["personas"] = own.into_iter().map(persona).collect();
+    let debate = house.held(&request).await;
+    let market = Distribution::new(vec![0.12, 0.88]).ok();
+    let resolve = Control::Resolve(Resolved { market, ..Resolved::new("no".into()) });
+    house.engine.control(debate, resolve, "test").await.unwrap();
+    debate
 }
 
 /// Returns what `debate report` writes.
@@ -159,7 +198,8 @@ fn controls(house: &Arc<House>, wire: &Wire) -> Router {
 async fn a_real_browser_shows_what_the_server_says() {
     let (chromium, web) = match tools() {
         Ok(tools) => tools,
-        Err(why) => return eprintln!("skipped: {why}"),
+        Err(why) if env::var_os("DEBATE_NEEDS_BROWSER").is_none() => return eprintln!("skipped: {why}"),
+        Err(why) => panic!("{why}"),
     };
     let house = Arc::new(House::open());
     let short = json!({
@@ -177,10 +217,12 @@ async fn a_real_browser_shows_what_the_server_says() {
     for request in &formats {
         harmful.push(house.held(&hostile(request.clone())).await);
     }
+    harmful.push(ended(&house).await);
     for request in &formats {
         calm.push(house.held(request).await);
     }
     let fork = fork(&house, calm[0]).await;
+    calm.push(full_house(&house).await);
     let reports = tempfile::tempdir().unwrap();
     for debate in harmful.iter().chain(&calm) {
         let path = reports.path().join(format!("{debate}.html"));

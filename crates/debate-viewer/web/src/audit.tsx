@@ -1,35 +1,53 @@
 // What an auditor asks for: the check of the log, every request with its reply, every event with its hash, the bundle.
 
-import { useEffect, useState } from "preact/hooks";
-import { VerificationText } from "./debate";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { VerificationText } from "./glance";
 import type { CallShown, DebatePage, EventShown, Json, Verification } from "./model";
-import { ask, debatePath, download, query } from "./server";
+import { type Fail, debatePath, download, load, query } from "./server";
 import { Badge, Notice, REDACTED, Tree, Words } from "./text";
-import { count, dollars, moment, plain } from "./wording";
+import { asked, count, moment, plain } from "./wording";
 
 const PAGE = 100;
+/** How long nothing has to happen before a log that grows is looked at again. */
+const SETTLED_MS = 150;
 
 interface AuditProps {
   page: DebatePage;
   head: number;
-  fail: (error: unknown) => void;
+  fail: Fail;
   move: (at: number | null) => void;
 }
 
 export function AuditView({ page, head, fail, move }: AuditProps) {
   return (
     <>
-      <Check id={page.debate_id} fail={fail} />
-      <Calls id={page.debate_id} fail={fail} />
+      <Check id={page.debate_id} head={head} fail={fail} />
+      <Calls page={page} head={head} fail={fail} />
       <Events id={page.debate_id} head={head} fail={fail} move={move} />
     </>
   );
 }
 
-function Check({ id, fail }: { id: string; fail: (error: unknown) => void }) {
+/** Asks once nothing has happened for a moment, and drops what is no longer wanted. */
+function settled(ask: (signal: AbortSignal) => void): () => void {
+  const stop = new AbortController();
+  const wait = window.setTimeout(() => ask(stop.signal), SETTLED_MS);
+  return () => {
+    stop.abort();
+    window.clearTimeout(wait);
+  };
+}
+
+/** Returns whom a call asks, and for what. */
+function told(call: string, format: string): string {
+  const { role, what } = asked(call, format);
+  return `${role}, ${what}`;
+}
+
+function Check({ id, head, fail }: { id: string; head: number; fail: Fail }) {
   const [found, setFound] = useState<Verification | null>(null);
-  const verify = () => void ask<Verification>(`${debatePath(id)}/verification`).then(setFound, fail);
-  useEffect(verify, [id]);
+  const verify = (signal?: AbortSignal) => load<Verification>("check", `${debatePath(id)}/verification`, setFound, fail, signal);
+  useEffect(() => settled(verify), [id, head]);
   return (
     <section aria-labelledby="check">
       <h2 id="check">Check of the log</h2>
@@ -45,10 +63,13 @@ function Check({ id, fail }: { id: string; fail: (error: unknown) => void }) {
         </div>
       )}
       <p class="row">
-        <button type="button" onClick={verify}>
+        <button type="button" onClick={() => verify()}>
           Check again
         </button>
-        <button type="button" onClick={() => void download(id).catch(fail)}>
+        <button type="button" onClick={() => void download(id).then(
+              () => fail("bundle", null),
+              (error: unknown) => fail("bundle", error),
+            )}>
           Download the bundle
         </button>
       </p>
@@ -60,20 +81,29 @@ function Check({ id, fail }: { id: string; fail: (error: unknown) => void }) {
   );
 }
 
-function Calls({ id, fail }: { id: string; fail: (error: unknown) => void }) {
+function Calls({ page, head, fail }: { page: DebatePage; head: number; fail: Fail }) {
+  const { debate_id: id } = page;
   const [calls, setCalls] = useState<CallShown[] | null>(null);
   const [isMore, setMore] = useState(false);
-  const more = (known: CallShown[]) =>
-    void ask<{ calls: CallShown[] }>(`${debatePath(id)}/calls${query({ after: known.at(-1)?.seq, limit: PAGE })}`).then((page) => {
-      setCalls([...known, ...page.calls]);
-      setMore(page.calls.length === PAGE);
-    }, fail);
-  useEffect(() => more([]), [id]);
+  const known = useRef<CallShown[]>([]);
+  const more = (from: CallShown[], signal?: AbortSignal) => {
+    const path = `${debatePath(id)}/calls${query({ after: from.at(-1)?.seq, limit: PAGE })}`;
+    load<{ calls: CallShown[] }>("calls", path, ({ calls: next }) => {
+      known.current = [...from, ...next];
+      setCalls(known.current);
+      setMore(next.length === PAGE);
+    }, fail, signal);
+  };
+  // As the log grows, requests come to their ends and others begin: all from the first open one on are asked for again.
+  useEffect(() => {
+    const open = known.current.findIndex((call) => call.end === null);
+    return settled((signal) => more(open < 0 ? known.current : known.current.slice(0, open), signal));
+  }, [id, head]);
   return (
     <section aria-labelledby="calls">
       <h2 id="calls">Requests to models</h2>
       <p class="quiet">The log names each prompt by its template, digest and length, and keeps each reply as it came.</p>
-      {calls?.map((call) => <Call key={call.seq} call={call} />)}
+      {calls?.map((call) => <Call key={call.seq} call={call} format={page.format} />)}
       {isMore && (
         <button type="button" onClick={() => more(calls ?? [])}>
           More requests
@@ -83,15 +113,16 @@ function Calls({ id, fail }: { id: string; fail: (error: unknown) => void }) {
   );
 }
 
-function Call({ call }: { call: CallShown }) {
+function Call({ call, format }: { call: CallShown; format: string }) {
   const { end } = call;
+  const { role, what } = asked(call.call, format);
   const kind = end === null ? "note" : end.kind === "call_answered" || end.kind === "turn_answered" ? "good" : "warn";
   const reply = end?.reply;
   const words = end?.words as { text?: string } | null | undefined;
   return (
     <details class="entry">
       <summary>
-        <span class="number">{call.seq}</span> <Words text={call.call} />{" "}
+        <span class="number">{call.seq}</span> <Words text={role} />{`, ${what} `}
         <Badge kind={kind}>{end === null ? "no reply" : plain(typeof end.why === "string" ? end.why : end.kind)}</Badge>
         <span class="quiet">{` ${plain(call.cause)}${call.revision > 0 ? `, revision ${call.revision}` : ""}, attempt ${call.attempt}${call.turn > 1 ? `, turn ${call.turn}` : ""}`}</span>
       </summary>
@@ -115,14 +146,14 @@ function Call({ call }: { call: CallShown }) {
         </div>
         <div>
           <dt>was shown</dt>
-          <dd>{call.sees.length === 0 ? <span class="quiet">nobody’s answer</span> : <Words text={call.sees.map((sight) => sight.call + (sight.revision > 0 ? ` (revision ${sight.revision})` : "")).join(", ")} />}</dd>
+          <dd>{call.sees.length === 0 ? <span class="quiet">nobody’s answer</span> : <Words text={call.sees.map((sight) => told(sight.call, format) + (sight.revision > 0 ? ` (revision ${sight.revision})` : "")).join("; ")} />}</dd>
         </div>
         {reply !== null && reply !== undefined && (
           <div>
             <dt>reply</dt>
             <dd>
               {`${reply.usage.input ?? "?"} tokens in, ${reply.usage.output ?? "?"} out, ${count(reply.latency_ms)} ms`}
-              {reply.cost_micros !== undefined && `, ${dollars(reply.cost_micros)}`}
+              {end !== null && end.cost !== null && `, ${end.cost}`}
               {reply.wire_retries > 0 && `, repeated ${reply.wire_retries} times on the wire`}
               {reply.repairs !== undefined && (
                 <p>
@@ -155,18 +186,13 @@ function Raw({ words }: { words: Json }) {
   );
 }
 
-function Events({ id, head, fail, move }: { id: string; head: number; fail: (error: unknown) => void; move: (at: number | null) => void }) {
+function Events({ id, head, fail, move }: { id: string; head: number; fail: Fail; move: (at: number | null) => void }) {
   const [after, setAfter] = useState(0);
   const [events, setEvents] = useState<EventShown[] | null>(null);
   const isFull = events?.length === PAGE;
   useEffect(() => {
     const stop = new AbortController();
-    ask<{ events: EventShown[] }>(`${debatePath(id)}/events${query({ after, limit: PAGE })}`, stop.signal).then(
-      (page) => setEvents(page.events),
-      (error: unknown) => {
-        if (!stop.signal.aborted) fail(error);
-      },
-    );
+    load<{ events: EventShown[] }>("events", `${debatePath(id)}/events${query({ after, limit: PAGE })}`, ({ events }) => setEvents(events), fail, stop.signal);
     return () => stop.abort();
   }, [id, after, isFull ? 0 : head]);
   return (

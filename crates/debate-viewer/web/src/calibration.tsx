@@ -3,9 +3,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Bin, Calibration, Comparison, Decomposition, ForecastReport, Interval } from "./model";
-import { ask, calibrationPath } from "./server";
+import { type Fail, calibrationPath, load, query } from "./server";
 import { Notice, Words } from "./text";
-import { count, percent, plain } from "./wording";
+import { count, counted, flat, percent, plain } from "./wording";
 
 const SIZE = 320;
 const LEFT = 40;
@@ -34,53 +34,82 @@ interface Forecaster {
   role?: string;
 }
 
+function nameOf({ of, role }: Forecaster): string {
+  if (role === undefined) return NAMES[of] ?? plain(of);
+  return of === "opening" ? `${role} alone` : role;
+}
+
 function Name({ whose }: { whose: Forecaster }) {
-  return whose.role === undefined ? <>{NAMES[whose.of] ?? plain(whose.of)}</> : <Words text={whose.role} />;
+  return whose.role === undefined ? <>{nameOf(whose)}</> : <Words text={nameOf(whose)} />;
 }
 
 /** What names a forecaster in the address. */
 function keyOf({ of, role }: Forecaster): string {
-  return role === undefined ? of : `role:${role}`;
+  return role === undefined ? of : `${of}:${role}`;
 }
 
 function signed(value: number, digits: number): string {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 }
 
-function interval({ mean, low, high }: Interval, digits: number): string {
+function interval(found: Interval | null, digits: number): string {
+  if (found === null) return "–";
+  const { mean, low, high } = found;
   return `${signed(mean, digits)} [${signed(low, digits)}, ${signed(high, digits)}]`;
 }
 
-export function CalibrationView({ fail }: { fail: (error: unknown) => void }) {
+interface Asked {
+  /** Whose forecasts the diagram shows. */
+  of: string;
+  /** Which debates are counted; null leaves it to the server. */
+  source: string | null;
+}
+
+export function CalibrationView({ fail }: { fail: Fail }) {
   const [found, setFound] = useState<Calibration | null>(null);
-  const [whose, setWhose] = useState(() => new URLSearchParams(location.search).get("of") ?? "final");
+  const [asked, setAsked] = useState<Asked>(() => {
+    const params = new URLSearchParams(location.search);
+    return { of: params.get("of") ?? "final", source: params.get("source") };
+  });
 
   useEffect(() => {
     document.title = "Calibration";
-    ask<Calibration>(calibrationPath()).then(setFound, fail);
-  }, []);
+    const stop = new AbortController();
+    load<Calibration>("calibration", calibrationPath(asked.source), setFound, fail, stop.signal);
+    return () => stop.abort();
+  }, [asked.source]);
 
-  const choose = (key: string) => {
-    setWhose(key);
-    history.replaceState(null, "", `${location.pathname}?of=${encodeURIComponent(key)}`);
+  const choose = (next: Asked) => {
+    setAsked(next);
+    history.replaceState(null, "", location.pathname + query({ ...next }));
   };
   return (
     <>
       <h1>Calibration</h1>
-      {found === null ? <p role="status">Reading all resolved debates…</p> : <Found found={found} whose={whose} choose={choose} />}
+      {found === null ? <p role="status">Reading all resolved debates…</p> : <Found found={found} asked={asked} choose={choose} />}
     </>
   );
 }
 
-function Found({ found, whose, choose }: { found: Calibration; whose: string; choose: (key: string) => void }) {
-  const shown = found.forecasts.find((forecast) => keyOf(forecast) === whose) ?? found.forecasts[0];
-  const isOne = found.resolved === 1;
+function Found({ found, asked, choose }: { found: Calibration; asked: Asked; choose: (next: Asked) => void }) {
+  const shown = found.forecasts.find((forecast) => keyOf(forecast) === asked.of) ?? found.forecasts[0];
+  const counts: { [source: string]: number } = { real: found.real, simulated: found.simulated };
   return (
     <>
-      {found.simulated > 0 && (
-        <Notice kind="bad">{`Simulated: in ${count(found.simulated)} of these debates a program made up the replies. That says nothing about the world.`}</Notice>
+      {found.source === "simulated" && found.resolved > 0 && (
+        <Notice kind="bad">Simulated: a program made up the replies of these debates. That says nothing about the world.</Notice>
       )}
-      <p role="status">{`${count(found.resolved)} ${isOne ? "debate is" : "debates are"} resolved${found.void === 0 ? "" : `, ${count(found.void)} of them void`}.`}</p>
+      <p role="status">{`${counted(found.resolved, `${found.source} debate`)} on ${counted(found.questions, "question")} resolved${found.void === 0 ? "" : `, ${count(found.void)} of them void`}.`}</p>
+      {found.real + found.simulated > 0 && (
+        <label class="choice">
+          Debates counted
+          <select value={found.source} onInput={(event) => choose({ ...asked, source: event.currentTarget.value })}>
+            {Object.entries(counts).map(([source, many]) => (
+              <option key={source} value={source}>{`${source} (${count(many)})`}</option>
+            ))}
+          </select>
+        </label>
+      )}
       {shown === undefined ? (
         <p>
           Here stands how good forecasts were, once it is known what happened: <code>debate resolve ID OUTCOME</code> records it, and{" "}
@@ -88,15 +117,15 @@ function Found({ found, whose, choose }: { found: Calibration; whose: string; ch
         </p>
       ) : (
         <>
-          <Gains comparisons={found.comparisons} most={found.debates_min} />
+          <Gains comparisons={found.comparisons} least={found.questions_min} />
           <section aria-labelledby="reliability">
             <h2 id="reliability">Did it come true as often as it was given?</h2>
             <label class="choice">
               Forecasts of
-              <select value={keyOf(shown)} onInput={(event) => choose(event.currentTarget.value)}>
+              <select value={keyOf(shown)} onInput={(event) => choose({ ...asked, of: event.currentTarget.value })}>
                 {found.forecasts.map((forecast) => (
                   <option key={keyOf(forecast)} value={keyOf(forecast)}>
-                    {forecast.role ?? NAMES[forecast.of] ?? forecast.of}
+                    {flat(nameOf(forecast))}
                   </option>
                 ))}
               </select>
@@ -109,12 +138,13 @@ function Found({ found, whose, choose }: { found: Calibration; whose: string; ch
           <section aria-labelledby="losses">
             <h2 id="losses">Losses, and what they are made of</h2>
             <p class="quiet">
-              Smaller is better. A loss is reliability − resolution + uncertainty + what differs within bins: reliability is how far
+              {`Smaller is better. A loss is reliability − resolution + uncertainty + what differs within bins: reliability is how far
               probabilities are from how often they came true, resolution how well cases are told apart, uncertainty what the
-              questions themselves cost.
+              questions themselves cost (Murphy 1973). Questions with two outcomes are taken apart by the first of them, where there are ${found.questions_min} or more. “Alone” is a role’s blind opening, before it
+              heard anybody.`}
             </p>
-            <Losses caption="Brier score" forecasts={found.forecasts} part={(forecast) => forecast.brier} />
-            <Losses caption="Log score in bits, of questions with two outcomes" forecasts={found.forecasts} part={(forecast) => forecast.log_bits} />
+            <Losses caption="Brier score" forecasts={found.forecasts} mean={(forecast) => forecast.brier_mean} part={(forecast) => forecast.brier} />
+            <Losses caption="Log score in bits" forecasts={found.forecasts} mean={(forecast) => forecast.log_bits_mean} part={(forecast) => forecast.log_bits} />
           </section>
           <Groups found={found} />
         </>
@@ -124,12 +154,12 @@ function Found({ found, whose, choose }: { found: Calibration; whose: string; ch
 }
 
 /** What debating gained, with how sure that is. */
-function Gains({ comparisons, most }: { comparisons: Comparison[]; most: number }) {
-  const reach = Math.max(...comparisons.flatMap(({ brier }) => [Math.abs(brier.low), Math.abs(brier.high)]), 1e-9);
+function Gains({ comparisons, least }: { comparisons: Comparison[]; least: number }) {
+  const reach = Math.max(...comparisons.flatMap(({ brier }) => (brier === null ? [] : [Math.abs(brier.low), Math.abs(brier.high)])), 1e-9);
   return (
     <section aria-labelledby="gains">
       <h2 id="gains">What debating gained</h2>
-      <p class="quiet">{`The loss of others less that of the debates, in the same questions: above 0 the debates were better. With 95 % intervals over debates drawn anew (paired bootstrap); of fewer than ${most} debates nothing is told.`}</p>
+      <p class="quiet">{`The loss of others less that of the debates, in the same questions: above 0 the debates were better. With 95 % intervals over questions drawn anew, each with all its debates (paired bootstrap); of fewer than ${least} different questions nothing is told.`}</p>
       <div class="scroll">
         <table>
           <thead>
@@ -140,7 +170,7 @@ function Gains({ comparisons, most }: { comparisons: Comparison[]; most: number 
               <th scope="col" aria-hidden="true" />
               <th scope="col">In bits</th>
               <th scope="col" class="number">
-                Debates
+                Questions
               </th>
             </tr>
           </thead>
@@ -153,10 +183,10 @@ function Gains({ comparisons, most }: { comparisons: Comparison[]; most: number 
                 <td>{FINDINGS[found.finding] ?? found.finding}</td>
                 <td class="number">{interval(found.brier, 4)}</td>
                 <td aria-hidden="true">
-                  <Whisker found={found.brier} reach={reach} />
+                  {found.brier !== null && <Whisker found={found.brier} reach={reach} />}
                 </td>
                 <td class="number">{interval(found.log_bits, 3)}</td>
-                <td class="number">{count(found.debates)}</td>
+                <td class="number">{count(found.questions)}</td>
               </tr>
             ))}
           </tbody>
@@ -184,13 +214,13 @@ function Diagram({ forecast }: { forecast: ForecastReport }) {
   const floor = TOP + SPAN + COUNTS;
   const filled = forecast.calibration.filter((bin) => bin.count > 0);
   const most = Math.max(...filled.map((bin) => bin.count), 1);
-  const name = forecast.role ?? NAMES[forecast.of] ?? forecast.of;
-  const { reliability, forecasts } = forecast.brier;
-  const label = `Reliability of ${name}: ${count(forecasts)} forecasts, reliability ${reliability.toFixed(4)}, 0 is best. The numbers are in the table.`;
+  const many = counted(forecast.debates, "forecast");
+  const reliability = forecast.brier === null ? "" : `, reliability ${forecast.brier.reliability.toFixed(4)}, 0 is best`;
+  const label = `Reliability of ${flat(nameOf(forecast))}: ${many}${reliability}. The numbers are in the table.`;
   return (
     <figure class="chart reliability">
       <figcaption>
-        <Name whose={forecast} /> <span class="quiet">{`${count(forecasts)} forecasts; on the line is perfect, bars are 95 % intervals`}</span>
+        <Name whose={forecast} /> <span class="quiet">{`${many}; on the line is perfect, bars are 95 % intervals`}</span>
       </figcaption>
       <svg viewBox={`0 0 ${SIZE} ${floor + BELOW}`} role="img" aria-label={label}>
         {[0, 0.25, 0.5, 0.75, 1].map((share) => (
@@ -243,7 +273,7 @@ function Bins({ bins }: { bins: Bin[] }) {
   return (
     <div class="scroll">
       <table class="bins">
-        <caption>Probabilities by tenths: each outcome of a question is one</caption>
+        <caption>Probabilities by tenths: of two outcomes that of the first, of more each</caption>
         <thead>
           <tr>
             <th scope="col">Given</th>
@@ -277,18 +307,18 @@ function Bins({ bins }: { bins: Bin[] }) {
   );
 }
 
+function parts(loss: Decomposition | null): (number | null)[] {
+  return loss === null ? [null, null, null, null] : [loss.reliability, loss.resolution, loss.uncertainty, loss.within_bins];
+}
+
 interface LossesProps {
   caption: string;
   forecasts: ForecastReport[];
+  mean: (forecast: ForecastReport) => number;
   part: (forecast: ForecastReport) => Decomposition | null;
 }
 
-function Losses({ caption, forecasts, part }: LossesProps) {
-  const rows = forecasts.flatMap((forecast) => {
-    const loss = part(forecast);
-    return loss === null ? [] : [{ forecast, loss }];
-  });
-  if (rows.length === 0) return null;
+function Losses({ caption, forecasts, mean, part }: LossesProps) {
   return (
     <div class="scroll">
       <table class="losses">
@@ -304,17 +334,17 @@ function Losses({ caption, forecasts, part }: LossesProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ forecast, loss }) => (
+          {forecasts.map((forecast) => (
             <tr key={keyOf(forecast)} class={forecast.of === "final" ? "total" : ""}>
               <th scope="row">
                 <Name whose={forecast} />
               </th>
-              {[loss.loss, loss.reliability, loss.resolution, loss.uncertainty, loss.within_bins].map((value, place) => (
+              {[mean(forecast), ...parts(part(forecast))].map((value, place) => (
                 <td class="number" key={place}>
-                  {value.toFixed(4).replace("-", "−")}
+                  {value === null ? "–" : value.toFixed(4).replace("-", "−")}
                 </td>
               ))}
-              <td class="number">{count(loss.forecasts)}</td>
+              <td class="number">{count(forecast.debates)}</td>
             </tr>
           ))}
         </tbody>
@@ -354,7 +384,7 @@ function Groups({ found }: { found: Calibration }) {
                 <td>{group.prompts.join(", ")}</td>
                 <td class="number">{group.brier.toFixed(4)}</td>
                 <td class="number">{group.log_bits.toFixed(3)}</td>
-                <td>{group.uplift === null ? "–" : `${interval(group.uplift.brier, 4)}, ${FINDINGS[group.uplift.finding]}`}</td>
+                <td>{group.uplift === null ? "–" : `${group.uplift.brier === null ? "" : `${interval(group.uplift.brier, 4)}, `}${FINDINGS[group.uplift.finding]}`}</td>
                 <td class="number">{count(group.debates)}</td>
               </tr>
             ))}

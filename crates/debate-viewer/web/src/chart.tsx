@@ -11,6 +11,8 @@ const LEFT = 38;
 const TOP = 12;
 const BOTTOM = 26;
 const MARKS = ["circle", "square", "triangle", "diamond", "cross"] as const;
+/** Dashes go round in four, marks and colours in five: twenty roles, the most there are, are twenty pairs. */
+const DASHES = 4;
 
 export interface Series {
   role: string;
@@ -62,13 +64,17 @@ function Mark({ nth, x, y }: { nth: number; x: number; y: number }) {
   return <path class={`${name} open`} d={`M${x - 4} ${y - 4}L${x + 4} ${y + 4}M${x - 4} ${y + 4}L${x + 4} ${y - 4}`} />;
 }
 
+function lineOf(nth: number): string {
+  return `line s${nth % MARKS.length} d${nth % DASHES}`;
+}
+
 export function Legend({ roles }: { roles: string[] }) {
   return (
     <ul class="legend">
       {roles.map((role, nth) => (
         <li key={role}>
           <svg viewBox="0 0 28 14" width="28" height="14" aria-hidden="true">
-            <path class={`line s${nth % MARKS.length}`} d="M1 7H27" />
+            <path class={lineOf(nth)} d="M1 7H27" />
             <Mark nth={nth} x={14} y={7} />
           </svg>
           <Words text={role} />
@@ -118,7 +124,7 @@ export function Chart({ moves, label }: { moves: Moves; label: string }) {
           const points = series.shares.flatMap((share, round) => (share === null ? [] : [[across(round), down(share)] as const]));
           return (
             <g key={series.role}>
-              <path class={`line s${nth % MARKS.length}`} d={points.map(([x, y], place) => `${place === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("")} />
+              <path class={lineOf(nth)} d={points.map(([x, y], place) => `${place === 0 ? "M" : "L"}${x.toFixed(1)} ${y.toFixed(1)}`).join("")} />
               {points.map(([x, y]) => (
                 <Mark key={x} nth={nth} x={x} y={y} />
               ))}

@@ -3,11 +3,11 @@
 import { useEffect, useState } from "preact/hooks";
 import type { DebatePage, Difference, Place } from "./model";
 import { namer, resultOf } from "./prediction";
-import { ask, debatePath, differencePath } from "./server";
+import { type Fail, ask, debatePath, differencePath } from "./server";
 import { Badge, Notice, REDACTED, Tree, Words } from "./text";
-import { percent, plain, stopReason } from "./wording";
+import { kindOf, percent, plain, stopReason } from "./wording";
 
-export function CompareView({ fail }: { fail: (error: unknown) => void }) {
+export function CompareView({ fail }: { fail: Fail }) {
   const params = new URLSearchParams(location.search);
   const [a, b] = [params.get("a") ?? "", params.get("b") ?? ""];
   useEffect(() => {
@@ -39,11 +39,18 @@ function open(event: SubmitEvent): void {
   location.search = new URLSearchParams([...fields].map(([name, value]) => [name, String(value).trim()])).toString();
 }
 
-function Compared({ a, b, fail }: { a: string; b: string; fail: (error: unknown) => void }) {
+function Compared({ a, b, fail }: { a: string; b: string; fail: Fail }) {
   const [found, setFound] = useState<{ difference: Difference | null; pages: [DebatePage, DebatePage] } | null>(null);
   useEffect(() => {
     const pages = Promise.all([ask<DebatePage>(debatePath(a)), ask<DebatePage>(debatePath(b))]);
-    Promise.all([ask<{ difference: Difference | null }>(differencePath(a, b)), pages]).then(([{ difference }, pages]) => setFound({ difference, pages }), fail);
+    const difference = ask<{ difference: Difference | null }>(differencePath(a, b));
+    Promise.all([difference, pages]).then(
+      ([{ difference }, pages]) => {
+        fail("compare", null);
+        setFound({ difference, pages });
+      },
+      (error: unknown) => fail("compare", error),
+    );
   }, [a, b]);
   if (found === null) return <p role="status">Comparing…</p>;
   const { difference, pages } = found;
@@ -108,7 +115,8 @@ function Standing({ page }: { page: DebatePage }) {
         </a>
       </h3>
       <p>
-        <Badge kind={page.completeness.state === "full" ? "good" : "warn"}>{page.completeness.state}</Badge> {plain(page.state)}{" "}
+        <Badge kind={page.state === "concluded" ? kindOf(page.completeness.state) : "note"}>{page.state === "concluded" ? page.completeness.state : page.state}</Badge>{" "}
+        {page.state !== "concluded" && `${plain(page.completeness.state)} were it to end now `}
         {page.simulated && <Badge kind="bad">simulated</Badge>}
       </p>
       <p class="quiet">{stopReason(page)}</p>

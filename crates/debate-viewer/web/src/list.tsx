@@ -1,13 +1,14 @@
 // The list of debates: found by words, format, state, completeness and time; what runs is shown as it moves.
 
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Entry, ListPage } from "./model";
-import { ask, formats, listPath, query } from "./server";
+import { type Fail, formatsPath, listPath, load, query } from "./server";
 import { Badge, REDACTED, Words } from "./text";
-import { cost, count, moment, plain } from "./wording";
+import { count, counted, kindOf, moment, plain } from "./wording";
 
-/** How often a list with debates under way is asked for again. */
+/** How often a list with debates under way is asked for again, and how often one without: others may begin. */
 const AGAIN_MS = 2_000;
+const AGAIN_QUIET_MS = 15_000;
 /** How long after a key the list is asked for. */
 const TYPING_MS = 200;
 
@@ -35,26 +36,23 @@ function path(filter: Filter, before: number | null): string {
   return listPath(query({ ...filter, since: midnight(filter.since), until: midnight(filter.until), before }));
 }
 
-export function ListView({ fail }: { fail: (error: unknown) => void }) {
+export function ListView({ fail }: { fail: Fail }) {
   const [filter, setFilter] = useState(() => filterOf(location.search));
   const [page, setPage] = useState<ListPage | null>(null);
   const [known, setKnown] = useState<string[]>([]);
-  const current = useRef(filter);
-  current.current = filter;
+  // Ends with the filter that it belongs to.
+  const scope = useRef(new AbortController());
 
   useEffect(() => {
     document.title = "Debates";
-    formats().then(setKnown, fail);
+    load("formats", formatsPath(), setKnown, fail);
   }, []);
 
   useEffect(() => {
     history.replaceState(null, "", location.pathname + query({ ...filter }));
     const stop = new AbortController();
-    const wait = window.setTimeout(() => {
-      ask<ListPage>(path(filter, null), stop.signal).then(setPage, (error: unknown) => {
-        if (!stop.signal.aborted) fail(error);
-      });
-    }, TYPING_MS);
+    scope.current = stop;
+    const wait = window.setTimeout(() => load("list", path(filter, null), setPage, fail, stop.signal), TYPING_MS);
     return () => {
       stop.abort();
       window.clearTimeout(wait);
@@ -64,25 +62,24 @@ export function ListView({ fail }: { fail: (error: unknown) => void }) {
   // Only the newest debates are asked for again; those behind them have mostly ended.
   const isMoving = page?.debates.some((entry) => entry.state !== "concluded") ?? false;
   useEffect(() => {
-    if (!isMoving) return;
-    const again = window.setInterval(() => {
-      if (document.hidden) return;
-      const asked = current.current;
-      ask<ListPage>(path(asked, null)).then(
-        (newest) => {
-          if (asked === current.current) setPage((page) => (page === null ? newest : joined(newest, page)));
-        },
-        () => undefined,
-      );
-    }, AGAIN_MS);
+    const again = window.setInterval(
+      () => {
+        if (document.hidden) return;
+        load<ListPage>("list", path(filter, null), (newest) => setPage((page) => (page === null ? newest : joined(newest, page))), fail, scope.current.signal);
+      },
+      isMoving ? AGAIN_MS : AGAIN_QUIET_MS,
+    );
     return () => window.clearInterval(again);
-  }, [isMoving]);
+  }, [isMoving, filter]);
 
-  const more = useCallback(() => {
-    ask<ListPage>(path(filter, page?.before ?? null)).then((next) => {
-      setPage((page) => ({ debates: [...(page?.debates ?? []), ...next.debates], before: next.before }));
-    }, fail);
-  }, [filter, page]);
+  const more = () =>
+    load<ListPage>(
+      "older",
+      path(filter, page?.before ?? null),
+      (next) => setPage((page) => ({ debates: [...(page?.debates ?? []), ...next.debates], before: next.before })),
+      fail,
+      scope.current.signal,
+    );
 
   const set = (name: keyof Filter) => (event: { currentTarget: HTMLInputElement | HTMLSelectElement }) => setFilter({ ...filter, [name]: event.currentTarget.value });
   return (
@@ -109,7 +106,7 @@ export function ListView({ fail }: { fail: (error: unknown) => void }) {
         <p role="status">Reading the list…</p>
       ) : (
         <>
-          <p role="status" class="quiet">{`${count(page.debates.length)} ${page.debates.length === 1 ? "debate" : "debates"} shown${page.before === null ? "" : ", there are more"}`}</p>
+          <p role="status" class="quiet">{`${counted(page.debates.length, "debate")} shown${page.before === null ? "" : ", there are more"}`}</p>
           <ol class="list">
             {page.debates.map((entry) => (
               <Row key={entry.debate_id} entry={entry} />
@@ -156,14 +153,14 @@ function Row({ entry }: { entry: Entry }) {
   return (
     <li>
       <div class="row">
-        {whole === null ? <Badge kind="note">{entry.state}</Badge> : <Badge kind={whole === "full" ? "good" : whole === "partial" ? "warn" : "bad"}>{whole}</Badge>}
+        {whole === null ? <Badge kind="note">{entry.state}</Badge> : <Badge kind={kindOf(whole)}>{whole}</Badge>}
         {entry.simulated && <Badge kind="bad">simulated</Badge>}
         <a href={`/viewer/debates/${entry.debate_id}`}>
           <Words text={entry.title ?? REDACTED} />
         </a>
       </div>
       <p class="quiet">
-        {`${plain(entry.format)}, ${moment(entry.opened_at)}, ${count(entry.head_seq)} events`}
+        {`${plain(entry.format)}, ${moment(entry.opened_at)}, ${counted(entry.head_seq, "event")}`}
         {progress !== null && progress.phase !== null && `, round ${progress.round} ${plain(progress.phase)}`}
         {entry.forked_from !== null && (
           <>
@@ -173,7 +170,7 @@ function Row({ entry }: { entry: Entry }) {
         )}
       </p>
       <p class="quiet">
-        {spend !== null && `${count(spend.calls)} calls${progress === null ? "" : ` of ${count(progress.calls_expected)}`}, ${cost(spend)}`}
+        {spend !== null && `${counted(spend.calls, "call")}${progress === null ? "" : ` of ${count(progress.calls_expected)}`}${entry.spent === null ? "" : `, ${entry.spent}`}`}
         {progress !== null && spend !== null && <progress max={Math.max(progress.calls_expected, spend.calls)} value={spend.calls} aria-label="calls" />}
       </p>
     </li>

@@ -1,17 +1,21 @@
 // Which page this is. A report carries what it shows; every other page asks the server.
 
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import { CalibrationView } from "./calibration";
 import { CompareView } from "./compare";
 import { DebateView } from "./debate";
 import { ListView } from "./list";
 import { type Report, ReportView } from "./report";
-import { ServerError, hasToken, keepToken } from "./server";
+import { type Fail, ServerError, hasToken, keepToken } from "./server";
 import { Notice } from "./text";
 
 function Site() {
-  const [error, setError] = useState<unknown>(null);
+  const [errors, setErrors] = useState<ReadonlyMap<string, unknown>>(new Map());
+  const fail: Fail = useCallback((of, error) => {
+    setErrors((errors) => (error === null && !errors.has(of) ? errors : new Map([...errors].filter(([name]) => name !== of).concat(error === null ? [] : [[of, error]]))));
+  }, []);
+  const [error = null] = errors.values();
   const debate = /^\/viewer\/debates\/([^/]+)$/.exec(location.pathname)?.[1];
   const refusal = error instanceof ServerError ? error.status : null;
   const needsToken = refusal === 401 || (refusal === 403 && hasToken());
@@ -30,13 +34,13 @@ function Site() {
         {needsToken && <TokenForm />}
         {error !== null && !isKnown && <Notice kind="bad">{error instanceof Error ? error.message : String(error)}</Notice>}
         {debate !== undefined ? (
-          <DebateView id={decodeURIComponent(debate)} fail={setError} />
+          <DebateView id={decodeURIComponent(debate)} fail={fail} />
         ) : location.pathname === "/viewer/compare" ? (
-          <CompareView fail={setError} />
+          <CompareView fail={fail} />
         ) : location.pathname === "/viewer/calibration" ? (
-          <CalibrationView fail={setError} />
+          <CalibrationView fail={fail} />
         ) : (
-          <ListView fail={setError} />
+          <ListView fail={fail} />
         )}
       </main>
     </>

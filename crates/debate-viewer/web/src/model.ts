@@ -24,10 +24,6 @@ export interface Origin {
 
 export interface Spend {
   calls: number;
-  known: { input: number; output: number };
-  complete: boolean;
-  cost?: { cost_micros: number; cost_micros_bound: number; complete: boolean };
-  unpriced_calls: number;
 }
 
 export interface Said {
@@ -43,11 +39,13 @@ export interface Said {
   redacted: boolean;
 }
 
-/** What a debate came to, of formats whose result is not laid out in a page of its own. */
+/** What a debate came to. */
 export interface Decision {
   decided: string[];
   sure: string | null;
+  sure_means: string | null;
   dissenters: string[] | null;
+  apart: string | null;
   open: string[];
 }
 
@@ -57,12 +55,14 @@ export interface DebatePage {
   title: string | null;
   seq: number;
   at: string;
+  hash: string;
   head_seq: number;
+  head_state: DebatePage["state"];
   inherited: number;
   state: "running" | "paused" | "concluded";
   phase: { name: string; round: number } | null;
   completeness: Completeness;
-  stop: { name: string; rule: string; statistic: number; threshold: number; closing: boolean } | null;
+  stop: { words: string } | null;
   cancelled_because: string | null;
   opened_at: string;
   deadline_at: string;
@@ -71,6 +71,7 @@ export interface DebatePage {
   forked_from: Origin | null;
   calls_expected: number;
   spend: Spend;
+  spent: string;
   models: string[];
   unpriced_models: string[];
   simulated: boolean;
@@ -79,7 +80,7 @@ export interface DebatePage {
   speaking: Attempt[];
   rules: Json;
   brief: Json;
-  decision: Decision | null;
+  decision: Decision;
   result: Json;
   said: Said[];
 }
@@ -137,13 +138,10 @@ export interface Prediction {
     similarity_score: number;
   }[];
   extra: {
-    confidence: number;
-    consensus_per_outcome: { outcome_id: string; consensus_score: number }[];
     blind_baseline: number[] | null;
     ledger: { role: string; round: number; probabilities: number[]; confidence: number; conformity: boolean }[];
     judge_reasoning: string;
     judge_passes?: { held: number; total_variation: number; flipped: boolean };
-    resolution?: { scores: { final: { brier: number; log_bits: number }; uplift: { brier: number } | null } | null };
   };
 }
 
@@ -165,6 +163,7 @@ export interface Entry {
   title: string | null;
   simulated: boolean;
   spend: Spend | null;
+  spent: string | null;
   progress: { phase: string | null; round: number | null; calls_expected: number } | null;
 }
 
@@ -200,11 +199,11 @@ export interface CallShown extends Attempt {
     why: Json;
     reply: {
       usage: { input?: number | null; output?: number | null };
-      cost_micros?: number;
       latency_ms: number;
       wire_retries: number;
       repairs?: string[];
     } | null;
+    cost: string | null;
     words: Json;
     redacted: boolean;
   } | null;
@@ -246,7 +245,6 @@ export interface Interval {
 
 export interface Decomposition {
   forecasts: number;
-  loss: number;
   reliability: number;
   resolution: number;
   uncertainty: number;
@@ -266,7 +264,8 @@ export interface ForecastReport {
   of: string;
   role?: string;
   debates: number;
-  brier: Decomposition;
+  brier_mean: number;
+  brier: Decomposition | null;
   log_bits_mean: number;
   log_bits: Decomposition | null;
   calibration: Bin[];
@@ -276,16 +275,20 @@ export interface Comparison {
   of: string;
   role?: string;
   debates: number;
-  brier: Interval;
-  log_bits: Interval;
+  questions: number;
+  brier: Interval | null;
+  log_bits: Interval | null;
   finding: string;
 }
 
 export interface Calibration {
+  source: "real" | "simulated";
+  real: number;
+  simulated: number;
   resolved: number;
   void: number;
-  simulated: number;
-  debates_min: number;
+  questions: number;
+  questions_min: number;
   forecasts: ForecastReport[];
   comparisons: Comparison[];
   groups: { models: string; prompts: string[]; debates: number; brier: number; log_bits: number; uplift: Comparison | null }[];

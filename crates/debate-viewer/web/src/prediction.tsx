@@ -23,26 +23,6 @@ export function namer(page: DebatePage): (outcome: string) => string {
   return (outcome) => names.get(outcome) ?? outcome;
 }
 
-/** Returns the likeliest outcome with its probability; null where nothing can be said. */
-export function likeliest(page: DebatePage): { outcome: string; probability: number } | null {
-  const [first, ...rest] = resultOf(page).probability_distribution;
-  if (first === undefined) return null;
-  const best = rest.reduce((best, entry) => (entry.probability > best.probability ? entry : best), first);
-  return { outcome: best.outcome_id, probability: best.probability };
-}
-
-/** Returns the roles that hold another outcome for the likeliest. */
-export function dissenters(page: DebatePage): string[] {
-  const best = likeliest(page);
-  const { ledger } = resultOf(page).extra;
-  const { outcomes, roles } = rulesOf(page);
-  return roles.filter((role) => {
-    const last = ledger.findLast((entry) => entry.role === role);
-    if (best === null || last === undefined) return false;
-    return outcomes[last.probabilities.indexOf(Math.max(...last.probabilities))] !== best.outcome;
-  });
-}
-
 export function PredictionView({ page, live }: { page: DebatePage; live: preact.ComponentChildren }) {
   const result = resultOf(page);
   const name = namer(page);

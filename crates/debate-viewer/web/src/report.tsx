@@ -1,6 +1,7 @@
 // A debate as one file for mail and archives: what the page shows, without a server.
 
-import { Course, DebateHead, Glance, VerificationText } from "./debate";
+import { Course } from "./debate";
+import { DebateHead, Glance, Moment, VerificationText } from "./glance";
 import type { DebatePage, Verification } from "./model";
 
 export interface Report {
@@ -10,14 +11,18 @@ export interface Report {
 }
 
 export function ReportView({ report }: { report: Report }) {
+  const { page, verification, made_at: madeAt } = report;
   return (
     <main>
-      <DebateHead page={report.page} isReport />
-      <Glance page={report.page} verification={<VerificationText found={report.verification} />} />
-      <Course page={report.page} live={null} />
+      <DebateHead page={page} isReport />
+      <Moment page={page} />
+      <Glance page={page} verification={<VerificationText found={verification} />} />
+      <Course page={page} live={null} />
       <footer class="quiet">
-        {`Report made ${report.made_at} of event ${report.page.seq}; head `}
-        <code class="hash">{report.verification.head_hash}</code>
+        {`Report made ${madeAt} of event ${page.seq}, hash `}
+        <code class="hash">{page.hash}</code>
+        {`; the log was checked to event ${verification.head_seq}, hash `}
+        <code class="hash">{verification.head_hash}</code>
       </footer>
     </main>
   );

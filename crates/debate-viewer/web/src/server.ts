@@ -14,6 +14,16 @@ export class ServerError extends Error {
   }
 }
 
+/** What the server refuses, it refuses again; what it cannot do just now, it may do later. */
+export function isRefusal(error: unknown): error is ServerError {
+  return error instanceof ServerError && error.status < 500 && error.status !== 429;
+}
+
+/** How long to wait before each next try. */
+export function* pauses(): Generator<number, never> {
+  for (let pause = RETRY_FIRST_MS; ; pause = Math.min(pause * 2, RETRY_MOST_MS)) yield pause;
+}
+
 export function keepToken(token: string): void {
   sessionStorage.setItem(TOKEN, token);
 }
@@ -50,16 +60,33 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await response.json()) as T;
 }
 
+/** Takes what went wrong with one thing that was asked for; null once it went well. */
+export type Fail = (of: string, error: unknown) => void;
+
+/** Asks for something, and hands over what came or what went wrong with it. */
+export function load<T>(of: string, path: string, came: (found: T) => void, fail: Fail, signal?: AbortSignal): void {
+  ask<T>(path, signal).then(
+    (found) => {
+      if (signal?.aborted === true) return;
+      fail(of, null);
+      came(found);
+    },
+    (error: unknown) => {
+      if (signal?.aborted !== true) fail(of, error);
+    },
+  );
+}
+
 export function listPath(search: string): string {
   return `${DATA}/debates${search}`;
 }
 
-export function formats(): Promise<string[]> {
-  return ask(`${DATA}/formats`);
+export function formatsPath(): string {
+  return `${DATA}/formats`;
 }
 
-export function calibrationPath(): string {
-  return `${DATA}/calibration`;
+export function calibrationPath(source: string | null): string {
+  return `${DATA}/calibration${query({ source })}`;
 }
 
 export function differencePath(a: string, b: string): string {
@@ -96,26 +123,24 @@ export function follow(id: string, after: number, following: Following): () => v
 
 async function keepFollowing(id: string, after: number, following: Following, signal: AbortSignal): Promise<void> {
   let seen = after;
-  let pause = RETRY_FIRST_MS;
+  let pause = pauses();
   while (!signal.aborted) {
     try {
       const headers = { Accept: "text/event-stream", "Last-Event-ID": String(seen) };
       const response = await request(`${debatePath(id)}/follow`, headers, signal);
       following.connected(true);
       for await (const item of events(response)) {
-        pause = RETRY_FIRST_MS;
+        pause = pauses();
         if (item.id !== undefined) seen = Number(item.id);
         following.heard(item);
         if (item.name === "end") return;
       }
     } catch (error) {
       if (signal.aborted) return;
-      // What the server refuses, it refuses again.
-      if (error instanceof ServerError && error.status < 500) return following.refused(error);
+      if (isRefusal(error)) return following.refused(error);
     }
     following.connected(false);
-    await new Promise((wake) => setTimeout(wake, pause));
-    pause = Math.min(pause * 2, RETRY_MOST_MS);
+    await new Promise((wake) => setTimeout(wake, pause.next().value));
   }
 }
 

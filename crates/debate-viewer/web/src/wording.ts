@@ -1,6 +1,6 @@
 // Numbers, moments and names in words for people.
 
-import type { DebatePage, Spend } from "./model";
+import type { DebatePage } from "./model";
 
 export function percent(share: number): string {
   if (share > 0 && share < 0.0005) return "<0.1\u00a0%";
@@ -16,6 +16,16 @@ export function count(number: number): string {
   return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** Says how many of something there are. */
+export function counted(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Returns how a completeness is coloured. */
+export function kindOf(whole: "full" | "partial" | "void"): "good" | "warn" | "bad" {
+  return whole === "full" ? "good" : whole === "partial" ? "warn" : "bad";
+}
+
 export function moment(iso: string): string {
   return iso.replace("T", " ").replace(/\.\d+Z$/, " UTC").replace(/Z$/, " UTC");
 }
@@ -24,36 +34,15 @@ export function plain(name: string): string {
   return name.replaceAll("_", " ");
 }
 
-export function dollars(micros: number): string {
-  return `$${(micros / 1e6).toFixed(Math.max(2, micros % 10_000 === 0 ? 2 : 4))}`;
+/** Returns who is asked for what by a call such as `argue/1/optimist`; whatever else it may be, it is told as it is. */
+export function asked(call: string, format: string): { role: string; what: string } {
+  const [kind, number, ...role] = call.split("/");
+  if (role.length === 0 || kind === undefined) return { role: call, what: "" };
+  return { role: role.join("/"), what: `${format === "review" ? "pair" : "round"} ${number}, ${plain(kind)}` };
 }
-
-/** What was spent; what has no price is never shown as free. */
-export function cost(spend: Spend): string {
-  const tokens = `${count(spend.known.input)} tokens in, ${count(spend.known.output)} out${spend.complete ? "" : " or more"}`;
-  if (spend.cost === undefined) return `${tokens}, cost unknown`;
-  return `${tokens}, ${dollars(spend.cost.cost_micros)}${spend.cost.complete ? "" : " or more"}`;
-}
-
-const RULES: { [rule: string]: string } = {
-  concluded: "Its last phase was done.",
-  consensus: "The participants agree.",
-  convergence: "The participants no longer move.",
-  confidence: "The participants are sure enough.",
-  max_rounds: "All rounds were held.",
-  deadline: "Time was up.",
-  budget: "A budget was used up.",
-  cancelled: "Somebody ended it.",
-  failed: "Too little of it could be had.",
-};
 
 export function stopReason(page: DebatePage): string {
-  const { stop } = page;
-  if (stop === null) return page.state === "concluded" ? "It came to its end." : "It has not stopped.";
-  const words = RULES[stop.rule] ?? `Rule ${plain(stop.name)}.`;
-  const name = stop.name === stop.rule ? "" : ` (${plain(stop.name)})`;
-  const isMeasured = stop.rule === "consensus" || stop.rule === "convergence" || stop.rule === "confidence" || stop.rule === "budget";
-  return `${words}${name}${isMeasured ? ` ${+stop.statistic.toFixed(4)} against a limit of ${+stop.threshold.toFixed(4)}.` : ""}`;
+  return page.stop?.words ?? (page.state === "concluded" ? "It came to its end." : "It has not stopped.");
 }
 
 /** Takes signs out of a text that would turn around what stands beside it, for places that take no markup. */

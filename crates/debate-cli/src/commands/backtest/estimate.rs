@@ -8,7 +8,7 @@ use debate_core::call::Tokens;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::prices::{Price, Prices};
 use debate_llm::simulated::LatencyDist;
-use debate_rehearsal::{Held, Latencies, Rehearsal, Way};
+use debate_rehearsal::{Held, Latencies, Rehearsal, RoundtableTools, Way};
 use serde_json::{Value, json};
 
 use super::holding::Plan;
@@ -94,6 +94,7 @@ impl Estimate {
                     hedge_share_max: hedging.share_max,
                     debates: 1,
                     seed: options.seed.unwrap_or(SEED_DEFAULT),
+                    tools: RoundtableTools::default(),
                 };
                 (rehearsal, way)
             })

@@ -1,8 +1,11 @@
 //! What a backtest found.
 
-use debate_core::formats::prediction::track_record::CalibrationReport;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use debate_core::formats::prediction::track_record::{CalibrationReport, TrackRecord};
 use debate_core::id::DebateId;
-use debate_viewer::calibration::track_record;
+use debate_viewer::calibration::case;
 use serde_json::{Value, json};
 
 use super::estimate::Estimate;
@@ -35,8 +38,12 @@ impl Report {
         estimate: Estimate,
         ended: Ended,
     ) -> anyhow::Result<Self> {
-        let held: Vec<DebateId> = ended.all.iter().filter_map(|(_, ended)| ended.clone().ok()).collect();
-        let calibration = track_record(&house.engine, held).await?.report();
+        let held: BTreeSet<DebateId> = ended.all.iter().filter_map(|(_, ended)| ended.clone().ok()).collect();
+        let mut record = TrackRecord::default();
+        for debate in held {
+            case(&house.engine, debate).await?.into_iter().for_each(|case| record.add(Arc::new(case)));
+        }
+        let calibration = record.report(None);
         Ok(Self { is_simulated: house.is_simulated, plan, estimate, ended, calibration })
     }
 

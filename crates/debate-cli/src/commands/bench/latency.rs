@@ -9,7 +9,7 @@ use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::prediction::config::Schedule;
 use debate_core::id::DebateId;
-use debate_rehearsal::{Latencies, Recorded, Rehearsal, Summary, Way};
+use debate_rehearsal::{Latencies, Recorded, Rehearsal, RoundtableTools, Summary, Way};
 use debate_store::ListFilter;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ use crate::page::{Column, Page, percent, span, thousands};
 use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::request_file::RequestFile;
+use crate::search::Search;
 
 /// The debate that is rehearsed where no request is given.
 const REQUEST_DEFAULT: &str = include_str!("../../../../../examples/ice.json");
@@ -94,6 +95,7 @@ impl Latency {
             hedge_share_max: options.hedge_share,
             debates: wishes.debates,
             seed: options.seed.unwrap_or(SEED_DEFAULT),
+            tools: RoundtableTools(Search::Simulated.tools()),
         };
         let paper = Paper::stderr(options.ascii);
         let (rehearsal, rows) = tokio::task::spawn_blocking(move || {

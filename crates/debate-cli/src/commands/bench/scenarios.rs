@@ -13,7 +13,7 @@ use debate_core::formats::any::AnyDebate;
 use debate_core::formats::roundtable::bench::{self, Comparison, Metrics, Recommendation, Scenario};
 use debate_core::request::Violations;
 use debate_engine::Settings;
-use debate_rehearsal::{Latencies, Rehearsal};
+use debate_rehearsal::{Latencies, Rehearsal, RoundtableTools};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
@@ -28,6 +28,7 @@ use crate::model;
 use crate::page::{Column, Page};
 use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::search::{self, Search};
 
 /// The seed where none is given.
 const SEED_DEFAULT: u64 = 1;
@@ -38,8 +39,9 @@ const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
 ///
 /// A file holds {"scenarios": […]}: requests for roundtables, each with a name, those that are variants with the name of
 /// their baseline. With the simulated model, debates are held in virtual time under drawn latencies and nothing is stored;
-/// with a real one they are held one after another and stay in the store. docs/benchmarks.md says what is measured, and what
-/// rolls a variant back: it is to be faster and is not by 30 %, interaction falls by more than 20 %, or issues are reported.
+/// with a real one they are held one after another and stay in the store. docs/benchmarks.md says what is measured, what
+/// made-up latencies cannot show, and what rolls a variant back: it is to be faster and is not by 30 %, interaction falls by
+/// more than 20 %, or issues are reported.
 /// Then the command ends with exit code 4.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -123,9 +125,14 @@ impl Scenarios {
         }
         for scenario in &mut scenarios {
             let mut request = AcceptedRequest::Roundtable(Box::new(scenario.request.clone()));
-            match admit(&mut request, None, &flags, &options.offered()) {
-                Ok(_nothing_left_out) => {}
-                Err(refused) => faults.push(format!("\n  {}: {refused}", one_line(&scenario.name))),
+            let admitted = admit(&mut request, None, &flags, &options.offered());
+            if let Err(Violations(found)) =
+                admitted.and_then(|_nothing_left_out| search::admit(&request, options))
+            {
+                let name = one_line(&scenario.name);
+                faults.extend(
+                    found.iter().map(|fault| format!("\n  {name}: {}", one_line(&fault.to_string()))),
+                );
             }
             if let AcceptedRequest::Roundtable(admitted) = request {
                 scenario.request = *admitted;
@@ -177,6 +184,7 @@ impl Scenarios {
                 hedge_share_max,
                 debates: wishes.debates,
                 seed,
+                tools: RoundtableTools(Search::Simulated.tools()),
             };
             let logs = rehearsal.logs(&|| bar.inc(1))?;
             Measured::of(scenario, Vec::new(), &logs)
@@ -255,13 +263,8 @@ impl Report {
         let variants = self.measured.iter().filter_map(|variant| {
             let name = variant.scenario.baseline.as_ref()?;
             let baseline = self.measured.iter().find(|known| known.scenario.name == *name)?;
-            let level = |of: &Measured| of.scenario.request.config.parallelization();
-            let comparison = bench::compare(
-                &baseline.metrics,
-                &variant.metrics,
-                level(baseline) != level(variant),
-                &variant.scenario.reported_issues,
-            );
+            let terms = variant.scenario.terms(&baseline.scenario, self.is_simulated);
+            let comparison = bench::compare(&baseline.metrics, &variant.metrics, &terms);
             Some((baseline, variant, comparison))
         });
         variants.collect()

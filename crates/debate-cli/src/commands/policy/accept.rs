@@ -9,7 +9,8 @@ use crate::house::House;
 
 /// Record that you accept a proposal for a reviewer's prompt
 ///
-/// Nothing is written: changing the reviewer's file is yours. A proposal is accepted once.
+/// Nothing is written: changing the reviewer's file is yours. A proposal is accepted once; read it first with debate policy
+/// show.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +34,12 @@ impl Accept {
         house.close().await?;
         let accepted = accepted?;
         let (number, role, digest) = (accepted.number, &self.role, accepted.digest);
-        print(&format!("proposal {number} for {role} is accepted: {digest}\n"))?;
+        let unwritten = if accepted.is_written {
+            String::new()
+        } else {
+            format!("no file of it is recorded; its text: debate policy show {role} --number {number}\n")
+        };
+        print(&format!("proposal {number} for {role} is accepted: {digest}\n{unwritten}"))?;
         Ok(End::Done)
     }
 }

@@ -10,8 +10,28 @@ use debate_core::stop::Completeness;
 
 use crate::plain::one_line;
 
-/// Returns the comment.
+/// The most characters that GitHub takes as one comment.
+const CHARS_MAX: usize = 65_536;
+/// From so many hexadecimal digits on, GitHub takes a word for a commit's name.
+const COMMIT_DIGITS_MIN: usize = 7;
+/// Invisible, and no part of a word.
+const GAP: char = '\u{200b}';
+
+/// Returns the comment, of at most [`CHARS_MAX`] characters: words of pairs are left out from the last on, and it says so.
 pub(super) fn of(result: &ReviewResult) -> String {
+    let details: Vec<String> = result.debates.iter().map(details).collect();
+    let fits = |text: &String| text.chars().count() <= CHARS_MAX;
+    let mut shorter = (0..=details.len()).rev().map(|kept| whole(result, &details[..kept]));
+    shorter.find(fits).unwrap_or_else(|| {
+        let shortest = whole(result, &[]);
+        let cut: String = shortest.chars().take(CHARS_MAX).collect();
+        // What stands on one line means nothing without its end.
+        cut.rsplit_once('\n').map_or_else(String::new, |(lines, _)| format!("{lines}\n"))
+    })
+}
+
+/// Returns the comment with the words of as many pairs as are given.
+fn whole(result: &ReviewResult, details: &[String]) -> String {
     let mut text = String::from("## Review debate\n\n");
     if result.simulated {
         text.push_str(
@@ -30,6 +50,16 @@ pub(super) fn of(result: &ReviewResult) -> String {
         let why: Vec<String> = failed.into_iter().chain(more).collect();
         let _infallible = writeln!(text, "> **Incomplete:** {}.\n", why.join("; "));
     }
+    let left_out = result.debates.len() - details.len();
+    if left_out > 0 {
+        let _infallible = writeln!(
+            text,
+            "> **Cut:** the words of {} are left out, for a comment has at most {CHARS_MAX} characters; `debate show {}` has \
+             all of them.\n",
+            counted(left_out, "pair", "pairs"),
+            result.debate_id,
+        );
+    }
     let judged: Vec<&PairDebate> =
         result.debates.iter().filter(|debated| debated.judgement.is_some()).collect();
     if !judged.is_empty() {
@@ -37,7 +67,7 @@ pub(super) fn of(result: &ReviewResult) -> String {
         judged.iter().for_each(|debated| row(&mut text, debated));
         text.push('\n');
     }
-    result.debates.iter().for_each(|debated| details(&mut text, debated));
+    details.iter().for_each(|details| text.push_str(details));
     for failed in &result.failed_pairs {
         let (a, b) = (shown(failed.role_a.as_str()), shown(failed.role_b.as_str()));
         let _infallible = writeln!(text, "- {a} and {b} could not debate: {}\n", shown(&failed.why));
@@ -78,7 +108,9 @@ fn winner(debated: &PairDebate, judgement: &PairJudgement) -> String {
     }
 }
 
-fn details(text: &mut String, debated: &PairDebate) {
+/// Returns what a pair said and what the judge said of it.
+fn details(debated: &PairDebate) -> String {
+    let mut text = String::new();
     let said = [
         (&debated.role_a, &debated.role_a_argument),
         (&debated.role_b, &debated.role_b_argument),
@@ -86,7 +118,7 @@ fn details(text: &mut String, debated: &PairDebate) {
         (&debated.role_b, &debated.role_b_rebuttal),
     ];
     if said.iter().all(|(_, words)| words.is_none()) {
-        return;
+        return text;
     }
     let title = quiet(&debated.conflict_description);
     let _infallible = writeln!(text, "<details><summary>{title}</summary>\n");
@@ -108,6 +140,7 @@ fn details(text: &mut String, debated: &PairDebate) {
         text.push('\n');
     }
     text.push_str("</details>\n\n");
+    text
 }
 
 /// Returns a text as Markdown that shows it and does nothing else, on one line.
@@ -125,7 +158,7 @@ fn shown(text: &str) -> String {
 
 /// Returns a text as HTML that calls and links nobody, on one line; Markdown within it is as it was.
 fn quiet(text: &str) -> String {
-    let text = one_line(text);
+    let text = unlinked(&one_line(text));
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
         match c {
@@ -135,17 +168,47 @@ fn quiet(text: &str) -> String {
             // An invisible space keeps a name from being called, a number and an address from being linked.
             '@' | '#' | ':' => {
                 safe.push(c);
-                safe.push('\u{200b}');
+                safe.push(GAP);
             }
             c => safe.push(c),
         }
     }
-    safe.replace("www.", "www\u{200b}.")
+    safe.replace("www.", &format!("www{GAP}."))
+}
+
+/// Parts what GitHub takes for an issue or a commit: `GH-12`, and a word of hexadecimal digits.
+fn unlinked(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end.max(c.len_utf8()));
+        let is_name = word.len() >= COMMIT_DIGITS_MIN && word.chars().all(|c| c.is_ascii_hexdigit());
+        for (place, c) in word.chars().enumerate() {
+            if is_name && place > 0 && place % (COMMIT_DIGITS_MIN - 1) == 0 {
+                safe.push(GAP);
+            }
+            safe.push(c);
+        }
+        if word.eq_ignore_ascii_case("gh") && behind.starts_with('-') {
+            safe.push(GAP);
+        }
+        rest = behind;
+    }
+    safe
 }
 
 #[cfg(test)]
 mod tests {
-    use super::shown;
+    use debate_core::debate::Debate;
+    use debate_core::event::Opened;
+    use debate_core::format::Format as _;
+    use debate_core::formats::accept::{AcceptedRequest, accept};
+    use debate_core::formats::review::Review;
+    use debate_core::id::{DebateId, Timestamp};
+    use debate_core::prose::{Prose, Texts};
+
+    use super::*;
 
     #[test]
     fn k13_words_in_a_comment_format_nothing_and_call_nobody() {
@@ -156,5 +219,59 @@ mod tests {
             assert!(!safe.contains(active), "{active:?} in {safe}");
         }
         assert!(safe.contains("&lt;/details&gt;"));
+    }
+
+    #[test]
+    fn k13_words_in_a_comment_link_no_issue_and_no_commit() {
+        for (text, parted) in [
+            ("see GH-12 and gh-3", "see GH_-12 and gh_-3"),
+            ("since 0123abc, e.g. DEADBEEFdeadbeef1", "since 0123ab_c, e.g. DEADBE_EFdead_beef1"),
+            ("a/b@0123abcd", "a/b@0123ab_cd"),
+            ("12345678 tokens", "123456_78 tokens"),
+            ("defaced 0123ab bigHash-x, 0123abg", "deface_d 0123ab bigHash-x, 0123abg"),
+        ] {
+            assert_eq!(unlinked(text), parted.replace('_', "\u{200b}"));
+            assert!(!shown(text).contains("GH\\-") && !quiet(text).contains("0123abc"), "{text}");
+        }
+        let name = "0123456789abcdef0123456789abcdef01234567";
+        let parts = unlinked(name);
+        assert!(parts.split('\u{200b}').all(|part| part.len() < COMMIT_DIGITS_MIN));
+    }
+
+    /// Returns a result with so many pairs whose words are that long.
+    fn result(pairs: u32, chars: usize) -> ReviewResult {
+        let example = include_str!("../../../../../examples/review.json");
+        let AcceptedRequest::Review(accepted) = accept(example).unwrap() else { panic!("a review") };
+        let opened = Opened {
+            format: Review::NAME.to_owned(),
+            debate: DebateId(Default::default()),
+            request_digest: accepted.digest,
+            limits: accepted.limits,
+            config: accepted.config,
+            prose: Prose::new(accepted.brief),
+        };
+        let mut result = Review::outcome(&Debate::opened(&opened, Timestamp(0)), Texts::Shown);
+        let mut debated = result.debates[0].clone();
+        debated.role_a_argument = Some("word ".repeat(chars / 5));
+        result.debates = (1..=pairs).map(|pair| PairDebate { pair, ..debated.clone() }).collect();
+        result
+    }
+
+    #[test]
+    fn k13_a_comment_is_as_long_as_may_be_and_says_what_it_leaves_out() {
+        let short = of(&result(2, 1_000));
+        assert!(!short.contains("**Cut:**") && short.matches("<details>").count() == 2);
+        let long = of(&result(10, 20_000));
+        assert!(long.chars().count() <= CHARS_MAX);
+        assert!(long.contains("> **Cut:** the words of 7 pairs are left out"), "{}", &long[..400]);
+        assert_eq!((long.matches("<details>").count(), long.matches("</details>").count()), (3, 3));
+        assert!(long.trim_end().ends_with("</sub>"), "what follows the words is there");
+        let mut endless = result(1, 10);
+        endless.completeness = Completeness::Partial { missing: Vec::new(), why: vec!["x".repeat(70_000)] };
+        let cut = of(&endless);
+        assert!(
+            cut.chars().count() <= CHARS_MAX && cut.ends_with('\n') && !cut.contains("xxx"),
+            "whole lines"
+        );
     }
 }

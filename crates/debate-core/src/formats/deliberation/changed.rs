@@ -1,7 +1,7 @@
 //! What a fork's change makes of the rules of a deliberation (rule K14).
 
 use super::config::{Config, PARTICIPANTS_MIN, Phase};
-use crate::fork::Change;
+use crate::fork::{Change, leave_out};
 
 impl Config {
     /// Returns the rules with one thing changed.
@@ -16,13 +16,8 @@ impl Config {
                 config.models = self.models.with(choice, model, &phases, is_role)?;
             }
             Change::Without(left) => {
-                config.participants.retain(|speaker| speaker.name != *left);
-                if config.participants.len() == self.participants.len() {
-                    return Err(format!("{left} is no participant of this debate"));
-                }
-                if config.participants.len() < PARTICIPANTS_MIN {
-                    return Err(format!("without {left} fewer than {PARTICIPANTS_MIN} would take part"));
-                }
+                let named = ("participant", "take part");
+                leave_out(&mut config.participants, left, |speaker| &speaker.name, PARTICIPANTS_MIN, named)?;
             }
             Change::JudgeOrder(_) => return Err("a deliberation has no judge".to_owned()),
             Change::Pooling(_) => return Err("a deliberation pools nothing".to_owned()),

@@ -262,7 +262,7 @@ fn respond(script: &mut Script, want: &Want, attempt: u32, turn: u32) -> Command
     let is_consensus = Call::of(&want.call).is_some_and(|call| call.phase == Phase::Consensus);
     let answer =
         if is_consensus { Answer::Consensus(text.clone()) } else { Answer::Contribution(text.clone()) };
-    Command::FinishCall { attempt, reply, prose: ReplyProse { text, reasoning: None }, answer }
+    Command::FinishCall { attempt, reply, prose: ReplyProse { text, ..ReplyProse::default() }, answer }
 }
 
 /// Gives out the parts. Whoever holds the consensus and nothing else is no participant.

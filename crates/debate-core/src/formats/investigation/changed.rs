@@ -2,7 +2,7 @@
 
 use super::call::KINDS;
 use super::config::{Config, HYPOTHESES_MIN};
-use crate::fork::Change;
+use crate::fork::{Change, leave_out};
 
 impl Config {
     /// Returns the rules with one thing changed.
@@ -14,13 +14,8 @@ impl Config {
                 config.models = self.models.with(choice, model, &KINDS, |name| self.has_role(name))?;
             }
             Change::Without(left) => {
-                config.seats.retain(|seat| seat.investigator != *left);
-                if config.seats.len() == self.seats.len() {
-                    return Err(format!("{left} is no investigator of this debate"));
-                }
-                if config.seats.len() < HYPOTHESES_MIN {
-                    return Err(format!("without {left} fewer than {HYPOTHESES_MIN} would investigate"));
-                }
+                let named = ("investigator", "investigate");
+                leave_out(&mut config.seats, left, |seat| &seat.investigator, HYPOTHESES_MIN, named)?;
             }
             Change::JudgeOrder(_) => return Err("an investigation has no judge".to_owned()),
             Change::Pooling(_) => return Err("an investigation pools nothing".to_owned()),

@@ -15,38 +15,53 @@ use crate::debate::Debate;
 const SHARED_WIDTH: usize = 30;
 
 /// Returns whether a challenge to the hypothesis of `seat` names another investigator or hypothesis, or repeats words that
-/// only others have reported.
+/// only others have reported or were given to test.
+///
+/// What the investigator knows anyway is nobody's finding: the subject, its own hypothesis and its own messages. A name that
+/// occurs there is an ordinary word.
 pub(super) fn is_broken(debate: &Debate<Investigation>, seat: &Seat, challenge: &Challenge) -> bool {
     let (config, state) = (debate.config(), debate.state());
-    let text = told(challenge);
-    let others = state.seats(config).filter(|other| *other != seat);
-    let names_other = |other: &Seat| {
-        let number = format!("h{}", other.hypothesis);
-        has_word(&text, &number) || has_word(&text, &folded(other.investigator.as_str()))
-    };
-    if others.clone().any(names_other) {
-        return true;
-    }
-    let mut known = vec![];
+    let others = || state.seats(config).filter(|other| *other != seat);
+    let mut known = own_words(debate, seat);
     if let Some(brief) = debate.brief().shown() {
         known.extend([folded(&brief.problem), folded(&brief.context)]);
     }
-    let own = super::sights::hypothesis(debate, seat.hypothesis);
-    known.extend(own.into_iter().flat_map(|own| [folded(&own.statement), folded(&own.prediction)]));
-    known.extend(state.messages(&seat.investigator, u32::MAX).flat_map(words));
-    let theirs = others.flat_map(|other| state.messages(&other.investigator, u32::MAX).flat_map(words));
-    let said = spans(&text);
-    theirs
-        .flat_map(|text| spans(&text))
-        .any(|span| said.contains(&span) && !known.iter().any(|known| known.contains(&span)))
+    let names =
+        others().flat_map(|other| [format!("h{}", other.hypothesis), folded(other.investigator.as_str())]);
+    let theirs = others().flat_map(|other| own_words(debate, other));
+    tells(&told(challenge), &known, names, theirs)
+}
+
+/// Returns whether a text has one of some names, or a span of words of others, that is not known.
+fn tells(
+    text: &str,
+    known: &[String],
+    mut names: impl Iterator<Item = String>,
+    mut theirs: impl Iterator<Item = String>,
+) -> bool {
+    let is_news = |name: &String| !known.iter().any(|known| has_word(known, name));
+    if names.any(|name| has_word(text, &name) && is_news(&name)) {
+        return true;
+    }
+    let said = spans(text);
+    theirs.any(|text| {
+        let mut shared = spans(&text).into_iter().filter(|span| said.contains(span));
+        shared.any(|span| !known.iter().any(|known| known.contains(&span)))
+    })
 }
 
 /// Returns what of a challenge is an investigator shown, folded; quotations and pointers are the world's, not a finding.
 fn told(challenge: &Challenge) -> String {
     let claims = challenge.counter_evidence.iter().map(|evidence| evidence.claim.as_str());
-    let texts: Vec<String> =
-        std::iter::once(challenge.challenge.as_str()).chain(claims).map(folded).collect();
-    texts.join("\n")
+    let texts = [challenge.to.as_str(), challenge.challenge.as_str()].into_iter().chain(claims);
+    texts.map(folded).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what an investigator tests and what it has said, folded.
+fn own_words(debate: &Debate<Investigation>, seat: &Seat) -> Vec<String> {
+    let tested = super::sights::hypothesis(debate, seat.hypothesis);
+    let tested = tested.into_iter().flat_map(|own| [folded(&own.statement), folded(&own.prediction)]);
+    tested.chain(debate.state().messages(&seat.investigator, u32::MAX).flat_map(words)).collect()
 }
 
 /// Returns an investigator's own words in a message, folded.
@@ -93,6 +108,51 @@ fn folded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns whether a challenge to amber, who tests whether the kernel's timers are stale, tells of birch and kernel.
+    fn is_told(challenge: &str) -> bool {
+        let known = [
+            "Just after midnight, Linux servers began to use all of their processors at once.",
+            "The kernel's timers are stale by a second.",
+            "内核的定时器在闰秒之后落后了一秒",
+        ];
+        let theirs = [
+            "The virtual machine cannot handle a minute with 61 seconds.",
+            "虚拟机无法处理一分钟有六十一秒的情况",
+            "Stopping the daemon ended the load on nine of ten machines.",
+        ];
+        let names = ["h2", "birch", "h3", "kernel", "h4", "runtime", "h5", "小林"];
+        let names = names.map(str::to_owned).into_iter();
+        tells(&folded(challenge), &known.map(folded), names, theirs.map(folded).into_iter())
+    }
+
+    #[test]
+    fn i4_names_and_words_of_others_are_told_apart_from_those_that_everybody_has() {
+        for (challenge, told) in [
+            // Names, in either language.
+            ("As birch has shown, timers are not to blame.", true),
+            ("H2 explains all of this much better.", true),
+            ("The birches in the yard are not to blame.", false),
+            ("H21 is no hypothesis here.", false),
+            ("正如 birch 所示，定时器并无问题。", true),
+            ("正如小林所示，定时器并无问题。", true),
+            // An investigator's name that is an ordinary word of the subject, and one that is not.
+            ("Show that the kernel, and nothing else, reads the stale offset.", false),
+            ("请说明 kernel 在何处读取了过期的偏移量。", false),
+            ("Show that the runtime does not read the offset itself.", true),
+            // What another one was given to test, and has found.
+            ("Could it not be that the virtual machine cannot handle a minute with 61 seconds?", true),
+            ("会不会是虚拟机无法处理一分钟有六十一秒的情况？", true),
+            ("But stopping the daemon ended the load on nine of ten machines!", true),
+            // What the investigator knows itself.
+            ("You say that the kernel's timers are stale by a second; where is that seen?", false),
+            ("你说内核的定时器在闰秒之后落后了一秒，证据何在？", false),
+            ("Why would Linux servers began to use all of their processors at once follow?", false),
+            ("What is shown is a correlation, so seek the mechanism behind it.", false),
+        ] {
+            assert_eq!(is_told(challenge), told, "{challenge}");
+        }
+    }
 
     #[test]
     fn i4_spans_begin_with_words_and_chinese_letters_are_wide() {

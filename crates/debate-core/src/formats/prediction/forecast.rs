@@ -16,6 +16,8 @@ use crate::stop::Completeness;
 pub struct Forecasts {
     /// Each role's last accepted distribution, in role order.
     pub roles: Vec<(Role, Distribution)>,
+    /// Each role's in the blind opening, in role order: what it thinks on its own (rule P4).
+    pub openings: Vec<(Role, Distribution)>,
     /// The synthesis's own, the mean of its passes; none where there was no synthesis.
     pub judge: Option<Distribution>,
     /// The mean of the blind opening's; none where nobody spoke in it.
@@ -42,12 +44,15 @@ impl Forecasts {
         let roles: Vec<(Role, Distribution)> =
             assessed.into_iter().map(|(role, distribution)| (role.clone(), distribution.clone())).collect();
         let judge = Judged::of(state.judgements()).map(|judged| judged.probabilities);
-        let opening: Vec<&Distribution> =
-            state.round_turns(config, 1).map(|turn| &turn.made.probabilities).collect();
+        let openings: Vec<(Role, Distribution)> = state
+            .round_turns(config, 1)
+            .map(|turn| (turn.made.role.clone(), turn.made.probabilities.clone()))
+            .collect();
+        let opening: Vec<&Distribution> = openings.iter().map(|(_, distribution)| distribution).collect();
         let blind = Panel::new(&opening).ok().map(|panel| pooling::linear(&panel));
         let consensus = consensus(config, roles.iter().map(|(_, distribution)| distribution))?;
         let last = blended(config, judge.as_ref(), &consensus);
-        Some(Self { roles, judge, blind, consensus, last })
+        Some(Self { roles, openings, judge, blind, consensus, last })
     }
 }
 

@@ -1,6 +1,8 @@
 //! How good forecasts were over many resolved debates (rule K16): a read model of their logs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -10,16 +12,18 @@ use crate::codec::DecodeError;
 use crate::debate::Debate;
 use crate::envelope::Envelope;
 use crate::event::CallStarted;
-use crate::id::Role;
+use crate::format::Format as _;
+use crate::id::{Digest, OutcomeId, Role};
 use crate::measures::bootstrap;
 use crate::measures::calibration::{Bin, Calibration, Decomposition};
+use crate::measures::distribution::Distribution;
 use crate::measures::intervals::Interval;
 use crate::measures::proper_scores::ProperScores;
 use crate::record::{Body as _, decode_body};
 
-/// The fewest debates of which it is said whether they helped: with fewer, an interval of resampled debates is too
-/// narrow to be believed.
-pub const DEBATES_MIN: u64 = 30;
+/// The fewest questions of which it is told whether debating helped, and what losses are made of: with fewer, an interval
+/// of resampled questions is too narrow to be believed, and terms over bins are mostly noise.
+pub const QUESTIONS_MIN: u64 = 30;
 /// What intervals are drawn with, so that equal logs have equal reports.
 const SEED: u64 = 16;
 
@@ -37,8 +41,43 @@ pub enum Forecaster {
     Blind,
     /// A market or a crowd, where somebody told its forecast.
     Market,
-    /// A role's last distribution.
+    /// A role's last distribution, after it heard the others.
     Role(Role),
+    /// A role's blind opening: the same persona on its own.
+    Opening(Role),
+}
+
+/// Which debates are counted: those of models, or those in which a program made up replies. They say nothing of each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// No reply was made up.
+    Real,
+    /// At least one was.
+    Simulated,
+}
+
+impl Source {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Real, Self::Simulated];
+
+    /// Returns the name used on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|source| source.as_str() == text);
+        found.ok_or_else(|| format!("{text:?} is neither real nor simulated"))
+    }
 }
 
 /// Returns the versions of the prompts that were sent in a debate, such as `prediction/argue@1`, by its log.
@@ -59,33 +98,41 @@ pub fn prompt_versions(log: &[Envelope]) -> Result<BTreeSet<String>, DecodeError
 /// The forecasts of resolved debates with what happened.
 #[derive(Debug, Clone, Default)]
 pub struct TrackRecord {
-    resolved: u64,
-    void: u64,
-    simulated: u64,
-    calibrations: BTreeMap<Forecaster, Calibration>,
-    debates: Vec<Scored>,
+    cases: Vec<Arc<Case>>,
 }
 
-/// One debate's losses.
-#[derive(Debug, Clone)]
-struct Scored {
+/// One resolved debate: what was forecast, and how far that was from what happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    source: Source,
     models: String,
     prompts: BTreeSet<String>,
-    losses: BTreeMap<Forecaster, ProperScores>,
+    question: Digest,
+    /// The place of what happened.
+    happened: usize,
+    /// None where the debate is void.
+    forecasts: Option<BTreeMap<Forecaster, (Distribution, ProperScores)>>,
 }
 
 /// How good forecasts were. Losses: smaller is better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CalibrationReport {
-    /// Debates that were resolved.
+    /// Which debates are counted below.
+    pub source: Source,
+    /// Resolved debates in which no reply was made up.
+    pub real: u64,
+    /// Resolved debates in which a program made up replies.
+    pub simulated: u64,
+    /// Resolved debates that are counted.
     pub resolved: u64,
     /// Those of them that are void and forecast nothing.
     pub void: u64,
-    /// Those of them in which a program made up replies.
-    pub simulated: u64,
-    /// The fewest debates of which it is said whether they helped.
-    pub debates_min: u64,
-    /// By forecaster: the debates', the consensus, the judges', the blind openings', the market's, each role's.
+    /// Different questions among those counted.
+    pub questions: u64,
+    /// The fewest questions of which it is told whether debating helped, and what losses are made of.
+    pub questions_min: u64,
+    /// By forecaster: the debates', the consensus, the judges', the blind openings', the market's, each role's at the end
+    /// and at its opening.
     pub forecasts: Vec<ForecastReport>,
     /// The debates' own forecasts against those of everybody else, in the same order.
     pub comparisons: Vec<Comparison>,
@@ -101,11 +148,13 @@ pub struct ForecastReport {
     pub forecaster: Forecaster,
     /// How many debates have one.
     pub debates: u64,
-    /// The mean Brier score and what it is made of.
-    pub brier: Decomposition,
+    /// The mean Brier score over all of them.
+    pub brier_mean: f64,
+    /// What the Brier score is made of, over questions with two outcomes; null where these are too few.
+    pub brier: Option<Decomposition>,
     /// The mean log score over all of them, in bits.
     pub log_bits_mean: f64,
-    /// What the log score is made of, over questions with two outcomes; null without any.
+    /// What the log score is made of, over questions with two outcomes; null where these are too few.
     pub log_bits: Option<Decomposition>,
     /// The probabilities by tenths, with how often they came true.
     pub calibration: Vec<Bin>,
@@ -119,10 +168,13 @@ pub struct Comparison {
     pub over: Forecaster,
     /// How many debates have both.
     pub debates: u64,
-    /// The mean gain in Brier score with its 95 % interval over debates drawn anew (paired bootstrap).
-    pub brier: Interval,
+    /// How many different questions these are about.
+    pub questions: u64,
+    /// The mean gain in Brier score with its 95 % interval over questions drawn anew, each with all its debates (paired
+    /// bootstrap); null where there are too few.
+    pub brier: Option<Interval>,
     /// The mean gain in log score, in bits, likewise.
-    pub log_bits: Interval,
+    pub log_bits: Option<Interval>,
     /// What follows, by the Brier score.
     pub finding: Finding,
 }
@@ -131,7 +183,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
-    /// There are fewer than [`DEBATES_MIN`] debates.
+    /// There are fewer than [`QUESTIONS_MIN`] questions.
     TooFew,
     /// The whole interval is above 0.
     Better,
@@ -150,6 +202,8 @@ pub struct Group {
     pub prompts: Vec<String>,
     /// How many debates there are.
     pub debates: u64,
+    /// How many different questions these are about.
+    pub questions: u64,
     /// The mean Brier score of the debates' own distributions.
     pub brier: f64,
     /// Their mean log score, in bits.
@@ -158,74 +212,119 @@ pub struct Group {
     pub uplift: Option<Comparison>,
 }
 
-impl TrackRecord {
-    /// Counts a debate in with the versions of its prompts; one that is not resolved changes nothing.
-    pub fn add(&mut self, debate: &Debate<Prediction>, prompts: BTreeSet<String>) {
-        let Some((found, _)) = debate.resolved() else { return };
-        let Some(happened) = debate.config().outcome_index(&found.outcome) else { return };
-        self.resolved += 1;
-        self.simulated += u64::from(debate.is_simulated());
-        let Some(forecasts) = Forecasts::of(debate) else {
-            self.void += 1;
-            return;
-        };
-        let Forecasts { roles, judge, blind, consensus, last } = forecasts;
-        let one = [(Forecaster::Final, Some(last)), (Forecaster::Consensus, Some(consensus))];
-        let other = [
-            (Forecaster::Judge, judge),
-            (Forecaster::Blind, blind),
-            (Forecaster::Market, found.market.clone()),
-        ];
-        let roles = roles.into_iter().map(|(role, given)| (Forecaster::Role(role), Some(given)));
-        let mut losses = BTreeMap::new();
-        for (forecaster, forecast) in one.into_iter().chain(other).chain(roles) {
-            let Some(forecast) = forecast else { continue };
-            let Ok(scores) = ProperScores::of(&forecast, happened) else { continue };
-            self.calibrations.entry(forecaster.clone()).or_default().add(&forecast, happened);
-            losses.insert(forecaster, scores);
-        }
-        self.debates.push(Scored { models: debate.model_names(), prompts, losses });
+impl Case {
+    /// Reads a debate with the versions of its prompts; `None` where it is not resolved.
+    #[must_use]
+    pub fn of(debate: &Debate<Prediction>, prompts: BTreeSet<String>) -> Option<Self> {
+        let (found, _) = debate.resolved()?;
+        let happened = debate.config().outcome_index(&found.outcome)?;
+        let forecasts = Forecasts::of(debate).map(|forecasts| {
+            let given = given(forecasts, found.market.clone()).into_iter();
+            given.filter_map(|(of, forecast)| {
+                let scores = ProperScores::of(&forecast, happened).ok()?;
+                Some((of, (forecast, scores)))
+            })
+        });
+        Some(Self {
+            source: if debate.is_simulated() { Source::Simulated } else { Source::Real },
+            models: debate.model_names(),
+            prompts,
+            question: question(debate),
+            happened,
+            forecasts: forecasts.map(Iterator::collect),
+        })
     }
 
-    /// Returns what was counted in, summed up.
+    fn loss(&self, of: &Forecaster) -> Option<&ProperScores> {
+        self.forecasts.as_ref()?.get(of).map(|(_, scores)| scores)
+    }
+}
+
+/// Names a question alike in every debate about it: by its words, or by the task's id where these were redacted.
+fn question(debate: &Debate<Prediction>) -> Digest {
+    let config = debate.config();
+    let words = Prediction::title(debate.brief());
+    let words = words.map(|words| words.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase());
+    let outcomes: Vec<&str> = config.outcomes.iter().map(OutcomeId::as_str).collect();
+    let words = words.unwrap_or_else(|| config.task_id.clone());
+    Digest::of_text(&format!("{words}\n{}", outcomes.join("\n")))
+}
+
+fn given(forecasts: Forecasts, market: Option<Distribution>) -> Vec<(Forecaster, Distribution)> {
+    let Forecasts { roles, openings, judge, blind, consensus, last } = forecasts;
+    let mut given = vec![(Forecaster::Final, last), (Forecaster::Consensus, consensus)];
+    given.extend(judge.map(|judge| (Forecaster::Judge, judge)));
+    given.extend(blind.map(|blind| (Forecaster::Blind, blind)));
+    given.extend(market.map(|market| (Forecaster::Market, market)));
+    given.extend(roles.into_iter().map(|(role, given)| (Forecaster::Role(role), given)));
+    given.extend(openings.into_iter().map(|(role, given)| (Forecaster::Opening(role), given)));
+    given
+}
+
+impl TrackRecord {
+    /// Counts a resolved debate in.
+    pub fn add(&mut self, case: Arc<Case>) {
+        self.cases.push(case);
+    }
+
+    /// Returns what was counted in, summed up over debates of one source; where none is named, over those of models, or
+    /// over simulated ones where there are no others.
     #[must_use]
-    pub fn report(&self) -> CalibrationReport {
-        let all: Vec<&Scored> = self.debates.iter().collect();
-        let forecasters = self.calibrations.keys();
-        let others = forecasters.filter(|forecaster| **forecaster != Forecaster::Final);
-        let mut groups: BTreeMap<(&str, &BTreeSet<String>), Vec<&Scored>> = BTreeMap::new();
-        for debate in &self.debates {
-            groups.entry((&debate.models, &debate.prompts)).or_default().push(debate);
+    pub fn report(&self, source: Option<Source>) -> CalibrationReport {
+        let count = |source: Source| self.cases.iter().filter(|case| case.source == source).count() as u64;
+        let by_default = if count(Source::Real) > 0 { Source::Real } else { Source::Simulated };
+        let source = source.unwrap_or(by_default);
+        let all: Vec<&Case> =
+            self.cases.iter().map(AsRef::as_ref).filter(|case| case.source == source).collect();
+        let mut calibrations: BTreeMap<&Forecaster, Calibration> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, &BTreeSet<String>), Vec<&Case>> = BTreeMap::new();
+        for case in &all {
+            let Some(forecasts) = &case.forecasts else { continue };
+            groups.entry((&case.models, &case.prompts)).or_default().push(case);
+            for (of, (forecast, _)) in forecasts {
+                calibrations.entry(of).or_default().add(forecast, case.happened);
+            }
         }
+        let others = calibrations.keys().filter(|forecaster| ***forecaster != Forecaster::Final);
         CalibrationReport {
-            resolved: self.resolved,
-            void: self.void,
-            simulated: self.simulated,
-            debates_min: DEBATES_MIN,
-            forecasts: self.calibrations.iter().filter_map(|(of, found)| forecast(of, found, &all)).collect(),
+            source,
+            real: count(Source::Real),
+            simulated: count(Source::Simulated),
+            resolved: all.len() as u64,
+            void: all.iter().filter(|case| case.forecasts.is_none()).count() as u64,
+            questions: questions(all.iter().copied()),
+            questions_min: QUESTIONS_MIN,
             comparisons: others.filter_map(|other| compared(&all, other)).collect(),
+            forecasts: calibrations.iter().filter_map(|(of, found)| forecast(of, found, &all)).collect(),
             groups: groups
                 .into_iter()
-                .filter_map(|((models, prompts), debates)| group(models, prompts, &debates))
+                .filter_map(|((models, prompts), cases)| group(models, prompts, &cases))
                 .collect(),
         }
     }
 }
 
-fn forecast(of: &Forecaster, found: &Calibration, debates: &[&Scored]) -> Option<ForecastReport> {
-    let brier = found.brier()?;
+fn questions<'c>(cases: impl Iterator<Item = &'c Case>) -> u64 {
+    cases.map(|case| case.question).collect::<BTreeSet<_>>().len() as u64
+}
+
+fn forecast(of: &Forecaster, found: &Calibration, cases: &[&Case]) -> Option<ForecastReport> {
+    let is_enough = |found: &Decomposition| found.forecasts >= QUESTIONS_MIN;
+    let losses = cases.iter().filter(|case| case.loss(of).is_some());
+    let ProperScores { brier, log_bits } = mean(cases, of)?;
     Some(ForecastReport {
         forecaster: of.clone(),
-        debates: brier.forecasts,
-        brier,
-        log_bits_mean: mean(debates, of)?.log_bits,
-        log_bits: found.log_bits(),
+        debates: losses.count() as u64,
+        brier_mean: brier,
+        brier: found.brier().filter(is_enough),
+        log_bits_mean: log_bits,
+        log_bits: found.log_bits().filter(is_enough),
         calibration: found.bins(),
     })
 }
 
-fn mean(debates: &[&Scored], of: &Forecaster) -> Option<ProperScores> {
-    let losses: Vec<&ProperScores> = debates.iter().filter_map(|debate| debate.losses.get(of)).collect();
+fn mean(cases: &[&Case], of: &Forecaster) -> Option<ProperScores> {
+    let losses: Vec<&ProperScores> = cases.iter().filter_map(|case| case.loss(of)).collect();
     let count = losses.len() as f64;
     (!losses.is_empty()).then(|| ProperScores {
         brier: losses.iter().map(|loss| loss.brier).sum::<f64>() / count,
@@ -233,35 +332,42 @@ fn mean(debates: &[&Scored], of: &Forecaster) -> Option<ProperScores> {
     })
 }
 
-fn compared(debates: &[&Scored], other: &Forecaster) -> Option<Comparison> {
-    let gains = debates.iter().filter_map(|debate| {
-        let last = debate.losses.get(&Forecaster::Final)?;
-        let gain = debate.losses.get(other)?.uplift_of(last);
-        Some((gain.brier, gain.log_bits))
-    });
-    let (brier, log_bits): (Vec<f64>, Vec<f64>) = gains.unzip();
-    let debates = brier.len() as u64;
-    let [brier, log_bits] = [bootstrap::mean_95(&brier, SEED)?, bootstrap::mean_95(&log_bits, SEED)?];
-    let finding = if debates < DEBATES_MIN {
-        Finding::TooFew
-    } else if brier.low > 0.0 {
-        Finding::Better
-    } else if brier.high < 0.0 {
-        Finding::Worse
-    } else {
-        Finding::Undecided
+fn compared(cases: &[&Case], other: &Forecaster) -> Option<Comparison> {
+    let mut by_question: BTreeMap<Digest, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for case in cases {
+        let (Some(last), Some(loss)) = (case.loss(&Forecaster::Final), case.loss(other)) else { continue };
+        let gain = loss.uplift_of(last);
+        let (brier, log_bits) = by_question.entry(case.question).or_default();
+        brier.push(gain.brier);
+        log_bits.push(gain.log_bits);
+    }
+    if by_question.is_empty() {
+        return None;
+    }
+    let questions = by_question.len() as u64;
+    let (brier, log_bits): (Vec<_>, Vec<_>) = by_question.into_values().unzip();
+    let debates = brier.iter().map(Vec::len).sum::<usize>() as u64;
+    let gain =
+        |cases: &[Vec<f64>]| (questions >= QUESTIONS_MIN).then(|| bootstrap::mean_95(cases, SEED)).flatten();
+    let (brier, log_bits) = (gain(&brier), gain(&log_bits));
+    let finding = match &brier {
+        None => Finding::TooFew,
+        Some(gain) if gain.low > 0.0 => Finding::Better,
+        Some(gain) if gain.high < 0.0 => Finding::Worse,
+        Some(_) => Finding::Undecided,
     };
-    Some(Comparison { over: other.clone(), debates, brier, log_bits, finding })
+    Some(Comparison { over: other.clone(), debates, questions, brier, log_bits, finding })
 }
 
-fn group(models: &str, prompts: &BTreeSet<String>, debates: &[&Scored]) -> Option<Group> {
-    let ProperScores { brier, log_bits } = mean(debates, &Forecaster::Final)?;
+fn group(models: &str, prompts: &BTreeSet<String>, cases: &[&Case]) -> Option<Group> {
+    let ProperScores { brier, log_bits } = mean(cases, &Forecaster::Final)?;
     Some(Group {
         models: models.to_owned(),
         prompts: prompts.iter().cloned().collect(),
-        debates: debates.len() as u64,
+        debates: cases.len() as u64,
+        questions: questions(cases.iter().copied()),
         brier,
         log_bits,
-        uplift: compared(debates, &Forecaster::Blind),
+        uplift: compared(cases, &Forecaster::Blind),
     })
 }

@@ -1,6 +1,6 @@
 //! The questions that a review debate asks of each pair: four speeches, and the judge's passes (rules V3, V4).
 
-use super::config::Speech;
+use super::config::{Config, Pair, Speech};
 use crate::call::CallKey;
 use crate::id::Role;
 
@@ -63,4 +63,14 @@ pub(super) fn speak(pair: u32, speech: Speech, role: &Role) -> CallKey {
 /// Returns the key of a pass of the judge.
 pub(super) fn judge(pair: u32, pass: u32) -> CallKey {
     Call::Judge { pair, pass }.key()
+}
+
+/// Returns the keys of a pair's speeches, in the order in which they are made.
+pub(super) fn speeches(number: u32, pair: &Pair) -> impl Iterator<Item = CallKey> {
+    Speech::ORDER.into_iter().map(move |(speech, side)| speak(number, speech, pair.role(side)))
+}
+
+/// Returns the keys of the judge's passes over a pair, in order.
+pub(super) fn passes(config: &Config, number: u32) -> impl Iterator<Item = CallKey> + use<> {
+    (1..=config.judge_passes).map(move |pass| judge(number, pass))
 }

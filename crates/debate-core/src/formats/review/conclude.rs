@@ -118,11 +118,7 @@ fn feedback(judged: &Judged<'_>, pair: &Pair, side: Side, texts: Texts) -> Logge
 
 /// Returns whether all four speeches of a pair were made.
 fn has_ended(debate: &Debate<Review>, number: u32, pair: &Pair) -> bool {
-    speeches(number, pair).all(|call| debate.is_answered(&call, debate.revision(&call)))
-}
-
-fn speeches(number: u32, pair: &Pair) -> impl Iterator<Item = CallKey> {
-    Speech::ORDER.into_iter().map(move |(speech, side)| call::speak(number, speech, pair.role(side)))
+    call::speeches(number, pair).all(|call| debate.is_answered(&call, debate.revision(&call)))
 }
 
 /// Returns a pair as it stands.
@@ -148,7 +144,7 @@ fn shown(debate: &Debate<Review>, number: u32, pair: &Pair, texts: Texts) -> Pai
         role_a_rebuttal: said(Speech::Rebut, Side::A),
         role_b_rebuttal: said(Speech::Rebut, Side::B),
         off_length: off_length.map(|made| call::speak(number, made.speech, &made.role).to_string()).collect(),
-        usage: used(debate, speeches(number, pair)),
+        usage: used(debate, call::speeches(number, pair)),
         judgement: Judged::of(debate, number).map(|judged| judgement(debate, number, pair, &judged, texts)),
     }
 }
@@ -156,10 +152,6 @@ fn shown(debate: &Debate<Review>, number: u32, pair: &Pair, texts: Texts) -> Pai
 fn used(debate: &Debate<Review>, calls: impl Iterator<Item = CallKey>) -> Tokens {
     let used = calls.filter_map(|call| Some(debate.call(&call)?.used));
     used.fold(Tokens::default(), Tokens::plus)
-}
-
-fn passes(debate: &Debate<Review>, number: u32) -> impl Iterator<Item = CallKey> + use<> {
-    (1..=debate.config().judge_passes).map(move |pass| call::judge(number, pass))
 }
 
 fn judgement(
@@ -195,7 +187,7 @@ fn judgement(
         summary: words.map_or_else(|| REDACTED.to_owned(), |words| words.summary.clone()),
         note: note.map(str::to_owned),
         passes: shown.collect(),
-        usage: used(debate, passes(debate, number)),
+        usage: used(debate, call::passes(debate.config(), number)),
     }
 }
 
@@ -222,10 +214,10 @@ pub(super) fn completeness(debate: &Debate<Review>) -> Completeness {
     for (number, pair) in debate.config().numbered_pairs() {
         let open = |call: &CallKey| !debate.is_answered(call, debate.revision(call));
         let failed = |call: &CallKey| debate.is_failed(call, debate.revision(call));
-        let speech = speeches(number, pair).find(open);
+        let speech = call::speeches(number, pair).find(open);
         let lacking: Vec<CallKey> = match speech {
             Some(call) => vec![call],
-            None => passes(debate, number).filter(open).collect(),
+            None => call::passes(debate.config(), number).filter(open).collect(),
         };
         for call in lacking {
             if failed(&call) {

@@ -12,9 +12,11 @@ pub const ADD: &str = "AddConstraint";
 pub const REMOVE: &str = "RemoveConstraint";
 
 /// Phrases by which a finding asks for more.
-const ADDS: [&str; 28] = [
+const ADDS: [&str; 30] = [
     "missing",
     "lack",
+    "lacks",
+    "lacking",
     "is required",
     "should add",
     "should be added",
@@ -39,20 +41,24 @@ const ADDS: [&str; 28] = [
     "no validation",
     "no test",
     "consider adding",
-    "add a ",
+    "add a",
     "guard against",
 ];
 
 /// Phrases by which a finding asks for less.
-const REMOVES: [&str; 24] = [
+const REMOVES: [&str; 28] = [
     "should be removed",
     "can be removed",
     "could be removed",
     "must be removed",
+    "need to be removed",
+    "needs to be removed",
     "should remove",
     "should be deleted",
     "can be deleted",
+    "must be deleted",
     "should be dropped",
+    "must be dropped",
     "unnecessary",
     "redundant",
     "unused",
@@ -74,13 +80,15 @@ const REMOVES: [&str; 24] = [
 /// Returns the operation that a finding asks for: none where it asks for nothing, for both more and less, or names no
 /// piece of code.
 ///
+/// Phrases are whole words. What asks for less is taken first: `must be removed` does not say `must be` as well.
+///
 /// Its target is the first piece of code that it names: a word in back-ticks, one with a capital or an underscore inside,
 /// or one before an opening bracket.
 #[must_use]
 pub fn operation(reviewer: &Role, finding: &str) -> Option<Operation> {
-    let lower = finding.to_lowercase();
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| lower.contains(phrase));
-    let op = match (says(&ADDS), says(&REMOVES)) {
+    let (removes, rest) = without(&finding.to_lowercase(), &REMOVES);
+    let (adds, _) = without(&rest, &ADDS);
+    let op = match (adds, removes) {
         (true, false) => ADD,
         (false, true) => REMOVE,
         (true, true) | (false, false) => return None,
@@ -88,6 +96,23 @@ pub fn operation(reviewer: &Role, finding: &str) -> Option<Operation> {
     let target = code_name(finding)?.to_owned();
     let value = Value::String(finding.to_owned());
     Some(Operation { reviewer_role: reviewer.clone(), op: op.to_owned(), target, value })
+}
+
+/// Returns whether a text has one of some phrases, and the text without them.
+fn without(text: &str, phrases: &[&str]) -> (bool, String) {
+    let mut rest = text.to_owned();
+    for phrase in phrases {
+        let mut from = 0;
+        while let Some(at) = rest[from..].find(phrase).map(|at| from + at) {
+            from = at + phrase.len();
+            let is_whole = !rest[..at].ends_with(char::is_alphanumeric)
+                && !rest[from..].starts_with(char::is_alphanumeric);
+            if is_whole {
+                rest.replace_range(at..from, &" ".repeat(phrase.len()));
+            }
+        }
+    }
+    (rest != text, rest)
 }
 
 /// Returns the first piece of code that a text names, without back-ticks and brackets.
@@ -143,6 +168,38 @@ mod tests {
             ("Code in ` two words ` and MAX_SIZE is unused", REMOVE, "MAX_SIZE"),
         ] {
             assert_eq!(read(finding), Some((op.to_owned(), target.to_owned())), "{finding}");
+        }
+    }
+
+    #[test]
+    fn v2_each_phrase_of_the_documented_rule_is_read_as_whole_words() {
+        let documented = include_str!("../../../../../docs/review.md").replace('\n', " ");
+        let listed = |op: &str| {
+            let from = documented.find(&format!("- `{op}` where it says one of: ")).unwrap();
+            let list = documented[from..].split_once(": ").unwrap().1.split_once(';').unwrap().0;
+            list.split(',')
+                .map(|phrase| phrase.split_whitespace().collect::<Vec<_>>().join(" "))
+                .collect::<Vec<_>>()
+        };
+        for (op, phrases) in [(ADD, &ADDS[..]), (REMOVE, &REMOVES[..])] {
+            assert_eq!(listed(op), phrases);
+            for phrase in phrases {
+                let said = Some((op.to_owned(), "readerThread".to_owned()));
+                assert_eq!(read(&format!("`readerThread`: {phrase}, it says")), said, "{phrase}");
+                assert_eq!(read(&format!("{} `readerThread`", phrase.to_uppercase())), said, "{phrase}");
+                if !phrase.contains(' ') {
+                    assert_eq!(read(&format!("`readerThread`: b{phrase} {phrase}k")), None, "{phrase}");
+                }
+            }
+        }
+        for (finding, said) in [
+            ("`readerThread` is on the black list of Slack", None),
+            ("`readerThread` must be removed", Some(REMOVE)),
+            ("`readerThread` needs to be removed, it is unused", Some(REMOVE)),
+            ("`readerThread` must be removed, and its join must be checked", None),
+            ("`readerThread` must be joined", Some(ADD)),
+        ] {
+            assert_eq!(read(finding).map(|(op, _)| op), said.map(str::to_owned), "{finding}");
         }
     }
 

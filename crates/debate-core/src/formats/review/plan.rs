@@ -16,17 +16,9 @@ pub(super) fn wanted(debate: &Debate<Review>) -> Vec<Want> {
     let open = debate.config().numbered_pairs().filter(|(number, _)| !is_over(debate, *number));
     let wanted = open.flat_map(|(number, pair)| match next_speech(debate, number, pair) {
         Some(speech) => vec![speech],
-        None => passes(debate, number).filter(|call| !is_settled(debate, call)).collect(),
+        None => call::passes(debate.config(), number).filter(|call| !is_settled(debate, call)).collect(),
     });
     wanted.map(|call| Want { revision: debate.revision(&call), call }).collect()
-}
-
-fn speeches(number: u32, pair: &Pair) -> impl Iterator<Item = CallKey> {
-    Speech::ORDER.into_iter().map(move |(speech, side)| call::speak(number, speech, pair.role(side)))
-}
-
-fn passes(debate: &Debate<Review>, number: u32) -> impl Iterator<Item = CallKey> + use<> {
-    (1..=debate.config().judge_passes).map(move |pass| call::judge(number, pass))
 }
 
 fn is_answered(debate: &Debate<Review>, call: &CallKey) -> bool {
@@ -43,7 +35,7 @@ fn is_settled(debate: &Debate<Review>, call: &CallKey) -> bool {
 }
 
 fn next_speech(debate: &Debate<Review>, number: u32, pair: &Pair) -> Option<CallKey> {
-    speeches(number, pair).find(|call| !is_answered(debate, call))
+    call::speeches(number, pair).find(|call| !is_answered(debate, call))
 }
 
 /// Returns whether nothing more is to be had from a pair.
@@ -55,7 +47,7 @@ fn is_over(debate: &Debate<Review>, number: u32) -> bool {
     match next_speech(debate, number, pair) {
         // Once the debate is stopping, there are only judgements.
         Some(_) => debate.stop().is_some(),
-        None => passes(debate, number).all(|call| is_settled(debate, &call)),
+        None => call::passes(debate.config(), number).all(|call| is_settled(debate, &call)),
     }
 }
 
@@ -121,7 +113,7 @@ fn failure(debate: &Debate<Review>, number: u32, pair: &Pair) -> Option<PairFail
     if debate.state().failed(number).is_some() {
         return None;
     }
-    let call = speeches(number, pair).find(|call| is_failed(debate, call))?;
+    let call = call::speeches(number, pair).find(|call| is_failed(debate, call))?;
     Some(PairFailed { pair: number, call })
 }
 

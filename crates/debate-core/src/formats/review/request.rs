@@ -44,7 +44,7 @@ pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config,
     let critiques = critiques(&fields.required("critiques"));
     let given = fields.field("conflicts");
     let conflicts_given = given.value().is_some();
-    let conflicts = if conflicts_given { conflicts(&given) } else { conflict::find(&critiques) };
+    let conflicts = if conflicts_given { conflicts(&given, &critiques) } else { conflict::find(&critiques) };
     let mut brief = Brief {
         original_prompt: fields.field("original_prompt").text_or_empty(TOPIC_CHARS_MAX),
         context: fields.field("context").text_or_empty(TOPIC_CHARS_MAX),
@@ -163,14 +163,15 @@ fn critiques(list: &Field<'_>) -> Vec<Critique> {
     for item in list.items(PARTICIPANTS_MAX) {
         let fields = item.object(&["role", "system_prompt", "operations", "findings"]);
         let named = fields.required("role");
-        let Some(role) = reviewer(&named) else { continue };
-        if critiques.iter().any(|known| known.role == role) {
+        let roles: Vec<Role> = critiques.iter().map(|critique| critique.role.clone()).collect();
+        let Some(role) = reviewer(&named, &roles) else { continue };
+        if roles.contains(&role) {
             named.refuse(format_args!("{:?} is given more than once", role.as_str()));
             continue;
         }
         let findings = findings_of(&fields.field("findings"));
         let stated = fields.field("operations").items(OPERATIONS_MAX);
-        let stated = stated.iter().filter_map(|item| operation(item, Some(&role)));
+        let stated = stated.iter().filter_map(|item| operation(item, Some(&role), &[]));
         let asked = findings.iter().filter_map(|finding| findings::operation(&role, finding));
         critiques.push(Critique {
             operations: stated.chain(asked).collect(),
@@ -182,7 +183,8 @@ fn critiques(list: &Field<'_>) -> Vec<Critique> {
     critiques
 }
 
-fn reviewer(field: &Field<'_>) -> Option<Role> {
+/// Reads a reviewer's name; `known` are those that were read before.
+fn reviewer(field: &Field<'_>, known: &[Role]) -> Option<Role> {
     let name = field.name()?;
     if RESERVED.contains(&name) {
         field.refuse(format_args!("{name:?} is a word of the judge's, and nobody's name"));
@@ -191,6 +193,12 @@ fn reviewer(field: &Field<'_>) -> Option<Role> {
     if let Err(error) = name.parse::<ReviewerName>() {
         // Whoever debates may get a proposal for its prompt, which is a file of its name.
         field.refuse(error);
+        return None;
+    }
+    // The judge may name a reviewer in any case, and so may a file system.
+    let differs = |known: &&Role| known.as_str() != name && known.as_str().eq_ignore_ascii_case(name);
+    if let Some(known) = known.iter().find(differs) {
+        field.refuse(format_args!("{name:?} differs only in case from {:?}", known.as_str()));
         return None;
     }
     Some(Role::from(name))
@@ -215,7 +223,7 @@ fn findings_of(list: &Field<'_>) -> Vec<String> {
 /// Reads an operation; within a critique it is that reviewer's.
 ///
 /// What else an operation of the caller's conflicts has is the caller's, and stays.
-fn operation(item: &Field<'_>, reviewer_role: Option<&Role>) -> Option<Operation> {
+fn operation(item: &Field<'_>, reviewer_role: Option<&Role>, known: &[Role]) -> Option<Operation> {
     let fields = match reviewer_role {
         Some(_) => item.object(&["reviewer_role", "op", "target", "value"]),
         None => item.open_object(),
@@ -224,7 +232,7 @@ fn operation(item: &Field<'_>, reviewer_role: Option<&Role>) -> Option<Operation
         Some(_) => fields.field("reviewer_role"),
         None => fields.required("reviewer_role"),
     };
-    let stated = if named.value().is_some() { reviewer(&named) } else { None };
+    let stated = if named.value().is_some() { reviewer(&named, known) } else { None };
     if let (Some(stated), Some(role)) = (&stated, reviewer_role)
         && stated != role
     {
@@ -248,11 +256,17 @@ fn operation(item: &Field<'_>, reviewer_role: Option<&Role>) -> Option<Operation
 }
 
 /// Reads the caller's conflicts; whatever else they hold stays in the text that goes back untouched.
-fn conflicts(list: &Field<'_>) -> Vec<Conflict> {
-    let read = |item: Field<'_>| {
+fn conflicts(list: &Field<'_>, critiques: &[Critique]) -> Vec<Conflict> {
+    let mut known: Vec<Role> = critiques.iter().map(|critique| critique.role.clone()).collect();
+    let mut read = |item: Field<'_>| {
         let fields = item.open_object();
         let operations = fields.field("ops").items(OPERATIONS_MAX);
-        let ops: Vec<Operation> = operations.iter().filter_map(|item| operation(item, None)).collect();
+        let mut ops: Vec<Operation> = Vec::new();
+        for item in &operations {
+            let Some(operation) = operation(item, None, &known) else { continue };
+            known.push(operation.reviewer_role.clone());
+            ops.push(operation);
+        }
         Some(Conflict {
             kind: fields.required("type").name()?.to_owned(),
             target: fields.required("target").words(LABEL_CHARS_MAX)?.to_owned(),
@@ -260,7 +274,7 @@ fn conflicts(list: &Field<'_>) -> Vec<Conflict> {
             resolution: fields.field("resolution").value().cloned().unwrap_or_default(),
         })
     };
-    list.items(CONFLICTS_MAX).into_iter().filter_map(read).collect()
+    list.items(CONFLICTS_MAX).into_iter().filter_map(&mut read).collect()
 }
 
 #[cfg(test)]

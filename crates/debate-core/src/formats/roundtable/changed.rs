@@ -2,7 +2,7 @@
 
 use super::call::Kind;
 use super::config::{AGENTS_MIN, Config, LIGHT};
-use crate::fork::Change;
+use crate::fork::{Change, leave_out};
 
 impl Config {
     /// Returns the rules with one thing changed.
@@ -16,13 +16,8 @@ impl Config {
                 config.models = self.models.with(choice, model, &kinds, is_agent)?;
             }
             Change::Without(left) => {
-                config.agents.retain(|agent| agent.name != *left);
-                if config.agents.len() == self.agents.len() {
-                    return Err(format!("{left} is no agent of this debate"));
-                }
-                if config.agents.len() < AGENTS_MIN {
-                    return Err(format!("without {left} fewer than {AGENTS_MIN} would take part"));
-                }
+                let named = ("agent", "take part");
+                leave_out(&mut config.agents, left, |agent| &agent.name, AGENTS_MIN, named)?;
             }
             Change::JudgeOrder(_) => return Err("a roundtable has no judge".to_owned()),
             Change::Pooling(_) => return Err("a roundtable pools nothing".to_owned()),

@@ -9,7 +9,7 @@ use super::strategy::{self, Claims};
 use crate::call::CallKey;
 use crate::debate::Debate;
 use crate::id::Role;
-use crate::measures::cross_reference::{mentions, questions, refers_by_phrase, takes_up};
+use crate::measures::cross_reference::{mentions, questions, refers_by_phrase, restates, takes_up};
 use crate::prose::Prose;
 use crate::request::sizes::CITATIONS_MAX;
 
@@ -89,17 +89,27 @@ fn refers_to(config: &Config, speaker: &Role, said: &str) -> Vec<Role> {
 }
 
 /// Returns how many questions of others in the round before a text takes up: by their words, or by naming who put
-/// them.
+/// them. A topic or focus that somebody puts again is nobody's question.
 fn questions_taken_up(debate: &Debate<Roundtable>, call: &Call, refers_to: &[Role], said: &str) -> usize {
     let Some(before) = call.round.checked_sub(1).filter(|_| call.kind == Kind::Respond) else {
         return 0;
     };
-    let asked = debate.state().round(debate.config(), before, Kind::Respond);
+    let (subject, state) = (subject(debate, before), debate.state());
+    let asked = state.round(debate.config(), before, Kind::Respond);
     let asked = asked.filter(|given| given.agent != call.agent).flat_map(|given| {
         let prose = given.prose.shown();
         let words = prose.map(|prose| format!("{}\n{}", prose.position, prose.reasoning)).unwrap_or_default();
         let is_named = refers_to.contains(&given.agent);
-        questions(&words).into_iter().map(|question| is_named || takes_up(said, question)).collect::<Vec<_>>()
+        let own = questions(&words).into_iter().filter(|question| !restates(question, &subject));
+        own.map(|question| is_named || takes_up(said, question, &subject)).collect::<Vec<_>>()
     });
     asked.filter(|taken_up| *taken_up).take(TAKEN_UP_MAX).count()
+}
+
+/// Returns what everybody spoke of from a round to the next: the topic, and what these rounds were added to deal with.
+fn subject(debate: &Debate<Roundtable>, round: u32) -> String {
+    let topic = debate.brief().shown().map(|brief| brief.topic.as_str());
+    let focuses = [round, round + 1].map(|round| debate.state().focus(round).and_then(Prose::shown));
+    let focuses = focuses.into_iter().flatten().map(String::as_str);
+    topic.into_iter().chain(focuses).collect::<Vec<_>>().join("\n")
 }

@@ -95,9 +95,11 @@ fn decision(
     let verdict = debate.state().verdict(debate.state().rounds_judged());
     let agreement_level = verdict.map_or(0.0, |verdict| verdict.agreement);
     let camp = verdict.map(largest_camp).unwrap_or_default();
-    let is_supporter = |given: &&&ResponseGiven| camp.contains(&given.agent);
-    let (supporters, dissenters): (Vec<_>, Vec<_>) = standings.iter().partition(is_supporter);
-    let names = |given: Vec<&&ResponseGiven>| given.iter().map(|given| given.agent.clone()).collect();
+    let is_present =
+        |name: &Role| verdict.is_some_and(|verdict| verdict.camps.iter().flatten().any(|of| of == name));
+    let names = debate.config().agents.iter().map(|agent| agent.name.clone());
+    let (present, missing): (Vec<Role>, Vec<Role>) = names.partition(is_present);
+    let (supporters, dissenters) = present.into_iter().partition(|name| camp.contains(name));
     let first = standings.iter().find(|given| camp.first() == Some(&given.agent));
     let consensus = match agreement_level {
         level if level >= Consensus::HIGH_MIN - TOLERANCE => Consensus::High,
@@ -114,8 +116,9 @@ fn decision(
             Consensus::Low => NextStep::QueryDetail,
         },
         position: first.map(|given| entry(given, texts).position),
-        supporters: names(supporters),
-        dissenters: names(dissenters),
+        supporters,
+        dissenters,
+        missing,
         confidence: confidence(debate),
         cautions,
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::agent::Agent;
-use super::flags::{CallCount, Enforcement, Flags, Setting, Source};
+use super::flags::{Enforcement, Flags};
 use super::mode::{Mode, Parallelization, Pattern};
 use super::tool::Tool;
 use crate::call::{CallKey, Tokens};
@@ -78,7 +78,7 @@ impl Haste {
 pub struct ToolPolicy {
     /// The fewest calls that are asked for.
     pub min_calls: u32,
-    /// The most calls.
+    /// The most calls, 1 or more.
     pub max_calls: u32,
     /// How strictly they are asked for.
     pub level: Enforcement,
@@ -87,58 +87,36 @@ pub struct ToolPolicy {
 }
 
 impl Config {
-    /// Returns how much of a round runs side by side: all of it in parallel modes, and as flags and mode say in those
-    /// modes that flags concern (rule T4).
+    /// Returns how much of a round runs side by side (rule T4).
     #[must_use]
     pub fn parallelization(&self) -> Parallelization {
-        let (strategy, flags) = (self.mode.strategy(), &self.flags);
-        let own = match strategy.pattern {
-            Pattern::Parallel => Parallelization::Full,
-            Pattern::Sequential => Parallelization::None,
-        };
-        let modes = &flags.parallel_modes.value.0;
-        let is_meant = match strategy.pattern {
-            Pattern::Parallel => modes.contains(&self.mode),
-            Pattern::Sequential => modes.is_empty() || modes.contains(&self.mode),
-        };
-        if !flags.parallel_enabled.value || !is_meant {
-            return own;
-        }
-        match flags.parallel_level.source {
-            Source::Default => strategy.parallelization,
-            Source::Environment | Source::Session => flags.parallel_level.value,
-        }
+        self.flags.parallelization(self.mode)
     }
 
     /// Returns whether agents of a round can hear each other, as rounds are really run.
     #[must_use]
     pub fn pattern(&self) -> Pattern {
-        match self.parallelization() {
-            Parallelization::Full => Pattern::Parallel,
-            Parallelization::None | Parallelization::LastOnly => Pattern::Sequential,
-        }
+        self.flags.pattern(self.mode)
     }
 
-    /// Returns how tools may be used; none where there are none, or nobody wants them used (rule T4).
+    /// Returns how tools may be used; none where there are none, none may be called, or nobody wants them used (rule T4).
     #[must_use]
     pub fn tool_policy(&self) -> Option<ToolPolicy> {
-        let (min_calls, max_calls, guidance) = match self.pattern() {
-            Pattern::Parallel => (1, 6, "Use tools freely to gather comprehensive evidence."),
-            Pattern::Sequential => (1, 2, "Leverage previous responses; limit to 1-2 essential tool calls."),
-        };
-        let said = |setting: &Setting<CallCount>, own: u32| match setting.source {
-            Source::Default => own,
-            Source::Environment | Source::Session => setting.value.0,
-        };
-        let max_calls = said(&self.flags.tools_max_calls, max_calls);
+        let max_calls = self.flags.tool_calls_max(self.mode);
         let policy = ToolPolicy {
-            min_calls: said(&self.flags.tools_min_calls, min_calls).min(max_calls),
+            min_calls: self.flags.tool_calls_min(self.mode),
             max_calls,
             level: self.flags.tools_level.value,
-            guidance,
+            guidance: match self.pattern() {
+                Pattern::Parallel => "Use tools freely to gather comprehensive evidence.",
+                Pattern::Sequential if max_calls <= Pattern::Sequential.tool_calls_max() => {
+                    "Leverage previous responses; limit to 1-2 essential tool calls."
+                }
+                Pattern::Sequential => "Leverage previous responses.",
+            },
         };
         let has_tools = self.native_web_search || !self.tools.is_empty();
-        (has_tools && self.flags.tools_enabled.value).then_some(policy)
+        (has_tools && self.flags.tools_enabled.value && max_calls > 0).then_some(policy)
     }
 
     /// Returns how often one response may ask for tools that are run here; 0 where there are none.

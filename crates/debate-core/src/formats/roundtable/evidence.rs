@@ -1,16 +1,18 @@
 //! What the decision of a roundtable rests on (rules T6, T10, T11), computed from facts.
 
-use super::call::{Call, Kind};
+use super::call::{self, Call, Kind};
 use super::config::Config;
 use super::fact::{Groupthink, ResponseGiven, RoundJudged, Sign};
 use super::flags::Action;
 use super::outcome::{
     CitationEntry, Evidence, GroupthinkWarning, Interaction, JudgementEntry, Reused, RoundEntry, SpokenEntry,
-    ToolRunEntry,
+    ToolRunEntry, WebSourceEntry,
 };
 use super::state::State;
 use super::{Roundtable, conclude, exit};
+use crate::call::Want;
 use crate::debate::Debate;
+use crate::measures::cross_reference::rebuttal_depth;
 use crate::prose::{REDACTED, Texts};
 use crate::tools::ToolRun;
 
@@ -37,7 +39,27 @@ pub(super) fn of(debate: &Debate<Roundtable>, texts: Texts) -> Evidence {
             .map(|given| given.citations_found)
             .fold(0, u32::saturating_add),
         tool_runs: tool_runs(debate, texts),
+        web_sources: web_sources(debate, texts),
     }
+}
+
+/// Returns the pages that providers searched for, by response, each once a response.
+fn web_sources(debate: &Debate<Roundtable>, texts: Texts) -> Vec<WebSourceEntry> {
+    let mut sources: Vec<WebSourceEntry> = Vec::new();
+    if texts == Texts::Withheld {
+        return sources;
+    }
+    for given in debate.state().responses(debate.config()) {
+        let (agent, round, kind) = (&given.agent, given.round, given.kind);
+        let want = Want { call: call::key(kind, round, agent), revision: given.revision };
+        let first = sources.len();
+        for page in debate.web_sources(&want) {
+            if sources[first..].iter().all(|known| known.page.url != page.url) {
+                sources.push(WebSourceEntry { agent: agent.clone(), round, kind, page: page.clone() });
+            }
+        }
+    }
+    sources
 }
 
 /// Returns what tools were asked, by round, then by kind of question, then in the table's order.
@@ -127,10 +149,9 @@ pub(super) fn interaction(config: &Config, state: &State) -> Interaction {
     let rounds: Vec<bool> = (1..=state.rounds_spoken())
         .map(|round| state.round(config, round, Kind::Respond).any(ResponseGiven::refers))
         .collect();
-    let longest = rounds.split(|refers| !refers).map(<[bool]>::len).max();
     Interaction {
         cross_references: count(spoken().filter(|given| given.refers()).count()),
-        rebuttal_depth: count(longest.unwrap_or_default()),
+        rebuttal_depth: count(rebuttal_depth(&rounds)),
         question_response_pairs: spoken().map(|given| given.questions_taken_up).fold(0, u32::saturating_add),
     }
 }

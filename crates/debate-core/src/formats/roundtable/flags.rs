@@ -1,12 +1,13 @@
 //! Flags of roundtables (rule T9): each with its default, a variable of the environment and a field of the request, the
 //! narrower one first; every value says where it came from.
 //!
-//! Nothing here reads an environment: it is handed over by the edge, which then calls [`Flags::under`].
+//! Nothing here reads an environment: it is handed over by the edge, which then calls [`Flags::admitted`].
 
+mod resolved;
 mod values;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 
 use super::mode::{Mode, Parallelization};
 use crate::request::{Complaints, Field, Fields, Violation, Violations};
@@ -80,10 +81,10 @@ pub struct FlagEntry {
 }
 
 macro_rules! flags {
-    ($($(#[$doc:meta])* $field:ident: $type:ty = $default:expr, $group:literal . $name:literal, $variable:literal;)+) => {
+    ($($(#[doc = $doc:literal])+ $field:ident: $type:ty = $default:expr, $group:literal . $name:literal, $variable:literal;)+) => {
         /// The flags of one roundtable.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-        pub struct Flags { $($(#[$doc])* pub $field: Setting<$type>),+ }
+        pub struct Flags { $($(#[doc = $doc])+ pub $field: Setting<$type>),+ }
 
         /// The variables of the environment, in the order of the flags.
         pub const VARIABLES: &[&str] = &[$($variable),+];
@@ -112,6 +113,19 @@ macro_rules! flags {
                     source: self.$field.source,
                 }),+]
             }
+
+            /// Returns the JSON schema of flags as requests write them, with names in snake case.
+            #[must_use]
+            pub fn schema() -> Value {
+                let mut groups = Map::new();
+                $(
+                    let group = groups.entry($group).or_insert_with(|| json!({ "type": "object", "properties": {} }));
+                    let mut schema = <$type as FlagValue>::schema();
+                    schema["description"] = concat!($($doc),+).trim().into();
+                    group["properties"][$name] = schema;
+                )+
+                json!({ "type": "object", "properties": groups })
+            }
         }
 
         /// The groups with their flags.
@@ -129,7 +143,7 @@ flags! {
     /// The modes that this concerns; all sequential ones where the list is empty.
     parallel_modes: Modes = Modes::default(),
         "sequential_parallelization"."modes", "ROUNDTABLE_PARALLEL_MODES";
-    /// Whether prompts ask for the use of tools.
+    /// Whether tools may be used at all.
     tools_enabled: bool = true,
         "tool_enforcement"."enabled", "ROUNDTABLE_TOOL_ENABLED";
     /// How strictly.
@@ -221,23 +235,6 @@ impl Flags {
         let fields = Fields::of_request(&given, VARIABLES, &complaints);
         let flags = Self::read(|_, _, variable| fields.field(variable), Source::Environment);
         complaints.finish(flags).map_err(|Violations(all)| Violations(all.into_iter().map(told).collect()))
-    }
-
-    /// Checks what no flag can tell alone, once all sources are joined.
-    ///
-    /// # Errors
-    /// More tool calls are asked for than are allowed.
-    pub fn check(&self) -> Result<(), Violation> {
-        let (min, max) = (&self.tools_min_calls, &self.tools_max_calls);
-        if min.value.0 <= max.value.0 {
-            return Ok(());
-        }
-        let (least, most) = (min.value.0, max.value.0);
-        let (from, to) = (min.source.as_str(), max.source.as_str());
-        Err(Violation {
-            field: "flags.tool_enforcement.min_calls".to_owned(),
-            reason: format!("is {least} ({from}), above max_calls, which is {most} ({to})"),
-        })
     }
 }
 

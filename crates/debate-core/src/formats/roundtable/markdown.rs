@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::call::Kind;
 use super::outcome::{
     Decision, Evidence, JudgementEntry, Metadata, ResponseEntry, RoundEntry, RoundtableResult, ToolRunEntry,
+    WebSourceEntry,
 };
 use crate::id::Role;
 
@@ -13,7 +14,7 @@ use crate::id::Role;
 #[must_use]
 pub fn document(result: &RoundtableResult) -> String {
     let mut page = Page::default();
-    page.line(&format!("# Roundtable: {}", one_line(&result.topic)));
+    page.line(&format!("# Roundtable: {}", escaped(&one_line(&result.topic))));
     page.line("");
     page.line(&format!("{} · {} · {}", result.mode.as_str(), result.completeness.as_str(), result.debate_id));
     if result.simulated {
@@ -39,6 +40,7 @@ fn decision(page: &mut Page, decision: &Decision) {
     page.item("Confidence", &format!("{:.2}", decision.confidence));
     page.names("Held by", &decision.supporters);
     page.names("Not held by", &decision.dissenters);
+    page.names("Silent in the last round", &decision.missing);
     decision.cautions.iter().for_each(|caution| page.item("Caution", caution));
     if let Some(position) = &decision.position {
         page.quote(position);
@@ -68,6 +70,9 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
     if !evidence.tool_runs.is_empty() {
         tool_runs(page, &evidence.tool_runs);
     }
+    if !evidence.web_sources.is_empty() {
+        web_sources(page, &evidence.web_sources);
+    }
     if !evidence.citations.is_empty() {
         page.title("Sources");
         for cited in &evidence.citations {
@@ -91,6 +96,18 @@ fn tool_runs(page: &mut Page, runs: &[ToolRunEntry]) {
         };
         let said = escaped(&one_line(&format!("{} {}, {how}", run.tool, run.arguments)));
         page.line(&format!("- {} ({}, round {})", said, run.agent, run.round));
+    }
+}
+
+fn web_sources(page: &mut Page, sources: &[WebSourceEntry]) {
+    page.title("Pages that providers searched for");
+    for WebSourceEntry { agent, round, page: found, .. } in sources {
+        let title = found.title.as_ref().map(|title| format!("{title}: ")).unwrap_or_default();
+        let said = escaped(&one_line(&format!("{title}{}", found.url)));
+        page.line(&format!("- {said} ({agent}, round {round})"));
+        if let Some(cited) = &found.cited_text {
+            page.quote(cited);
+        }
     }
 }
 

@@ -61,6 +61,15 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// Returns the most tool calls of a response unless a flag says otherwise (rule T4).
+    #[must_use]
+    pub const fn tool_calls_max(self) -> u32 {
+        match self {
+            Self::Parallel => 6,
+            Self::Sequential => 2,
+        }
+    }
+
     /// Returns the name used in results.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -71,8 +80,8 @@ impl Pattern {
     }
 }
 
-/// How much of a round runs side by side.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How much of a round runs side by side, the least first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Parallelization {
     /// Nothing: each agent hears those before.

@@ -8,6 +8,7 @@ use super::fact::{Sign, is_zero};
 use super::flags::{Action, FlagEntry};
 use super::mode::{Mode, Parallelization, Pattern};
 use crate::call::Tokens;
+use crate::event::WebSource;
 use crate::id::{DebateId, Role};
 use crate::measures::similarity::Similarity;
 use crate::spend::Cost;
@@ -65,6 +66,9 @@ pub struct Decision {
     pub supporters: Vec<Role>,
     /// Who is in another one, in the table's order.
     pub dissenters: Vec<Role>,
+    /// Who said nothing in the round that it stands on, and is in none (rule K6).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<Role>,
     /// The mean of where everybody stands, in [0, 1].
     pub confidence: f64,
     /// What speaks against trusting the decision, one line each.
@@ -184,6 +188,23 @@ pub struct Evidence {
     /// What tools were asked, by round (rule T4); absent where they were asked nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_runs: Vec<ToolRunEntry>,
+    /// The pages that providers' own searches brought, by response (rule D9); absent where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub web_sources: Vec<WebSourceEntry>,
+}
+
+/// A page that a provider's own search brought for one response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WebSourceEntry {
+    /// Who was answering.
+    pub agent: Role,
+    /// In which round.
+    pub round: u32,
+    /// Which question.
+    pub kind: Kind,
+    /// The page, with what is cited of it.
+    #[serde(flatten)]
+    pub page: WebSource,
 }
 
 /// One use of a tool; what it found is in the log.
@@ -307,7 +328,8 @@ pub struct Metadata {
     pub rounds_held: u32,
     /// Rounds that were allowed.
     pub rounds_max: u32,
-    /// Whether agents of a round could hear each other.
+    /// Whether agents of a round hear each other, as the mode means it; how rounds were run is in
+    /// [`Metadata::parallelization`].
     pub execution_pattern: Pattern,
     /// How much of a round ran side by side (rule T4).
     pub parallelization: Parallelization,
@@ -317,7 +339,7 @@ pub struct Metadata {
     pub exit: Option<ExitEntry>,
     /// Rules that would have ended it, in shadow.
     pub shadow_exits: Vec<ExitEntry>,
-    /// Every flag with where it came from (rule T9).
+    /// Every flag as it was in force, with where it came from (rule T9).
     pub flags: Vec<FlagEntry>,
     /// Tokens that providers reported; see [`RoundtableResult::usage_complete`].
     pub tokens: Tokens,

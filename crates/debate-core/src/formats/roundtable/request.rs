@@ -1,7 +1,9 @@
 //! A request for a roundtable, made valid once: JSON to rules, subject and limits, or all violations (rule K12).
 //!
 //! Fields are spelled in snake case, or as the seed's interfaces spell them (`perspectiveConfig`, `minCalls`). Flags of
-//! the environment are not known here: the edge puts them [under](super::flags::Flags::under) those of the request.
+//! the environment are not known here: the edge [admits](super::flags::Flags::admitted) those of the request with them.
+
+mod schema;
 
 use serde_json::Value;
 
@@ -18,10 +20,12 @@ use crate::measures::similarity::Similarity;
 use crate::models::ModelPlan;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{PARTICIPANTS_MAX, RESPONSE_TOKENS, ROUNDTABLE_ROUNDS, TOPIC_CHARS_MAX};
-use crate::request::{Complaints, Field, Fields, Violations, models};
+use crate::request::{Complaints, Field, Fields, Violation, Violations, models};
 
-/// The fields of a request.
-const KNOWN: [&str; 13] = [
+pub use schema::schema;
+
+/// The fields of a request, in both spellings.
+pub const KNOWN: [&str; 13] = [
     "format",
     "topic",
     "mode",
@@ -53,15 +57,14 @@ pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limi
     let seed = seed.unwrap_or_else(|| drawn_seed(&topic, mode, &seats));
     let perspectives = fields.either("perspective_config", "perspectiveConfig");
     let agents = agents(mode, &seats, &perspectives, seed);
-    let flags_field = fields.field("flags");
-    let flags = Flags::of_session(&flags_field);
-    if let Err(violation) = flags.check() {
-        flags_field.refuse(violation);
+    let flags = Flags::of_session(&fields.field("flags"));
+    if let Err(Violation { field, reason }) = flags.check_session(mode) {
+        complaints.add(&field, reason);
     }
     let mut config = Config {
         mode,
         rounds: rounds.map_or(ROUNDS_DEFAULT, |rounds| u32::try_from(rounds).unwrap_or(u32::MAX)),
-        flags,
+        flags: flags.resolved(mode),
         sequential: haste(&fields.field("sequential")),
         similarity: options
             .field("similarity")

@@ -49,7 +49,7 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
         policy,
         tools: policy.map(|_| config.tools.clone()).unwrap_or_default(),
         tool_calls_left,
-        native_web_search: config.native_web_search && policy.is_some_and(|policy| policy.max_calls > 0),
+        native_web_search: config.native_web_search && policy.is_some(),
         output_tokens: config.output_tokens(),
         context: config.mode.strategy().transform_context(config, statistics.as_ref(), context),
         rejection: rejection.unwrap_or_default(),

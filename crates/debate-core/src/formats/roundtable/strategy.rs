@@ -1,6 +1,8 @@
 //! What makes a mode a mode (rules T1, T2, T4): data and three hooks. No mode has a loop of its own; there is one plan,
 //! and it asks the mode's strategy.
 
+use std::cmp::Reverse;
+
 use super::agent::{Agent, Part, Stance};
 use super::config::Config;
 use super::mode::{Mode, Parallelization, Pattern};
@@ -161,14 +163,26 @@ fn anonymized(config: &Config, mut context: Context) -> Context {
     context
 }
 
+/// Puts labels in the place of names. Every place of the text is looked at once: what stands for one agent's name is
+/// never taken for another's, and where several begin, the longest is meant, so that a label stays one.
 fn hidden(config: &Config, text: &str) -> String {
+    let labels = config.agents.iter().map(|agent| (label(agent), label(agent)));
     let named = config.agents.iter().filter(|agent| agent.name.as_str().len() >= HIDDEN_LETTERS_MIN);
-    named.fold(text.to_owned(), |text, agent| {
-        let name = agent.name.as_str();
-        let mut shown = text.clone();
-        for at in mentions(&text, name).into_iter().rev() {
-            shown.replace_range(at..at + name.len(), &label(agent));
-        }
-        shown
-    })
+    let named = named.map(|agent| (agent.name.to_string(), label(agent)));
+    let known: Vec<(String, String)> = labels.chain(named).collect();
+    let places = |(from, to): &'_ (String, String)| {
+        let (length, to) = (from.len(), to.clone());
+        mentions(text, from).into_iter().map(move |at| (at, Reverse(length), to.clone())).collect::<Vec<_>>()
+    };
+    let mut found: Vec<(usize, Reverse<usize>, String)> = known.iter().flat_map(places).collect();
+    found.sort();
+    let (mut shown, mut end) = (String::new(), 0);
+    for (at, Reverse(length), label) in found {
+        let Some(between) = text.get(end..at) else { continue };
+        shown.push_str(between);
+        shown.push_str(&label);
+        end = at + length;
+    }
+    shown.push_str(&text[end..]);
+    shown
 }

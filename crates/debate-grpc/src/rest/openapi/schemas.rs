@@ -34,6 +34,7 @@ pub(super) fn schemas() -> Map<String, Value> {
         "GetPolicyInsightsResponse",
         "ProposePromptRequest",
         "ProposePromptResponse",
+        "GetProposalResponse",
         "AcceptPromptRequest",
         "AcceptPromptResponse",
     ];

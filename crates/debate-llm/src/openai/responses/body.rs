@@ -16,6 +16,8 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
     for turn in joined::turns(&request.messages) {
         add_items(&mut input, turn);
     }
+    let is_bounded =
+        request.web_search && dialect.takes(Parameter::WebSearch) && dialect.takes(Parameter::WebSearchLimit);
     outgoing.write(&Body {
         model,
         input,
@@ -24,6 +26,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
         max_output_tokens: request.max_output_tokens,
         temperature: request.temperature.filter(|_| dialect.takes(Parameter::Temperature)),
         tools: tools(request, dialect.takes(Parameter::WebSearch)),
+        max_tool_calls: request.web_searches_max.filter(|_| is_bounded),
         text: schema
             .map(|schema| Text { format: Format { kind: "json_schema", name, strict: true, schema } }),
     })
@@ -69,6 +72,9 @@ struct Body<'a> {
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
+    /// Bounds the provider's own tools, of which its search is the only one that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tool_calls: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Text<'a>>,
 }

@@ -125,10 +125,12 @@ fn take_item(
 ) -> Result<(), ModelError> {
     let json = item.get().as_bytes();
     match read_json::<Kinded>(json)?.kind {
-        Kind::Message if !is_streamed => {
+        Kind::Message => {
             let message: Message = read_json(json)?;
             for part in message.content.iter().flatten() {
+                part.annotations.iter().flatten().for_each(|annotation| annotation.tell(&part.text, answer));
                 match &*part.kind {
+                    _ if is_streamed => {}
                     "output_text" => answer.say(&part.text, chunks),
                     "refusal" if answer.refusal.is_empty() => answer.refusal.push_str(&part.refusal),
                     _ => {}
@@ -145,7 +147,7 @@ fn take_item(
             answer.add_call(ToolCall { by_provider: true, ..call });
         }
         // Thoughts come in pieces; of the provider's other tools none is asked for.
-        Kind::Message | Kind::Reasoning | Kind::Other => {}
+        Kind::Reasoning | Kind::Other => {}
     }
     Ok(())
 }
@@ -186,6 +188,28 @@ struct Part {
     text: String,
     #[serde(default)]
     refusal: String,
+    annotations: Option<Vec<Annotation>>,
+}
+
+/// A place of a text that cites something; pages of the web have an address.
+#[derive(Deserialize)]
+struct Annotation {
+    url: Option<String>,
+    title: Option<String>,
+    start_index: Option<usize>,
+    end_index: Option<usize>,
+}
+
+impl Annotation {
+    /// Tells of the page; places are counted in characters.
+    fn tell(&self, text: &str, answer: &mut Answer) {
+        let Some(url) = &self.url else { return };
+        let marked = self
+            .start_index
+            .zip(self.end_index)
+            .map(|(start, end)| text.chars().skip(start).take(end.saturating_sub(start)).collect::<String>());
+        answer.web_sources.add(url, self.title.as_deref(), marked.as_deref());
+    }
 }
 
 #[derive(Deserialize)]

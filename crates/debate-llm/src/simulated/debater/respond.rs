@@ -89,7 +89,8 @@ pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> String {
         position: format!("{MARK} The right course is to {}.", course.advice),
         reasoning: format!(
             "{answered}On “{}”: {} {}{question}",
-            room::clipped(topic, 24, 48),
+            // Quoted, it is no question of the one who quotes it.
+            room::clipped(topic, 24, 48).replace('?', ""),
             course.reasons[0],
             course.reasons[1]
         ),

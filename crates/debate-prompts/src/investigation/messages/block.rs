@@ -2,7 +2,7 @@
 
 use debate_core::formats::investigation::answer::Act;
 
-use super::labels::{Label, folded, headers};
+use super::labels::{Label, folded, headers, is_ordinary};
 
 /// The lines of one message.
 #[derive(Debug, Clone)]
@@ -49,34 +49,43 @@ fn is_none(item: &str) -> bool {
     matches!(folded(item).trim_end_matches(['.', '。']), "none" | "n/a" | "无" | "没有")
 }
 
-/// Splits a reply into its messages, in order; what stands before the first header is no message.
-pub(super) fn split(text: &str) -> Vec<Lines> {
+/// Splits a reply that was asked for `asked` into its messages, in order; what stands before the first header, or below a
+/// heading that closes a message, is no part of any.
+pub(super) fn split(text: &str, asked: Act) -> Vec<Lines> {
     let mut blocks: Vec<Lines> = Vec::new();
+    let mut is_closed = false;
     for line in text.lines().map(|line| line.trim_start().trim_start_matches('>')) {
         if line.trim().is_empty() || is_fence(line) {
             continue;
         }
-        if let Some((act, rest)) = header(line) {
+        let header = header(line);
+        let mut line = line;
+        if let Some(Header { act, rest, .. }) = header.filter(|header| header.is_sure || header.act == asked)
+        {
             blocks.push(Lines { act, entries: Vec::new() });
+            is_closed = false;
             if rest.is_empty() {
                 continue;
             }
+            line = rest;
         }
         let Some(block) = blocks.last_mut() else { continue };
-        let line = header(line).map_or(line, |(_, rest)| rest);
         if let Some((label, value)) = labelled(line, Label::of(block.act)) {
+            is_closed = false;
             block.entries.push((label, value, Vec::new()));
-        } else if let Some((_, value, items)) = block.entries.last_mut() {
-            match item(line) {
-                Some(item) => items.push(item),
-                None => {
-                    // A line that goes on belongs to what stands above it.
-                    let last = items.last_mut().unwrap_or(value);
-                    if !last.is_empty() {
-                        last.push(' ');
-                    }
-                    last.push_str(&one_line(line));
+            continue;
+        }
+        is_closed |= header.is_some_and(|header| header.rest.is_empty());
+        let Some((_, value, items)) = block.entries.last_mut().filter(|_| !is_closed) else { continue };
+        match item(line) {
+            Some(item) => items.push(item),
+            None => {
+                // A line that goes on belongs to what stands above it.
+                let last = items.last_mut().unwrap_or(value);
+                if !last.is_empty() {
+                    last.push(' ');
                 }
+                last.push_str(&one_line(line));
             }
         }
     }
@@ -88,33 +97,60 @@ fn is_fence(line: &str) -> bool {
     (line.starts_with("```") || line.starts_with("~~~")) && !line[3..].contains(['`', '~'])
 }
 
+/// What a line heads.
+#[derive(Debug, Clone, Copy)]
+struct Header<'a> {
+    act: Act,
+    /// What stands behind it on its line.
+    rest: &'a str,
+    /// Whether it stands in brackets, or is named as nothing else is.
+    is_sure: bool,
+}
+
 /// Reads a header, with what stands behind it on its line.
-fn header(line: &str) -> Option<(Act, &str)> {
+fn header(line: &str) -> Option<Header<'_>> {
     let bare = line.trim().trim_start_matches(['#', '*', '>', '-', '•', ' ', '`']);
-    let (inside, rest) = match bare.strip_prefix(['[', '【', '［']) {
-        Some(inside) => inside.split_once([']', '】', '］'])?,
+    let (inside, rest, is_bracketed) = match bare.strip_prefix(['[', '【', '［']) {
+        Some(inside) => {
+            let (inside, rest) = inside.split_once([']', '】', '］'])?;
+            (inside, rest, true)
+        }
         // Without brackets a header stands alone on a heading's line.
-        None if line.trim_start().starts_with(['#', '*']) => (bare, ""),
+        None if line.trim_start().starts_with(['#', '*']) => (bare, "", false),
         None => return None,
     };
-    let name = folded(inside.trim_matches(['*', '#', ':', '：', '`', ' ']));
+    let name = name_of(inside);
     let act = Act::ALL.into_iter().find(|act| {
         let (written, others) = headers(*act);
         name == folded(written.trim_matches(['[', ']'])) || others.contains(&name.as_str())
     })?;
-    Some((act, rest.trim_matches(['*', ':', '：', ' ', '`', '#'])))
+    let rest = rest.trim_matches(['*', ':', '：', ' ', '`', '#']);
+    Some(Header { act, rest, is_sure: is_bracketed || !is_ordinary(&name) })
 }
 
-/// Reads a line that begins with one of some labels.
+/// Returns what a heading says, without its marks, folded.
+fn name_of(heading: &str) -> String {
+    folded(heading.trim_matches(['*', '#', ':', '：', '`', ' ']))
+}
+
+/// Reads a line that begins with one of some labels, or is a heading of nothing but one.
 fn labelled(line: &str, labels: &[Label]) -> Option<(Label, String)> {
-    let bare = line.trim_start().trim_start_matches(['-', '*', '•', '>', '#', '·', '+', ' ']);
-    let is_marked = line.trim_start().trim_start_matches(['-', '•', '>', '·', '+', ' ']).starts_with("**");
+    let line = line.trim();
+    let named = |name: &str| {
+        labels.iter().copied().find(|label| {
+            let (written, others) = label.names();
+            name == folded(written) || others.contains(&name)
+        })
+    };
+    if (line.starts_with('#') || line.starts_with("**"))
+        && let Some(label) = named(&name_of(line))
+    {
+        return Some((label, String::new()));
+    }
+    let bare = line.trim_start_matches(['-', '*', '•', '>', '#', '·', '+', ' ']);
+    let is_marked = line.trim_start_matches(['-', '•', '>', '·', '+', ' ']).starts_with("**");
     let (name, value) = bare.split_once([':', '：'])?;
-    let name = folded(name.trim_matches(['*', '_', '`', ' ', '"']));
-    let label = labels.iter().copied().find(|label| {
-        let (written, others) = label.names();
-        name == folded(written) || others.contains(&name.as_str())
-    })?;
+    let label = named(&folded(name.trim_matches(['*', '_', '`', ' ', '"'])))?;
     let value = if is_marked { value.trim_start().trim_start_matches("**") } else { value };
     Some((label, one_line(value)))
 }

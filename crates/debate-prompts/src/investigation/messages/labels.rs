@@ -16,6 +16,23 @@ pub(super) fn headers(act: Act) -> (&'static str, &'static [&'static str]) {
     }
 }
 
+/// Returns whether a header's name, folded, is also a word that people head a paragraph with.
+pub(super) fn is_ordinary(name: &str) -> bool {
+    matches!(
+        name,
+        "hypotheses"
+            | "假设"
+            | "假设列表"
+            | "challenge"
+            | "challenges"
+            | "挑战"
+            | "质疑"
+            | "conclusion"
+            | "结论"
+            | "判定"
+    )
+}
+
 /// A line of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Label {

@@ -44,10 +44,12 @@ impl Block {
     }
 }
 
-/// Reads the messages of a reply, in order; what stands before the first header is left aside.
+/// Reads the messages of a reply that was asked for `asked`, in order; what stands before the first header is left aside.
+///
+/// Without brackets, a heading of an ordinary word (`## Conclusion`) is a header only where that message was asked for.
 #[must_use]
-pub fn read(text: &str) -> Vec<Block> {
-    split(text).iter().map(block).collect()
+pub fn read(text: &str, asked: Act) -> Vec<Block> {
+    split(text, asked).iter().map(block).collect()
 }
 
 /// Returns what a reply does beside what is asked for, each act once.
@@ -192,31 +194,66 @@ fn first_number(text: &str) -> Option<u32> {
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Reads a confidence of 10, and the one before it where both are given: `7/10`, `7`, `70%`, `7/10 → 4/10`.
+/// Reads a confidence of 10, and the one before it where an arrow or a word leads from one to the other: `7/10`, `7`,
+/// `70%`, `7/10 → 4/10`, `从 7/10 下调到 4/10`.
 fn confidence(text: &str) -> (Option<f64>, Option<f64>) {
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(\d+(?:\.\d+)?)\s*(%|/\s*100?\b|／\s*100?\b|分)?").expect("the pattern is fixed")
     });
-    let ten = |found: regex::Captures<'_>| -> Option<f64> {
+    static MOVE: LazyLock<Regex> = LazyLock::new(|| {
+        let english = "(?:(?:down|up|lowered|raised|dropped|rose|fell) +)?to";
+        let chinese = "(?:下调|上调|下降|上升|降低|提高|提升|降|升)?[至到]";
+        Regex::new(&format!(r"^[\s*_]*(?i:→|⇒|[-=]+>|{english}|{chinese})[\s*_]*$"))
+            .expect("the pattern is fixed")
+    });
+    let ten = |found: &regex::Captures<'_>| -> Option<f64> {
         let number: f64 = found.get(1)?.as_str().parse().ok()?;
         let unit = found.get(2).map_or("", |unit| unit.as_str());
         let of_ten = if unit == "%" || unit.ends_with("100") { number / 10.0 } else { number };
         (0.0..=10.0).contains(&of_ten).then_some(of_ten)
     };
     let mut found = NUMBER.captures_iter(text);
-    let first = found.next().and_then(ten);
-    let is_moved = ["→", "->", "=>", " to ", "至", "到"].iter().any(|arrow| text.contains(arrow));
-    match found.next().and_then(ten).filter(|_| is_moved) {
-        Some(second) => (first, Some(second)),
-        None => (None, first),
+    let Some(first) = found.next() else { return (None, None) };
+    let is_moved = |second: &regex::Captures<'_>| {
+        let between = first.get(0).zip(second.get(0)).map(|(first, second)| first.end()..second.start());
+        between.is_some_and(|between| MOVE.is_match(&text[between]))
+    };
+    match found.next().filter(is_moved).and_then(|second| ten(&second)) {
+        Some(second) => (ten(&first), Some(second)),
+        None => (None, ten(&first)),
     }
 }
 
-/// Returns the first of some words that a text has.
+/// Returns the first of some words that a text has and does not deny.
 fn worded<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
     let text = folded(text);
-    let found = words.iter().filter_map(|(word, meaning)| Some((text.find(word)?, *meaning)));
+    let is_said = |at: &usize| {
+        let before = &text[..*at];
+        let begins = !before.ends_with(|c: char| c.is_ascii_alphanumeric());
+        (begins || !text[*at..].starts_with(|c: char| c.is_ascii())) && !is_denied(before)
+    };
+    let found = words.iter().filter_map(|(word, meaning)| {
+        let at = text.match_indices(word).map(|(at, _)| at).find(is_said)?;
+        Some((at, *meaning))
+    });
     found.min_by_key(|(at, _)| *at).map(|(_, meaning)| meaning)
+}
+
+/// Returns whether what comes next is denied: `not yet …`, `isn't …`, `未被…`.
+fn is_denied(before: &str) -> bool {
+    /// So many words may stand between the one that denies and what it denies.
+    const WORDS_BETWEEN_MAX: usize = 2;
+    let clause =
+        before.rsplit([',', ';', '.', ':', '(', '，', '；', '。', '：', '（']).next().unwrap_or(before);
+    let denies = |word: &str| {
+        matches!(word, "not" | "no" | "never" | "neither" | "nor" | "cannot" | "non")
+            || word.ends_with("n't")
+            || word.ends_with("n’t")
+    };
+    let words = clause.split_whitespace().rev().take(1 + WORDS_BETWEEN_MAX);
+    let mut words = words.take_while(|word| !matches!(*word, "but" | "only"));
+    let bare = clause.trim_end().trim_end_matches(['被', '能', '得', '到', '获']);
+    words.any(denies) || bare.ends_with(['不', '未', '没', '无', '非']) || bare.ends_with("没有")
 }
 
 fn status_of(text: &str) -> Status {

@@ -71,7 +71,7 @@ proptest! {
     #[test]
     fn i8_a_report_is_read_as_it_was_written(said in report_of()) {
         let written = report(&said);
-        prop_assert_eq!(read(&written), vec![Block::Report(said)], "{}", written);
+        prop_assert_eq!(read(&written, Act::Investigate), vec![Block::Report(said)], "{}", written);
     }
 
     #[test]
@@ -82,7 +82,7 @@ proptest! {
     ) {
         let said = Challenge { to, hypothesis, kind, challenge: reason, counter_evidence, expects, hidden };
         let written = challenge(&said);
-        prop_assert_eq!(read(&written), vec![Block::Challenge(said)], "{}", written);
+        prop_assert_eq!(read(&written, Act::Challenge), vec![Block::Challenge(said)], "{}", written);
     }
 
     #[test]
@@ -95,7 +95,7 @@ proptest! {
         let active = active.into_iter().collect();
         let said = StatusUpdate { round, active, leading, convergence, answered, open, summary };
         let written = status(&said);
-        prop_assert_eq!(read(&written), vec![Block::Status(said)], "{}", written);
+        prop_assert_eq!(read(&written, Act::Assess), vec![Block::Status(said)], "{}", written);
     }
 
     #[test]
@@ -108,17 +108,17 @@ proptest! {
             hypothesis, confidence, reasoning, evidence_for: evidence_for.clone(), evidence_against: evidence_for,
             needs_more_information: needs, missing: missing.clone(),
         };
-        prop_assert_eq!(read(&verdict(&said)), vec![Block::Verdict(said)]);
+        prop_assert_eq!(read(&verdict(&said), Act::Judge), vec![Block::Verdict(said)]);
         let said = Conclusion { text: text.clone(), next_steps: missing.clone() };
-        prop_assert_eq!(read(&conclusion(&said)), vec![Block::Conclusion(said)]);
+        prop_assert_eq!(read(&conclusion(&said), Act::Convey), vec![Block::Conclusion(said)]);
         let said: Vec<HypothesisText> =
             missing.into_iter().map(|statement| HypothesisText { statement, prediction: text.clone() }).collect();
-        prop_assert_eq!(read(&hypotheses(&said)), vec![Block::Hypotheses(said)]);
+        prop_assert_eq!(read(&hypotheses(&said), Act::Propose), vec![Block::Hypotheses(said)]);
     }
 
     #[test]
     fn i8_any_text_is_read_without_a_panic(text in "(\\[CHALLENGE\\]\n|Status: |- |\\||\\\\|\"|【|：|→|[a-z]|假|\n){0,60}") {
-        let _blocks = read(&text);
+        let _blocks = Act::ALL.map(|asked| read(&text, asked));
     }
 }
 
@@ -137,7 +137,7 @@ Counter Evidence:
 Responses:
 - C1.2 | answer | the profiler ran for an hour";
 
-const BENT: [&str; 6] = [
+const BENT: [&str; 8] = [
     // Small letters, bullets, emphasis, a heading.
     "Here is my report.\n\n## [Evidence Report]\n- **Hypothesis:** Hypothesis 2\n- **Status:** weakened\n\
      - **Confidence:** 4\n- **Confidence before:** 70%\n- **Key finding:** three listeners\n  are never removed\n\
@@ -172,16 +172,98 @@ const BENT: [&str; 6] = [
      > - [command_output] node --prof | \"heap 41 MB\" | memory is stable\n> Evidence:\n\
      > - [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n> Responses:\n\
      > - C1.2 | answer | the profiler ran for an hour",
+    // Words behind the confidence, labels as headings, and headings that close the report.
+    "# Evidence Report\n**Hypothesis:** H2\n**Status:** not refuted, but weakened\n\
+     **Confidence:** 4/10, due to 9 of 12 runs to date\n**Confidence Before:** 7/10 (8 of 9 runs)\n\
+     ### Key Finding\nthree listeners are never removed\n### Supporting Evidence\n\
+     - [file_line] src/bus.ts:42 | \"bus.on('x', f)\" | no listener is removed\n**Counter Evidence**\n\
+     - [command_output] node --prof | \"heap 41 MB\" | memory is stable\n### Responses\n\
+     - C1.2 | answer | the profiler ran for an hour\n\n## Conclusion\nThe leak is real.\n\n**Challenges**\n- none",
+    // The same in Chinese.
+    "## 调查报告\n## 假设\n假设2\n状态：未被推翻，已削弱\n置信度：从 7/10 下调到 4/10，因为 12 次运行中有 9 次到期\n\
+     关键发现：three listeners are never removed\n## 支持证据\n\
+     - 【文件】src/bus.ts:42｜“bus.on('x', f)”｜no listener is removed\n## 反证\n\
+     - 【命令输出】node --prof｜“heap 41 MB”｜memory is stable\n## 回应\n\
+     - C1.2｜answer｜the profiler ran for an hour\n## 结论\n确有泄漏。",
 ];
 
 #[test]
 fn i8_reports_that_are_bent_a_little_are_read_as_meant() {
-    let plain = read(PLAIN);
+    let plain = read(PLAIN, Act::Investigate);
     let [Block::Report(meant)] = &plain[..] else { panic!("{plain:?}") };
     assert_eq!((meant.hypothesis, meant.status, meant.confidence), (Some(2), Status::Weakened, Some(4.0)));
     assert_eq!(report(meant), PLAIN);
     for bent in BENT {
-        assert_eq!(read(bent), plain, "{bent}");
+        assert_eq!(read(bent, Act::Investigate), plain, "{bent}");
+    }
+}
+
+#[test]
+fn i8_a_second_number_is_a_move_only_where_an_arrow_or_a_word_leads_to_it() {
+    for (said, before, now) in [
+        ("6/10, due to 9 of 12 runs", None, Some(6.0)),
+        ("6/10，因为跑到 9 次才出现", None, Some(6.0)),
+        ("6/10 → 9/10", Some(6.0), Some(9.0)),
+        ("**6/10** -> **9/10**", Some(6.0), Some(9.0)),
+        ("raised from 6/10 to 9/10 after 3 runs", Some(6.0), Some(9.0)),
+        ("从 6 到 9", Some(6.0), Some(9.0)),
+        ("由 60% 上调至 90%", Some(6.0), Some(9.0)),
+        ("8/10 (4 of 5 checks passed)", None, Some(8.0)),
+        ("8/10 to be checked in 2 runs", None, Some(8.0)),
+        ("high", None, None),
+    ] {
+        let text = format!("[EVIDENCE REPORT]\nConfidence: {said}");
+        let [Block::Report(report)] = &read(&text, Act::Investigate)[..] else { panic!("{text}") };
+        assert_eq!((report.confidence_before, report.confidence), (before, now), "{said}");
+    }
+}
+
+#[test]
+fn i8_a_status_that_is_denied_is_not_read_as_meant() {
+    for (said, status) in [
+        ("NOT SUPPORTED", Status::Investigating),
+        ("unsupported", Status::Investigating),
+        ("isn't refuted", Status::Investigating),
+        ("not yet clearly refuted", Status::Investigating),
+        ("not refuted; weakened", Status::Weakened),
+        ("SUPPORTED (not refuted)", Status::Supported),
+        ("not only supported by the trace", Status::Supported),
+        ("不支持", Status::Investigating),
+        ("没有被推翻，仍受支持", Status::Supported),
+        ("未被否定", Status::Investigating),
+        ("已推翻", Status::Refuted),
+    ] {
+        let text = format!("[EVIDENCE REPORT]\nStatus: {said}");
+        let [Block::Report(report)] = &read(&text, Act::Investigate)[..] else { panic!("{text}") };
+        assert_eq!(report.status, status, "{said}");
+    }
+    for (said, convergence) in [
+        ("no strong lead, weak", Convergence::Weak),
+        ("不强", Convergence::None),
+        ("strong", Convergence::Strong),
+    ] {
+        let text = format!("[STATUS UPDATE]\nConvergence: {said}");
+        let [Block::Status(status)] = &read(&text, Act::Assess)[..] else { panic!("{text}") };
+        assert_eq!(status.convergence, convergence, "{said}");
+    }
+}
+
+#[test]
+fn i9_an_ordinary_heading_without_brackets_is_no_act_unless_it_is_asked_for() {
+    let acts = |text: &str, asked| read(text, asked).iter().map(Block::act).collect::<Vec<_>>();
+    for heading in ["## Conclusion", "**Challenges**", "# Hypotheses:", "## 结论", "**判定**"] {
+        let text = format!("[EVIDENCE REPORT]\nHypothesis: H2\n{heading}\nall of it");
+        assert_eq!(acts(&text, Act::Investigate), [Act::Investigate], "{heading}");
+    }
+    for (heading, act) in
+        [("## Conclusion", Act::Convey), ("**挑战**", Act::Challenge), ("# 假设", Act::Propose)]
+    {
+        assert_eq!(acts(heading, act), [act], "{heading}");
+    }
+    // In brackets, and by a name that heads nothing else, it is one.
+    for heading in ["[CONCLUSION]", "## [Challenge]", "**VERDICT**", "## Status Update", "## 最终判定"] {
+        let text = format!("[EVIDENCE REPORT]\nHypothesis: H2\n{heading}\nall of it");
+        assert_eq!(acts(&text, Act::Investigate).len(), 2, "{heading}");
     }
 }
 
@@ -207,9 +289,9 @@ fn i8_verdicts_that_are_bent_a_little_are_read_as_meant() {
          > Supporting_Evidence: H2.E1 H2.E3\n> Counter-Evidence: H1.E2\n> CONFIDENCE: 8 / 10\n> HYPOTHESIS: #2",
     ];
     for bent in bent {
-        assert_eq!(read(bent), [Block::Verdict(meant.clone())], "{bent}");
+        assert_eq!(read(bent, Act::Judge), [Block::Verdict(meant.clone())], "{bent}");
     }
-    let bare = read("**VERDICT**\nHypothesis: none of them\nNeeds More Information: no");
+    let bare = read("**VERDICT**\nHypothesis: none of them\nNeeds More Information: no", Act::Judge);
     assert_eq!(bare, [Block::Verdict(Verdict::default())]);
 }
 
@@ -217,7 +299,7 @@ fn i8_verdicts_that_are_bent_a_little_are_read_as_meant() {
 fn i8_challenges_and_statuses_that_are_bent_a_little_are_read_as_meant() {
     let bent = "### 【挑战】\n致：ann\n假设：H1\n挑战类型：反证\n挑战：**只**展示了相关性\n反证：\n- 【测试】login_test | | 仍然失败\n\
                 期望的回应：新证据\n隐藏证据：是\n\n[Challenge]\nTo: bo\nReason: a correlation\nis no cause";
-    let blocks = read(bent);
+    let blocks = read(bent, Act::Challenge);
     let [Block::Challenge(first), Block::Challenge(second)] = &blocks[..] else { panic!("{blocks:?}") };
     assert_eq!((&*first.to, first.hypothesis, first.kind), ("ann", Some(1), ChallengeKind::CounterEvidence));
     assert_eq!((first.expects, first.hidden), (Expected::NewEvidence, true));
@@ -225,7 +307,7 @@ fn i8_challenges_and_statuses_that_are_bent_a_little_are_read_as_meant() {
     assert_eq!((&*second.challenge, second.kind), ("a correlation is no cause", ChallengeKind::LogicFlaw));
     assert_eq!((second.hypothesis, second.hidden, second.expects), (None, false, Expected::Reasoning));
     let bent = "[状态更新]\n轮次：第 2 轮\n活跃假设：假设1、假设3\n领先假设：假设3\n收敛：弱收敛\n已回应：C1.1，C2.1";
-    let blocks = read(bent);
+    let blocks = read(bent, Act::Assess);
     let [Block::Status(status)] = &blocks[..] else { panic!("{blocks:?}") };
     assert_eq!((status.round, &status.active[..], status.leading), (Some(2), &[1, 3][..], Some(3)));
     assert_eq!(
@@ -238,7 +320,7 @@ fn i8_challenges_and_statuses_that_are_bent_a_little_are_read_as_meant() {
 fn i2_evidence_in_plain_sentences_is_still_found() {
     let text = "[EVIDENCE REPORT]\nEvidence:\n- in `auth.ts:42` I found an unhandled null: \"user!.id\"\n\
                 - the test `login_expires` fails\n- it feels slow\n- none";
-    let blocks = read(text);
+    let blocks = read(text, Act::Investigate);
     let [Block::Report(report)] = &blocks[..] else { panic!("{blocks:?}") };
     let found: Vec<_> =
         report.evidence_for.iter().map(|one| (&*one.pointer, &*one.quote, one.concrete())).collect();
@@ -254,7 +336,7 @@ fn i2_evidence_in_plain_sentences_is_still_found() {
 
 #[test]
 fn i1_what_a_reply_does_beside_what_is_asked_is_named_once() {
-    let blocks =
-        read("[CHALLENGE]\nTo: a\n[VERDICT]\nHypothesis: H1\n[Challenge]\nTo: b\n[假设]\n假设：x\n预测：y");
+    let reply = "[CHALLENGE]\nTo: a\n[VERDICT]\nHypothesis: H1\n[Challenge]\nTo: b\n[假设]\n假设：x\n预测：y";
+    let blocks = read(reply, Act::Investigate);
     assert_eq!(strays(&blocks), [Act::Challenge, Act::Judge, Act::Propose]);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use debate_core::envelope::StreamKind;
-use debate_core::id::Seq;
+use debate_core::id::{Seq, Timestamp};
 use debate_store::{Append, EventStore, ListFilter, Listed, Position};
 
 use crate::conformance::on_every_store;
@@ -14,6 +14,7 @@ on_every_store! {
     a_list_holds_one_tenants_debates,
     a_list_holds_one_formats_debates,
     a_list_holds_debates_of_a_status,
+    a_list_holds_debates_that_were_touched_lately,
     a_list_is_read_in_pages,
     streams_of_other_kinds_are_not_listed,
 }
@@ -111,6 +112,24 @@ async fn a_list_holds_debates_of_a_status(store: Arc<dyn EventStore>) {
         let filter = ListFilter { status: Some(status), ..filter() };
         assert_eq!(ids(&store.list(filter).await.unwrap()), wanted);
     }
+}
+
+async fn a_list_holds_debates_that_were_touched_lately(store: Arc<dyn EventStore>) {
+    five(&*store).await;
+    let all = store.list(filter()).await.unwrap();
+    let touched = |listed: &debate_store::Listed| listed.last_of_kinds.as_ref().unwrap().at;
+    let mut times: Vec<_> = all.iter().map(touched).collect();
+    times.sort_unstable();
+    for since in times {
+        let wanted: Vec<_> = all.iter().filter(|it| touched(it) >= since).cloned().collect();
+        let filter = ListFilter { touched_since: Some(since), ..filter() };
+        assert_eq!(store.list(filter).await.unwrap(), wanted);
+        let filter =
+            ListFilter { touched_since: Some(since), tenant: Some("a".to_owned()), ..self::filter() };
+        assert!(store.list(filter).await.unwrap().iter().all(|it| it.first.tenant == "a"));
+    }
+    let later = Some(Timestamp(i64::MAX));
+    assert_eq!(store.list(ListFilter { touched_since: later, ..filter() }).await.unwrap(), []);
 }
 
 async fn a_list_is_read_in_pages(store: Arc<dyn EventStore>) {

@@ -64,6 +64,28 @@ fn v7_a_name_that_no_proposal_could_have_is_refused_at_the_door() {
 }
 
 #[test]
+fn v4_reviewers_whose_names_differ_only_in_case_are_refused_wherever_they_are_named() {
+    let op = |role: &str| json!({"reviewer_role": role, "op": "AddX", "target": "t"});
+    let conflict = |roles: &[&str]| {
+        let ops: Value = roles.iter().map(|role| op(role)).collect();
+        json!({"type": "x", "target": "t", "ops": ops})
+    };
+    let found = violations(&json!({
+        "format": "review",
+        "critiques": [{"role": "security"}, {"role": "Security"}, {"role": "testing"}],
+        "conflicts": [conflict(&["security", "TESTING", "style"]), conflict(&["testing", "Style"])],
+    }));
+    assert_eq!(
+        found,
+        [
+            "critiques[1].role: \"Security\" differs only in case from \"security\"",
+            "conflicts[0].ops[1].reviewer_role: \"TESTING\" differs only in case from \"testing\"",
+            "conflicts[1].ops[1].reviewer_role: \"Style\" differs only in case from \"style\"",
+        ]
+    );
+}
+
+#[test]
 fn v6_the_callers_texts_are_kept_byte_for_byte() {
     let critiques = "[ {\"role\":\"a\",\n\t\"operations\": [{\"op\":\"AddX\", \"target\":\"t\\u0041\", \"value\": 1.50e1}]} ]";
     let conflicts = r#"[{"target": "t",  "type": "other", "extra": [1.0,{"x" :null}],

@@ -25,6 +25,17 @@ pub struct Comparison {
     pub conditions: Vec<String>,
 }
 
+/// What a variant is held to, beside what is measured.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Terms<'a> {
+    /// Whether it has to be faster.
+    pub is_to_be_faster: bool,
+    /// What people said about it.
+    pub reported_issues: &'a [String],
+    /// What of it the measurements cannot show, where there is something.
+    pub unseen: Option<&'a str>,
+}
+
 /// What differs between a variant and its baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Delta {
@@ -97,15 +108,10 @@ impl Recommendation {
     }
 }
 
-/// Compares a variant with its baseline. `is_to_be_faster` says whether it changes how much runs side by side, and
-/// `reported_issues` what people said about it.
+/// Compares a variant with its baseline.
 #[must_use]
-pub fn compare(
-    baseline: &Metrics,
-    variant: &Metrics,
-    is_to_be_faster: bool,
-    reported_issues: &[String],
-) -> Comparison {
+pub fn compare(baseline: &Metrics, variant: &Metrics, terms: &Terms<'_>) -> Comparison {
+    let Terms { is_to_be_faster, reported_issues, unseen } = *terms;
     let quality_score = variant.quality_score();
     let delta = Delta {
         latency_reduction: 0.0 - change(baseline.latency.total_ms, variant.latency.total_ms),
@@ -127,6 +133,7 @@ pub fn compare(
     let mut conditions: Vec<String> = triggers.iter().map(|trigger| reason(*trigger)).collect();
     conditions.extend(reported_issues.iter().map(|issue| format!("reported: {issue}")));
     conditions.extend(reservations(baseline, variant, delta));
+    conditions.extend(unseen.map(str::to_owned));
     let is_fatal = |trigger: &Trigger| match trigger.rule {
         TriggerRule::Latency => trigger.statistic <= 0.0,
         TriggerRule::Interaction | TriggerRule::ReportedIssues => true,

@@ -2,14 +2,19 @@
 
 use serde_json::{Map, Value};
 
+use super::comparison::Terms;
 use crate::format::Format as _;
 use crate::formats::accept::{Accepted, AcceptedRequest, accept};
 use crate::formats::roundtable::Roundtable;
+use crate::id::Role;
 use crate::request::sizes::{LABEL_CHARS_MAX, TEXTS_MAX};
 use crate::request::{Complaints, Fields, Violation, Violations, parse};
 
 /// Scenarios in one file.
 const SCENARIOS_MAX: usize = 50;
+/// What a simulation cannot show of a variant that asks a lighter model, for fewer tokens or without a cache of tools.
+const UNSEEN: &str = "drawn latencies know no model, no length and no tool: whether `sequential` makes it faster is for a real model \
+                      to show";
 /// What a scenario has beside the fields of a request.
 const OWN: [&str; 3] = ["name", "baseline", "reported_issues"];
 
@@ -24,6 +29,37 @@ pub struct Scenario {
     pub reported_issues: Vec<String>,
     /// What is debated, and how.
     pub request: Accepted<Roundtable>,
+}
+
+impl Scenario {
+    /// Returns what this variant is held to beside its baseline: to be faster where more of a round runs side by side, or
+    /// where what shortens sequential modes is another (rule T8).
+    ///
+    /// With `is_simulated`, latencies are drawn whoever is asked for how many tokens, so that the latter cannot be judged.
+    #[must_use]
+    pub fn terms<'a>(&'a self, baseline: &Self, is_simulated: bool) -> Terms<'a> {
+        let (own, other) = (&self.request.config, &baseline.request.config);
+        let is_hastened = own.sequential != other.sequential;
+        Terms {
+            is_to_be_faster: own.parallelization() > other.parallelization() || is_hastened && !is_simulated,
+            reported_issues: &self.reported_issues,
+            unseen: (is_hastened && is_simulated).then_some(UNSEEN),
+        }
+    }
+
+    /// Returns what both debate differently, so that they cannot be compared.
+    fn differences(&self, baseline: &Self) -> Vec<&'static str> {
+        let names = |scenario: &Self| -> Vec<Role> {
+            scenario.request.config.agents.iter().map(|agent| agent.name.clone()).collect()
+        };
+        let rounds = |scenario: &Self| scenario.request.config.rounds;
+        let differ = [
+            ("topic", self.request.brief != baseline.request.brief),
+            ("agents", names(self) != names(baseline)),
+            ("rounds", rounds(self) != rounds(baseline)),
+        ];
+        differ.into_iter().filter_map(|(field, differs)| differs.then_some(field)).collect()
+    }
 }
 
 /// Reads the scenarios of a file: an object with a list `scenarios`.
@@ -73,7 +109,8 @@ fn request(given: &Map<String, Value>) -> Result<Accepted<Roundtable>, Violation
     }
 }
 
-/// Checks scenarios that are run together: names are unique, and every baseline is there and a baseline.
+/// Checks scenarios that are run together: names are unique, and every baseline is there, a baseline, and of the same topic,
+/// agents and rounds.
 ///
 /// # Errors
 /// Everything that does not fit, by the names of the scenarios.
@@ -92,7 +129,15 @@ pub fn check(scenarios: &[Scenario]) -> Result<(), Violations> {
             Some(found) if found.baseline.is_some() => {
                 refuse(scenario, format!("its baseline {baseline:?} is a variant itself"));
             }
-            Some(_) => {}
+            Some(found) => {
+                let differ = scenario.differences(found);
+                if !differ.is_empty() {
+                    refuse(
+                        scenario,
+                        format!("differs from its baseline {baseline:?} in {}", differ.join(", ")),
+                    );
+                }
+            }
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(Violations(faults)) }

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 fn environment(variables: &[(&str, &str)]) -> Result<Flags, Violations> {
@@ -6,7 +8,7 @@ fn environment(variables: &[(&str, &str)]) -> Result<Flags, Violations> {
 
 fn session(flags: &Value) -> Result<Flags, Violations> {
     let complaints = Complaints::default();
-    let document = serde_json::json!({ "flags": flags });
+    let document = json!({ "flags": flags });
     let field = Fields::of_request(&document, &["flags"], &complaints).field("flags");
     let read = Flags::of_session(&field);
     complaints.finish(read)
@@ -36,7 +38,7 @@ fn t9_the_session_is_over_the_environment_and_that_over_the_default() {
         ("ROUNDTABLE_PARALLEL_MODES", "socratic, adversarial"),
         ("HOME", "/root"),
     ]);
-    let said = session(&serde_json::json!({
+    let said = session(&json!({
         "exitCriteria": { "consensusThreshold": 0.95 },
         "tool_enforcement": { "level": "strict", "minCalls": 2 },
     }));
@@ -81,7 +83,7 @@ fn t9_a_bad_value_is_an_error_with_its_name_and_source() {
             "ROUNDTABLE_EXIT_CONVERGENCE_ROUNDS: must be a whole number (environment)",
         ]
     );
-    let bad = session(&serde_json::json!({
+    let bad = session(&json!({
         "groupthink_detection": { "threshold": -0.1, "action": "panic" },
         "exit_criteria": { "convergence_rounds": 0, "convergenceRounds": 1, "strict": true },
         "speed": {},
@@ -102,11 +104,62 @@ fn t9_a_bad_value_is_an_error_with_its_name_and_source() {
 #[test]
 fn t9_sources_that_contradict_each_other_are_named() {
     let environment = environment(&[("ROUNDTABLE_TOOL_MAX_CALLS", "1")]).unwrap();
-    let flags = session(&serde_json::json!({ "tool_enforcement": { "min_calls": 3 } })).unwrap();
-    assert!(flags.check().is_ok());
-    let violation = flags.under(&environment).check().unwrap_err();
+    let flags = session(&json!({ "tool_enforcement": { "min_calls": 3 } })).unwrap();
+    assert_eq!(flags.check_session(Mode::Delphi), Ok(()), "the environment may allow more");
+    let told = |environment: &Flags, mode| flags.admitted(environment, mode).unwrap_err().to_string();
     assert_eq!(
-        violation.to_string(),
-        "flags.tool_enforcement.min_calls: is 3 (session), above max_calls, which is 1 (environment)"
+        told(&environment, Mode::Delphi),
+        "flags.tool_enforcement.min_calls: is 3 (session), above max_calls, which is 1 (environment) in delphi"
     );
+    assert_eq!(
+        told(&Flags::default(), Mode::Adversarial),
+        "flags.tool_enforcement.min_calls: is 3 (session), above max_calls, which is 2 (default) in adversarial"
+    );
+    assert!(flags.admitted(&Flags::default(), Mode::Delphi).is_ok());
+}
+
+/// The level, and the fewest and the most tool calls, as a mode's flags are told.
+fn told(flags: &Flags, mode: Mode) -> String {
+    let entries = flags.admitted(&Flags::default(), mode).unwrap().entries();
+    let value = |flag: &str| entries.iter().find(|entry| entry.flag == flag).unwrap().value.to_string();
+    let paths =
+        ["sequential_parallelization.level", "tool_enforcement.min_calls", "tool_enforcement.max_calls"];
+    paths.map(value).join(" ").replace('"', "")
+}
+
+#[test]
+fn t9_flags_are_told_as_they_are_in_force_in_each_mode() {
+    let on = json!({ "sequential_parallelization": { "enabled": true } });
+    let none = json!({ "tool_enforcement": { "max_calls": 0 } });
+    let [plain, on, none] = [&json!({}), &on, &none].map(|flags| session(flags).unwrap());
+    for (mode, by_default, when_enabled) in [
+        (Mode::Collaborative, "full 1 6", "full 1 6"),
+        (Mode::Adversarial, "none 1 2", "none 1 2"),
+        (Mode::Socratic, "none 1 2", "none 1 2"),
+        (Mode::ExpertPanel, "full 1 6", "full 1 6"),
+        (Mode::DevilsAdvocate, "none 1 2", "last-only 1 2"),
+        (Mode::Delphi, "full 1 6", "full 1 6"),
+        (Mode::RedTeamBlueTeam, "full 1 6", "full 1 6"),
+    ] {
+        assert_eq!(told(&plain, mode), by_default, "{mode:?}");
+        assert_eq!(told(&on, mode), when_enabled, "{mode:?}");
+        assert!(told(&none, mode).ends_with(" 0 0"), "{mode:?}");
+        // What was admitted once can be admitted again.
+        let once = plain.admitted(&Flags::default(), mode).unwrap();
+        assert_eq!(once.admitted(&Flags::default(), mode), Ok(once.clone()), "{mode:?}");
+        assert!(once.entries().iter().all(|entry| entry.source == Source::Default), "{mode:?}");
+    }
+}
+
+#[test]
+fn t12_the_schema_knows_every_flag_with_its_bounds() {
+    let schema = Flags::schema();
+    for (group, name) in GROUPED {
+        let flag = &schema["properties"][group]["properties"][name];
+        assert!(flag["type"].is_string() && flag["description"].is_string(), "{group}.{name}: {flag}");
+    }
+    let of = |group: &str, name: &str| schema["properties"][group]["properties"][name].clone();
+    let calls = of("tool_enforcement", "max_calls");
+    assert_eq!((&calls["minimum"], &calls["maximum"]), (&json!(0), &json!(20)));
+    assert_eq!(of("groupthink_detection", "action")["enum"], json!(["shadow", "warn", "repoll"]));
 }

@@ -1,16 +1,19 @@
 //! The values that flags have, each with how it is read.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::mode::{Mode, Parallelization};
 use crate::request::Field;
-use crate::request::sizes::{EXIT_ROUNDS, TOOL_CALLS};
+use crate::request::sizes::{EXIT_ROUNDS, TOOL_CALLS, whole_schema};
 
 /// A value of a flag.
 pub(super) trait FlagValue: Sized {
     /// Reads the value; nothing where it is absent, or noted as wrong.
     fn read(field: &Field<'_>) -> Option<Self>;
+
+    /// Returns the JSON schema of what [`FlagValue::read`] takes in a request.
+    fn schema() -> Value;
 }
 
 /// A share, in [0, 1].
@@ -115,11 +118,19 @@ impl FlagValue for bool {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.truth()
     }
+
+    fn schema() -> Value {
+        json!({ "type": "boolean" })
+    }
 }
 
 impl FlagValue for Share {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.number(0.0..=1.0).map(Self)
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "number", "minimum": 0, "maximum": 1 })
     }
 }
 
@@ -127,11 +138,19 @@ impl FlagValue for CallCount {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.whole(TOOL_CALLS).and_then(|count| u32::try_from(count).ok()).map(Self)
     }
+
+    fn schema() -> Value {
+        whole_schema(&TOOL_CALLS)
+    }
 }
 
 impl FlagValue for RoundCount {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.whole(EXIT_ROUNDS).and_then(|count| u32::try_from(count).ok()).map(Self)
+    }
+
+    fn schema() -> Value {
+        whole_schema(&EXIT_ROUNDS)
     }
 }
 
@@ -139,11 +158,19 @@ impl FlagValue for Parallelization {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.choice(&Self::ALL, Self::as_str)
     }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "enum": Self::ALL.map(Self::as_str) })
+    }
 }
 
 impl FlagValue for Enforcement {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.choice(&Self::ALL, Self::as_str)
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "enum": Self::ALL.map(Self::as_str) })
     }
 }
 
@@ -151,11 +178,19 @@ impl FlagValue for Action {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.choice(&Self::ALL, Self::as_str)
     }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "enum": Self::ALL.map(Self::as_str) })
+    }
 }
 
 impl FlagValue for Closeness {
     fn read(field: &Field<'_>) -> Option<Self> {
         field.choice(&Self::ALL, Self::as_str)
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "enum": Self::ALL.map(Self::as_str) })
     }
 }
 
@@ -176,5 +211,9 @@ impl FlagValue for Modes {
             ));
         }
         modes.map(Self)
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": { "type": "string", "enum": Mode::ALL.map(Mode::as_str) } })
     }
 }

@@ -170,3 +170,26 @@ fn t2_numbers_are_drawn_from_what_is_asked() {
     delphi["options"] = json!({ "seed": 1 });
     assert_eq!(numbers(&delphi), [2, 1, 4, 5, 3]);
 }
+
+#[test]
+fn t9_calls_that_contradict_each_other_are_refused_at_their_path() {
+    let mut asked = request("delphi");
+    asked["flags"] = json!({ "toolEnforcement": { "minCalls": 5, "maxCalls": 4 } });
+    assert_eq!(
+        refused(&asked),
+        ["flags.tool_enforcement.min_calls: is 5 (session), above max_calls, which is 4 (session) in delphi"]
+    );
+}
+
+#[test]
+fn t12_the_schema_has_every_field_of_a_request_but_its_format() {
+    let schema = schema();
+    for name in KNOWN.into_iter().filter(|name| *name != "format") {
+        let snake = name.chars().fold(String::new(), |name, c| match c {
+            'A'..='Z' => format!("{name}_{}", c.to_ascii_lowercase()),
+            _ => format!("{name}{c}"),
+        });
+        assert!(schema[&snake]["type"].is_string(), "{name}: {schema}");
+    }
+    assert_eq!(schema["rounds"]["maximum"], json!(10));
+}

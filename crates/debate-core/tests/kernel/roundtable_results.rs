@@ -1,0 +1,137 @@
+//! What results of roundtables say of those who spoke and those who did not (rules K6, T2, T10, T11).
+
+use debate_core::call::Want;
+use debate_core::format::Format;
+use debate_core::formats::roundtable::Roundtable;
+use debate_core::formats::roundtable::markdown;
+use debate_core::formats::roundtable::outcome::RoundtableResult;
+use debate_core::prose::Texts;
+
+use crate::scenario::{Stage, check};
+
+fn result(stage: &Stage<Roundtable>) -> RoundtableResult {
+    Roundtable::outcome(&stage.debate, Texts::Shown)
+}
+
+/// Who supports the decision, who stands against it, who is missing in it.
+fn sides(result: &RoundtableResult) -> [String; 3] {
+    let decision = &result.decision;
+    let sides = [&decision.supporters, &decision.dissenters, &decision.missing];
+    sides.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+}
+
+const MOVE: &str = "Move the office to the harbour. | | 0.5";
+const STAY: &str = "Remain at home for another year, please. | | 0.5";
+
+#[test]
+fn t10_who_falls_silent_is_missing_and_no_dissenter() {
+    let stage = check::<Roundtable>(&format!(
+        "given    started agents=ada,bo,cy,di rounds=2 mode=collaborative
+         when     answer respond/1/ada: {MOVE}
+         when     answer respond/1/bo: {MOVE}
+         when     answer respond/1/cy: {STAY}
+         when     answer respond/1/di: {MOVE}
+         when     answer respond/2/ada: {MOVE}
+         when     answer respond/2/bo: {MOVE}
+         when     answer respond/2/cy: {STAY}
+         when     fail respond/2/di: denied
+         concluded max_rounds partial without di"
+    ));
+    let told = result(&stage);
+    assert_eq!(sides(&told), ["ada bo", "cy", "di"]);
+    assert_eq!(told.agent_responses.len(), 4, "what it said before stays its response");
+    assert!(markdown::document(&told).contains("- Silent in the last round: di\n"));
+}
+
+#[test]
+fn k6_who_never_spoke_is_missing_too() {
+    let stage = check::<Roundtable>(&format!(
+        "given    started agents=ada,bo,cy rounds=1 mode=collaborative
+         when     fail respond/1/cy: denied
+         when     answer respond/1/ada: {MOVE}
+         when     answer respond/1/bo: {MOVE}
+         concluded max_rounds partial without cy"
+    ));
+    assert_eq!(sides(&result(&stage)), ["ada bo", "", "cy"]);
+}
+
+#[test]
+fn t6_whose_second_answer_failed_is_missing_in_what_the_second_answers_came_to() {
+    let sure = "Move the office to the harbour. | It is cheap. | YES 0.9";
+    let stage = check::<Roundtable>(&format!(
+        "given    started agents=ada,bo,cy rounds=1 mode=collaborative groupthink_detection.action=repoll
+         when     answer respond/1/ada: {sure}
+         when     answer respond/1/bo: {sure}
+         when     answer respond/1/cy: {sure}
+         wants    repoll/1/ada repoll/1/bo repoll/1/cy
+         when     answer repoll/1/ada: {MOVE}
+         when     answer repoll/1/bo: {STAY}
+         when     fail repoll/1/cy: denied
+         concluded max_rounds partial without repoll/1/cy"
+    ));
+    assert_eq!(sides(&result(&stage)), ["ada", "bo", "cy"]);
+}
+
+#[test]
+fn t11_a_topic_that_is_put_again_is_no_question_that_anybody_takes_up() {
+    let pairs = |first: &str| {
+        let stage = check::<Roundtable>(&format!(
+            "given    started agents=ada,bo rounds=2 mode=collaborative
+             when     answer respond/1/ada: Move. | {first}
+             when     answer respond/1/bo: Stay.
+             when     answer respond/2/ada: Move.
+             when     answer respond/2/bo: Stay. | As ada says, we should move one day; the rent of the harbour falls.
+             concluded max_rounds full
+             when     continue 1: What does the harbour cost in rent?
+             when     answer respond/3/ada: Move. | What does the rent of a harbour cost?
+             when     answer respond/3/bo: Stay.
+             concluded max_rounds full
+             when     continue 1: What does the harbour cost in rent?
+             when     answer respond/4/ada: Move.
+             when     answer respond/4/bo: Stay. | To ada: the harbour will cost much rent.
+             concluded max_rounds full"
+        ));
+        result(&stage).evidence.interaction.question_response_pairs
+    };
+    // The topic is “Should we move?”.
+    assert_eq!(
+        pairs("Ought we now to move, or should we not?"),
+        1,
+        "one key term is no topic; it is taken up by name"
+    );
+    assert_eq!(pairs("Does the rent of the harbour rise or fall?"), 1);
+    assert_eq!(
+        pairs("It is cheap."),
+        0,
+        "the focus that is put again counts for nothing, though ada is named"
+    );
+}
+
+#[test]
+fn t2_a_label_stays_itself_whatever_agents_are_called() {
+    let stage = check::<Roundtable>(
+        "given    started agents=Participant,ada,ann,Ann-Li rounds=2 mode=delphi
+         when     answer respond/1/Participant: participant knows; Participant 1, Participant 2 and Ada too.
+         when     answer respond/1/ada: Ann-Li and Ann agree; Joanna does not.
+         when     answer respond/1/ann: Nothing.
+         when     answer respond/1/Ann-Li: Nothing.
+         phase    round/2",
+    );
+    let agents = &stage.debate.config().agents;
+    let number = |name: &str| agents.iter().find(|agent| agent.name.as_str() == name).unwrap().number;
+    let label = |name: &str| format!("Participant {}", number(name));
+    let want = Want { call: "respond/2/ann".parse().unwrap(), revision: 0 };
+    let seen = Roundtable::visible(&stage.debate, &want).context.responses;
+    let said = |place: usize| seen[place].words.as_ref().unwrap().position.clone();
+    let (participant, ada) = (label("Participant"), label("ada"));
+    assert_eq!(said(0), format!("{participant} knows; Participant 1, Participant 2 and {ada} too."));
+    assert_eq!(said(1), format!("{} and {} agree; Joanna does not.", label("Ann-Li"), label("ann")));
+}
+
+#[test]
+fn t10_markup_in_a_topic_stays_text() {
+    let mut told = result(&check::<Roundtable>("given started agents=ada,bo rounds=1 mode=collaborative"));
+    told.topic = "Should <script>\n# we</script> move?".to_owned();
+    let document = markdown::document(&told);
+    assert!(document.starts_with("# Roundtable: Should &lt;script> # we&lt;/script> move?\n"), "{document}");
+}
