@@ -5,21 +5,23 @@
     python3 verify_bundle.py --vectors proof.json
 
 KEY is the public key, or a file with it. NOTE is an older checkpoint that a bundle's must continue. Ends with 0 where
-every bundle is sound, with 4 where one is not. It does not fold debates: that outcomes follow from the log is for
-`debate verify --bundle`.
+every bundle is sound, with 4 where one is not. What no signature covers, whole streams and events behind the last leaf of
+one, is counted and is no fault. It does not fold debates: that events can have happened and that outcomes follow from the
+log is for `debate verify --bundle`.
 """
 
 import argparse
 import base64
-import gzip
 import hashlib
 import json
 import os
 import re
 import sys
 import uuid
+import zlib
 
 GENESIS = bytes(32)
+LINE_BYTES_MAX = 64 * 1024 * 1024
 
 
 class Bad(Exception):
@@ -38,6 +40,23 @@ def sha256(*parts):
 def hex_bytes(text, length, what):
     need(re.fullmatch("[0-9a-f]{%d}" % (2 * length), text), "%s is not %d bytes in hex" % (what, length))
     return bytes.fromhex(text)
+
+
+def number(text, what):
+    """Reads a number below 2^64 that has one spelling."""
+    need(re.fullmatch("0|[1-9][0-9]{0,19}", text) and int(text) < 2**64, what)
+    return int(text)
+
+
+def counted(count, one):
+    return "%d %s%s" % (count, one, "" if count == 1 else "s")
+
+
+def from_json(text):
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Bad("it is not JSON")
 
 
 def base64_bytes(text, what):
@@ -207,10 +226,10 @@ def open_checkpoint(note, key):
     lines = open_note(note, key)[:-1].split("\n")
     need(len(lines) >= 3 and all(lines), "the note is not a checkpoint")
     need(not key or lines[0] == key[0], "the checkpoint is of another log than the key")
-    need(re.fullmatch("0|[1-9][0-9]*", lines[1]), "the checkpoint has no size")
+    size = number(lines[1], "the checkpoint has no size")
     top = base64_bytes(lines[2], "the root")
     need(len(top) == 32, "the checkpoint has no root")
-    return lines[0], int(lines[1]), top
+    return lines[0], size, top
 
 
 def read_leaf(text):
@@ -219,8 +238,9 @@ def read_leaf(text):
     stream, seq, digest = parts
     kind, _, name = stream.partition("/")
     need(kind in ("debate", "policy") and is_uuid(name), "the leaf names no stream")
-    need(re.fullmatch("[1-9][0-9]*", seq), "the leaf has no sequence number")
-    return stream, int(seq), hex_bytes(digest, 32, "the leaf's hash")
+    seq = number(seq, "the leaf has no sequence number")
+    need(seq > 0, "the leaf has no sequence number")
+    return stream, seq, hex_bytes(digest, 32, "the leaf's hash")
 
 
 def is_uuid(text):
@@ -253,11 +273,20 @@ def envelope_hash(previous, kind, name, event):
     )
 
 
+def redaction(event):
+    """Returns which event this one records as redacted."""
+    body = from_json(event["body"])
+    need(type(body) is dict and type(body.get("seq")) is int, "it is no redaction")
+    need(0 < body["seq"] < event["seq"], "it redacts an event that is not before it")
+    return body["seq"]
+
+
 class Stream:
     """One stream of a bundle: its chain, and what was recorded of it."""
 
     def __init__(self, kind, name, leaves):
         self.kind, self.name, self.leaves = kind, name, dict(leaves)
+        self.signed = max(self.leaves, default=0)
         self.seq, self.hash, self.fault = 0, GENESIS, None
         self.lines, self.bare, self.redacted = 0, set(), set()
 
@@ -281,10 +310,14 @@ class Stream:
         elif "prose_digest" in event:
             self.bare.add(event["seq"])
         if event["kind"] == "redacted":
-            self.redacted.add(json.loads(event["body"])["seq"])
+            self.redacted.add(redaction(event))
         self.seq, self.hash = event["seq"], digest
         if self.seq in self.leaves:
             need(self.leaves.pop(self.seq) == digest, "history up to here is not what was recorded")
+
+    def unsigned(self):
+        """Returns how many of its events no leaf covers."""
+        return self.seq - min(self.signed, self.seq)
 
     def end(self):
         if self.fault is None and self.leaves:
@@ -308,12 +341,18 @@ KEYS = {
     "inclusion": ({"leaf": str, "index": int, "proof": list}, {}),
     "prose": ({"salt": str, "text": str}, {}),
 }
+# Where the fields that may be left out do not come last.
+ORDER = {
+    "event": "seq kind version at tenant actor trace body prose prose_digest hash".split(),
+}
 RANGES = {"seq": (0, 2**64), "version": (0, 2**16), "at": (-(2**63), 2**63)}
 
 
 def check_form(name, value):
     must, may = KEYS[name]
-    need(type(value) is dict and set(must) <= set(value) <= set(must) | set(may), "`%s` has other fields" % name)
+    need(type(value) is dict and set(must) <= set(value), "`%s` has other fields" % name)
+    order = [field for field in ORDER.get(name, [*must, *may]) if field in value]
+    need(list(value) == order, "`%s` has other fields, or in another order" % name)
     for field, inner in value.items():
         need(type(inner) is must.get(field, may.get(field)), "`%s` has the wrong kind" % field)
         low, high = RANGES.get(field, (0, 2**64))
@@ -325,18 +364,15 @@ def check_form(name, value):
 
 
 def read_line(text):
-    try:
-        line = json.loads(text)
-    except ValueError:
-        raise Bad("it is not JSON")
+    line = from_json(text)
     need(type(line) is dict and len(line) == 1, "it is not a line of a bundle")
-    need(json.dumps(line, ensure_ascii=False, separators=(",", ":")) == text, "it is spelled otherwise")
     ((name, value),) = line.items()
     need(name == "leaf" or name in ("bundle", "checkpoint", "stream", "event", "end"), "it is unknown")
     if name == "leaf":
         need(type(value) is str, "it is no leaf")
     else:
         check_form(name, value)
+    need(json.dumps(line, ensure_ascii=False, separators=(",", ":")) == text, "it is spelled otherwise")
     return name, value
 
 
@@ -434,18 +470,58 @@ class Bundle:
             self.faults.append("the bundle carries no checkpoint")
         for stream in sorted(set(self.leaves) - set(self.streams)):
             self.faults.append("%s: removed, it had %d events" % (stream, self.latest[stream]))
-        for stream, found in self.streams.items():
-            if found.fault:
-                self.faults.append("%s: %s" % (stream, found.fault))
+
+    def reading(self):
+        """Returns the name of the stream that is being read, where there is one."""
+        return " of %s/%s" % (self.open.kind, self.open.name) if self.open else ""
+
+    def stream_faults(self):
+        return ["%s: %s" % (stream, found.fault) for stream, found in self.streams.items() if found.fault]
+
+    def summary(self):
+        streams, events = counted(len(self.streams), "stream"), counted(self.events, "event")
+        if not self.key:
+            return "%s, %s, signature not checked" % (streams, events)
+        told = "%s, %s, signed by %s" % (streams, events, self.key[0])
+        unsigned = sum(found.unsigned() for found in self.streams.values())
+        if not unsigned:
+            return told
+        streams = counted(sum(not found.signed for found in self.streams.values()), "stream")
+        return "%s; %s and %s are not signed" % (told, streams, counted(unsigned, "event"))
+
+
+def chunks_of(path):
+    """Yields the bytes of a file, uncompressed; all of a compressed one must be gzip, to the last byte."""
+    with open(path, "rb") as file:
+        member = None
+        for chunk in iter(lambda: file.read(1 << 16), b""):
+            if member is None and file.tell() == len(chunk):
+                member = zlib.decompressobj(31) if chunk[:2] == b"\x1f\x8b" else False
+            if member is False:
+                yield chunk
+                continue
+            while chunk:
+                if member.eof:
+                    member = zlib.decompressobj(31)
+                yield member.decompress(chunk, 1 << 20)
+                chunk = member.unconsumed_tail or member.unused_data
+        while member and not member.eof:
+            rest = member.decompress(member.unconsumed_tail, 1 << 20)
+            need(rest, "the file is cut off")
+            yield rest
 
 
 def lines_of(path):
-    with open(path, "rb") as file:
-        is_gzip = file.read(2) == b"\x1f\x8b"
-    with (gzip.open if is_gzip else open)(path, "rb") as file:
-        for line in file:
-            need(line.endswith(b"\n"), "the bundle is cut off")
-            yield line[:-1].decode("utf-8")
+    rest = bytearray()
+    for chunk in chunks_of(path):
+        *lines, chunk = chunk.split(b"\n")
+        for line in lines:
+            need(len(rest) + len(line) <= LINE_BYTES_MAX, "it is too long")
+            yield (bytes(rest) + line).decode("utf-8")
+            rest.clear()
+        rest += chunk
+        need(len(rest) <= LINE_BYTES_MAX, "it is too long")
+    need(not rest, "the bundle is cut off")
 
 
 def verify(path, key, since):
@@ -457,9 +533,10 @@ def verify(path, key, since):
         number += 1
         bundle.finish()
     except Bad as bad:
-        bundle.faults.append("line %d: %s" % (number, bad))
-    except (OSError, EOFError, UnicodeDecodeError, gzip.zlib.error) as error:
-        bundle.faults.append("the file is damaged: %s" % error)
+        bundle.faults.append("line %d%s: %s" % (number, bundle.reading(), bad))
+    except (OSError, UnicodeDecodeError, zlib.error) as error:
+        bundle.faults.append("the file is damaged%s: %s" % (bundle.reading(), error))
+    bundle.faults += bundle.stream_faults()
     return bundle
 
 
@@ -489,6 +566,8 @@ def check_vectors(path):
     for name in vectors["bundles"]:
         bundle = verify(os.path.join(os.path.dirname(path), name), key, since)
         need(not bundle.faults, "%s: %s" % (name, "; ".join(bundle.faults)))
+        told = bundle.summary()
+        need(told == vectors["bundles"][name], "%s: %s" % (name, told))
 
 
 def main():
@@ -522,8 +601,7 @@ def main():
             print("FAULT  %s: %s" % (path, fault))
             code = 4
         if not bundle.faults:
-            signed = ", signed by %s" % key[0] if key else ", signature not checked"
-            print("ok     %s: %d streams, %d events%s" % (path, len(bundle.streams), bundle.events, signed))
+            print("ok     %s: %s" % (path, bundle.summary()))
     return code
 
 

@@ -1,15 +1,16 @@
 //! The test vectors, which never change, and a second verifier that must agree on them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use debate_core::chain::GENESIS;
-use debate_proof::bundle::{EventLine, Line};
+use debate_proof::bundle::{EventLine, Line, StreamReport};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::tree;
 use serde_json::{Value, json};
 
-use crate::log::{Log, check, key, rehash, verifier};
+use crate::log::{Log, append, check, key, rehash, stream, verifier};
 
 fn log() -> Log {
     let mut log = Log::default().grow(&[3, 1]);
@@ -59,12 +60,33 @@ fn vectors(log: &Log) -> Value {
         })).collect::<Vec<_>>(),
         "checkpoints": checkpoints,
         "events": events.collect::<Vec<_>>(),
-        "bundles": ["whole.bundle", "single.bundle"],
+        "bundles": bundles(log).into_iter().map(|(name, _, told)| (name, told)).collect::<BTreeMap<_, _>>(),
     })
 }
 
-fn bundles(log: &Log) -> [(&'static str, Vec<String>); 2] {
-    [("whole.bundle", log.whole(Some(2))), ("single.bundle", log.single(1, Some(2)))]
+/// Returns the bundles that are sound, each with what the second verifier says of it. What was forged without the key, a
+/// stream without a leaf and an event behind the last leaf of one, is not called signed.
+fn bundles(log: &Log) -> [(&'static str, Vec<String>, &'static str); 4] {
+    let mut extra = log.clone();
+    extra.streams.push(Vec::new());
+    append(&mut extra.streams[3], stream(9));
+    append(&mut extra.streams[3], stream(9));
+    let mut tail = log.clone();
+    append(&mut tail.streams[1], stream(2));
+    [
+        ("whole.bundle", log.whole(Some(2)), "3 streams, 11 events, signed by debates.example.org"),
+        ("single.bundle", log.single(1, Some(2)), "1 stream, 4 events, signed by debates.example.org"),
+        (
+            "extra.bundle",
+            extra.whole(Some(2)),
+            "4 streams, 13 events, signed by debates.example.org; 1 stream and 2 events are not signed",
+        ),
+        (
+            "tail.bundle",
+            tail.single(1, Some(2)),
+            "1 stream, 5 events, signed by debates.example.org; 0 streams and 1 event are not signed",
+        ),
+    ]
 }
 
 fn text(lines: &[String]) -> String {
@@ -78,9 +100,12 @@ fn the_vectors_are_what_is_computed() {
     assert_eq!(serde_json::from_str::<Value>(&stored).unwrap(), vectors(&log));
     let since =
         Checkpoint::open(&Checkpoint::sign(&log.leaves.first(2).unwrap(), &key()), &verifier()).unwrap();
-    for (name, lines) in bundles(&log) {
+    for (name, lines, told) in bundles(&log) {
         assert_eq!(std::fs::read_to_string(folder().join(name)).unwrap(), text(&lines), "{name}");
-        assert!(check(&lines, Some(verifier()), Some(since.clone())).unwrap().is_sound(), "{name}");
+        let report = check(&lines, Some(verifier()), Some(since.clone())).unwrap();
+        assert!(report.is_sound(), "{name}");
+        let is_signed = |it: &StreamReport| it.signed.is_some_and(|seq| seq >= it.head.0);
+        assert_eq!(report.streams.iter().all(is_signed), !told.contains("not signed"), "{name}");
     }
 }
 
@@ -115,7 +140,7 @@ fn k15_a_second_verifier_agrees_on_altered_bundles() {
     std::fs::write(folder.join("older"), older).unwrap();
     let mut paths = Vec::new();
     for number in 0..160 {
-        let (_, mut lines) = bundles(&log())[number % 2].clone();
+        let (_, mut lines, _) = bundles(&log())[number % 2].clone();
         let index = (number / 2) % lines.len();
         let mut bytes = lines[index].clone().into_bytes();
         let bit = (number * 7_919) % (bytes.len() * 8);
