@@ -257,6 +257,9 @@ impl<F: Format> Debate<F> {
                 self.deadline_at = continued.deadline_at;
             }
             KernelEvent::Resolved(resolved) => self.resolved = Some((resolved.clone(), at)),
+            KernelEvent::Redacted(redacted) if redacted.seq > self.head => {
+                return Err(format!("event {} is redacted before it is there", redacted.seq));
+            }
             KernelEvent::Redacted(redacted) => drop(self.redacted.insert(redacted.seq)),
             KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)

@@ -13,6 +13,7 @@ mod doctor;
 mod forking;
 mod help;
 mod hindsight;
+mod hostile;
 mod investigating;
 mod models;
 #[cfg(unix)]

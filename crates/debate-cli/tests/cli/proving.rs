@@ -232,7 +232,8 @@ fn a_bundle_is_verified_elsewhere_and_restored_to_the_byte() {
         assert_eq!(sound.code, Some(0), "{sound:?}");
         assert!(sound.stdout.contains("1 outcome recomputed, signed, head "), "{}", sound.stdout);
         assert!(
-            sound.stdout.ends_with(&format!("{debates} debates checked, 0 faults\n")),
+            sound.stdout.contains(&format!("\n{debates} debate"))
+                && sound.stdout.ends_with(" checked, 0 faults\n"),
             "{}",
             sound.stdout
         );

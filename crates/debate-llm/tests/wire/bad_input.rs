@@ -86,32 +86,32 @@ fn answers_of_providers(provider: Provider) -> Vec<Row> {
     ]
 }
 
-/// Words of a provider, with the key where they are cut: behind `HTTP 400: ` it has the characters 195 to 208.
-fn cut_within_the_key() -> String {
-    format!("{} {KEY} and more", "x".repeat(183))
+/// Words of a provider that are cut within the key, which begins behind so many characters of a message.
+fn cut_within_the_key(before: usize) -> String {
+    format!("{} {KEY} and more", "x".repeat(before))
 }
 
 fn answers_with_the_key_where_words_are_cut(provider: Provider) -> Vec<Row> {
-    let told = cut_within_the_key();
-    let status = json!({"error": {"message": told}});
+    let status = json!({"error": {"message": cut_within_the_key(183)}});
+    let told = cut_within_the_key(193);
     let event = match provider {
         Provider::Anthropic => json!({"type": "error", "error": {"type": "new_error", "message": told}}),
         Provider::Gemini | Provider::OpenAi => json!({"error": {"message": told}}),
         Provider::OpenAiResponses => json!({"type": "error", "message": told, "code": null}),
     };
-    let words = "x".repeat(183);
+    let [in_status, in_event] = [183, 193].map(|before| "x".repeat(before));
     vec![
         Row::new(
             "a status with the key where its words are cut",
             vec![Response::json(400, &status), ok(provider)],
             "bad_request",
-            format!("HTTP 400: {words} [key]…; another model, or a newer server, may take this request"),
+            format!("HTTP 400: {in_status} [key]…; another model, or a newer server, may take this request"),
         ),
         Row::new(
             "an event with the key where its words are cut",
             vec![Response::events(&format!("{}data: {event}\n\n", part(provider, &["hé"]))), ok(provider)],
             "stream_error",
-            format!("{words} [key] and more; try again later"),
+            format!("{in_event} [key]…; try again later"),
         ),
     ]
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use debate_core::chain::ChainCheck;
 use debate_core::codec;
+use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
@@ -174,8 +175,9 @@ impl Checked {
                 if unsigned > 0 { format!(", {unsigned} not wholly signed") } else { String::new() };
             writeln!(
                 io::stdout().lock(),
-                "{} debates checked, {faults} faults{unsigned}",
-                self.streams.len()
+                "{} checked, {}{unsigned}",
+                counted(self.streams.len() as u64, "debate", "debates"),
+                counted(faults as u64, "fault", "faults")
             )?;
         }
         Ok(())

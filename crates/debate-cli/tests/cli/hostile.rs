@@ -1,0 +1,152 @@
+//! Bundles that somebody forged without the key: both verifiers come to the same verdict.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use debate_core::chain::hash_of;
+use debate_core::envelope::{Envelope, StreamId, StreamKind};
+use debate_core::id::{Digest, Seq, Timestamp};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+use crate::program::Program;
+use crate::proving::{audited, checkpoint, second_verifier};
+
+const FORGED: &str = "11111111-2222-4333-8444-555555555555";
+
+/// What both verifiers must come to.
+enum Verdict {
+    Fault,
+    Sound,
+    /// No fault, but not all of it is signed, as the second verifier says in these words.
+    Unsigned(&'static str),
+}
+
+/// Returns the hash of an event that has no prose.
+fn chained(previous: &Value, stream: &Value, event: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let envelope = Envelope {
+        stream: StreamId { kind: StreamKind::Debate, id: text(&stream["id"]).parse().unwrap() },
+        seq: Seq(event["seq"].as_u64().unwrap()),
+        kind: text(&event["kind"]),
+        version: 1,
+        at: Timestamp(event["at"].as_i64().unwrap()),
+        tenant: text(&event["tenant"]),
+        actor: text(&event["actor"]),
+        trace: None,
+        body: text(&event["body"]),
+        prose: None,
+        prose_digest: None,
+        hash: Digest::default(),
+    };
+    hash_of(&serde_json::from_value(previous.clone()).unwrap(), &envelope).to_string()
+}
+
+/// Appends an event to the first debate of a bundle, chained as anybody can who has no key.
+fn append(mut lines: Vec<Value>, kind: &str, body: &str) -> Vec<Value> {
+    let begin = lines.iter().position(|line| line.get("stream").is_some()).unwrap();
+    let events = lines[begin + 1..].iter().take_while(|line| line.get("event").is_some()).count();
+    let last = &lines[begin + events]["event"];
+    let mut event = json!({
+        "seq": events + 1, "kind": kind, "version": 1, "at": last["at"],
+        "tenant": last["tenant"], "actor": last["actor"], "body": body, "hash": "",
+    });
+    event["hash"] = chained(&last["hash"], &lines[begin]["stream"], &event).into();
+    lines.insert(begin + events + 1, json!({ "event": event }));
+    counted(lines)
+}
+
+/// Gives a bundle an end that counts what it holds.
+fn counted(mut lines: Vec<Value>) -> Vec<Value> {
+    let count = |name: &str| lines.iter().filter(|line| line.get(name).is_some()).count();
+    let end = json!({ "end": { "streams": count("stream"), "events": count("event") } });
+    *lines.last_mut().unwrap() = end;
+    lines
+}
+
+/// Returns a bundle with the debate of another one added, for which there is no leaf.
+fn with_another(mut lines: Vec<Value>, other: &[Value]) -> Vec<Value> {
+    let begin = other.iter().position(|line| line.get("stream").is_some()).unwrap();
+    let end = lines.len() - 1;
+    lines.splice(end..end, other[begin..other.len() - 1].iter().cloned());
+    counted(lines)
+}
+
+fn reordered(mut lines: Vec<Value>) -> Vec<Value> {
+    let event = lines.iter_mut().find_map(|line| line.get_mut("event")).unwrap();
+    *event = event.as_object().unwrap().clone().into_iter().rev().collect();
+    lines
+}
+
+fn text(lines: &[Value]) -> Vec<u8> {
+    lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut file = GzEncoder::new(Vec::new(), Compression::default());
+    file.write_all(bytes).unwrap();
+    file.finish().unwrap()
+}
+
+/// Exports all debates and returns the lines.
+fn exported(program: &Program, args: &[&str]) -> Vec<Value> {
+    let ran = program.run([&["export", "--all", "--output", "it.bundle"], args].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let mut lines = String::new();
+    let file = std::fs::File::open(program.path("it.bundle")).unwrap();
+    std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut lines).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
+    let program = audited();
+    program.debate("deliberation.json");
+    assert_eq!(checkpoint(&program).code, Some(0));
+    let lines = exported(&program, &["--checkpoint", "proof"]);
+    let stranger = Program::new();
+    stranger.debate("deliberation.json");
+    let other = exported(&stranger, &[]);
+    let sound = text(&lines);
+    let half = sound.len() / 2;
+    let forge = |kind, body| text(&append(lines.clone(), kind, body));
+    let no_redaction = |body| (forge("redacted", body), Verdict::Fault);
+    let mut long_leaf = lines.clone();
+    let leaf = long_leaf.iter_mut().find_map(|line| line.get_mut("leaf")).unwrap();
+    *leaf = format!("debate/{FORGED} {} {}", "9".repeat(5_000), "0".repeat(64)).into();
+    let one_more = "; 0 streams and 1 event are not signed";
+    let cases = [
+        (sound.clone(), Verdict::Sound),
+        (gzip(&sound), Verdict::Sound),
+        ([gzip(&sound[..half]), gzip(&sound[half..])].concat(), Verdict::Sound),
+        ([gzip(&sound), vec![0; 10]].concat(), Verdict::Fault),
+        ([gzip(&sound), b"junk".to_vec()].concat(), Verdict::Fault),
+        (gzip(&sound)[..half / 8].to_vec(), Verdict::Fault),
+        (text(&reordered(lines.clone())), Verdict::Fault),
+        (text(&with_another(lines.clone(), &other)), Verdict::Unsigned("; 1 stream and ")),
+        (forge("redacted", "{\"seq\":1}"), Verdict::Unsigned(one_more)),
+        no_redaction("{}"),
+        no_redaction("[]"),
+        no_redaction("{\"seq\":\"1\"}"),
+        no_redaction("{\"seq\":9999}"),
+        (forge("redacted", &"[".repeat(100_000)), Verdict::Fault),
+        (text(&long_leaf), Verdict::Fault),
+        (["[".repeat(100_000).into_bytes(), b"\n".to_vec(), sound.clone()].concat(), Verdict::Fault),
+    ];
+    for (number, (bytes, verdict)) in cases.into_iter().enumerate() {
+        program.write("forged.bundle", bytes);
+        let first = program.run(["verify", "--bundle", "forged.bundle", "--key", "audit.pub"]);
+        let wanted = if matches!(verdict, Verdict::Fault) { 4 } else { 0 };
+        assert_eq!(first.code, Some(wanted), "{number}: {first:?}");
+        let unsigned = if let Verdict::Unsigned(words) = verdict { words } else { "" };
+        let told = first.stdout.contains("not wholly signed");
+        assert!(wanted == 4 || told == !unsigned.is_empty(), "{number}: {first:?}");
+        let paths = ["audit.pub", "forged.bundle"].map(|name| program.path(name));
+        let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) else { return };
+        let told = String::from_utf8_lossy(&second.stdout);
+        assert_eq!(second.status.code(), Some(wanted), "{number}: {second:?}");
+        assert_eq!(told.contains("not signed"), !unsigned.is_empty(), "{number}: {told}");
+        assert!(told.contains(unsigned), "{number}: {told}");
+    }
+}
