@@ -47,11 +47,13 @@ impl ModelError {
 
     /// Makes an error with the words of a provider, one line as long as they are: whoever knows the key blots it out of
     /// them and then cuts them, with [`Self::safe`]. Cut first, a part of the key could stay.
+    #[cfg(feature = "http")]
     pub(crate) fn told(kind: ModelErrorKind, message: &str) -> Self {
         Self { message: one_line(message).into(), ..Self::new(kind, "") }
     }
 
     /// Returns the error with a `message` that may be shown: what `redact` leaves of it, cut to 200 characters.
+    #[cfg(feature = "http")]
     pub(crate) fn safe(self, redact: impl FnOnce(&str) -> Box<str>) -> Self {
         Self { message: cut(&redact(&self.message)), ..self }
     }

@@ -34,7 +34,7 @@ pub(crate) struct Flags {
 
     /// The mode, where there is no file [default: collaborative]
     #[arg(
-        long,
+        long, env = "DEBATE_MODE",
         value_name = "MODE",
         conflicts_with = "file",
         value_parser = PossibleValuesParser::new(Mode::ALL.map(Mode::as_str))
