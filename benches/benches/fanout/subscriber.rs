@@ -58,10 +58,24 @@ impl Connections {
             options: None,
         };
         let format = Some(v1::start_debate_request::Format::Prediction(prediction));
-        let start = v1::StartDebateRequest { request_id: String::new(), format };
-        let started = self.client(number).start_debate(start).await?.into_inner();
-        Ok(started.debate.context("a debate was started")?.id)
+        let request_id = format!("start-{}", STARTS.fetch_add(1, Ordering::Relaxed));
+        let start = v1::StartDebateRequest { request_id, format };
+        let started = match self.client(number).start_debate(start.clone()).await {
+            // The same request opens nothing twice.
+            Err(status) if is_of_the_connection(&status) => self.client(number).start_debate(start).await?,
+            started => started?,
+        };
+        Ok(started.into_inner().debate.context("a debate was started")?.id)
     }
+}
+
+/// Requests that start debates.
+static STARTS: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns whether the connection ended and not the server: after many streams that came and went it ends with
+/// RESOURCE_EXHAUSTED, and with a cause.
+pub(crate) fn is_of_the_connection(status: &Status) -> bool {
+    std::error::Error::source(status).is_some()
 }
 
 /// What all subscribers of a run have seen together.
@@ -146,8 +160,7 @@ impl Subscriber {
 /// Tells an interruption from a failure.
 fn interrupted(status: Status) -> Result<Look> {
     let may_resume = [Code::Unavailable, Code::Unknown, Code::Cancelled, Code::Aborted, Code::Internal];
-    // A connection that has had enough streams come and go ends with RESOURCE_EXHAUSTED, and with a cause.
-    if may_resume.contains(&status.code()) || std::error::Error::source(&status).is_some() {
+    if may_resume.contains(&status.code()) || is_of_the_connection(&status) {
         return Ok(Look::Interrupted(status));
     }
     Err(status.into())
