@@ -2,7 +2,7 @@
 //!
 //! Off unless asked for; then nothing is measured and no span is opened. What there is to see is in docs/telemetry.md.
 
-use std::io;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -116,12 +116,12 @@ impl Scrape {
         self.0.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
-    /// Serves measurements at `/metrics`; ends with an error or not at all.
-    pub(crate) async fn serve(self) -> anyhow::Error {
-        let Some(listener) = self.0 else { return std::future::pending().await };
-        let ended = debate_grpc::serve_metrics(listener, scraped).await;
-        anyhow::Error::new(ended.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into()))
-            .context("measurements are not served any more")
+    /// Serves measurements at `/metrics`; never ends.
+    pub(crate) async fn serve(self) -> Infallible {
+        match self.0 {
+            Some(listener) => debate_grpc::serve_metrics(listener, scraped).await,
+            None => std::future::pending().await,
+        }
     }
 }
 

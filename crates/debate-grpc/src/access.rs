@@ -159,7 +159,7 @@ impl Passed {
 
 /// Returns whether a page of another site sent this through the browser of somebody on this machine: by itself, or as if its
 /// own name were that of this machine.
-fn is_of_another_site(headers: &HeaderMap, uri: &Uri) -> bool {
+pub(crate) fn is_of_another_site(headers: &HeaderMap, uri: &Uri) -> bool {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let host = uri.authority().map(Authority::as_str).or_else(|| text(HOST));
     let origin = text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, place)| place));

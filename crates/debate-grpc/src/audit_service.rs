@@ -19,9 +19,6 @@ use crate::{masks, to_proto};
 const PAGE_DEFAULT: u32 = 100;
 /// The most events on a page.
 const PAGE_MAX: u32 = 1_000;
-/// Bytes of texts on a page; clients take messages of 4 MiB.
-const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
-
 /// Bytes of one piece of a bundle.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -43,7 +40,7 @@ impl v1::audit_service_server::AuditService for Audits {
             asked => asked.min(PAGE_MAX),
         };
         let (page, head) = desk.log(&request.debate_id, Seq(request.after_seq), limit).await?;
-        let events = page.iter().take(fitting(&page)).map(to_proto::event).collect();
+        let events = page.iter().map(to_proto::event).collect();
         Ok(Response::new(v1::ReadLogResponse { events, head_seq: head.0 }))
     }
 
@@ -145,14 +142,4 @@ fn bundle(streams: &[(StreamId, Vec<Envelope>)]) -> Vec<Vec<u8>> {
     }
     pieces.push(piece);
     pieces
-}
-
-/// Returns how many events fit on a page; at least one, however long.
-fn fitting(page: &[Envelope]) -> usize {
-    let mut bytes = 0;
-    let fits = page.iter().take_while(|envelope| {
-        bytes += envelope.body.len() + envelope.prose.as_ref().map_or(0, |prose| prose.text.len());
-        bytes <= PAGE_BYTES_MAX
-    });
-    fits.count().max(1)
 }

@@ -33,6 +33,7 @@ use crate::access::Grant;
 use crate::debate_service::{list_filter, page_token};
 use crate::feed;
 use crate::following::Wanted;
+use crate::page;
 use crate::refusal::Refusal;
 use crate::spending;
 use crate::to_proto;
@@ -294,7 +295,7 @@ impl Desk {
         Ok(debates)
     }
 
-    /// Returns at most `limit` events of a debate's own log, those right after `after`, and where it ends.
+    /// Returns at most `limit` events of a debate's own log, those right after `after` and 2 MiB of them, and where it ends.
     ///
     /// # Errors
     /// The caller's tenant has no such debate, it has no event `after`, or it cannot be read.
@@ -305,7 +306,9 @@ impl Desk {
         if after > head.seq {
             return Err(Refusal::BeyondHead { debate: id, asked: after, head: head.seq });
         }
-        Ok((store.read(id.into(), after, limit).await?, head.seq))
+        let mut events = store.read(id.into(), after, limit).await?;
+        page::fit(&mut events);
+        Ok((events, head.seq))
     }
 
     /// Follows a debate from after a sequence number; ends when it has concluded.

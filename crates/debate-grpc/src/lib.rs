@@ -13,6 +13,7 @@ mod following;
 pub mod from_proto;
 mod listen;
 mod masks;
+mod page;
 mod peers;
 mod policy;
 mod policy_rest;

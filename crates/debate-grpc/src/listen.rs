@@ -85,14 +85,13 @@ impl Default for Connections {
 /// Serves until `closing`, and returns when all connections have ended.
 pub(crate) async fn listen(
     listener: TcpListener,
-    tls: Option<Tls>,
+    tls: Option<Arc<Tls>>,
     app: Router,
     connections: Connections,
     closing: CancellationToken,
 ) {
     let room = Arc::new(Semaphore::new(connections.max));
     let peers = Peers::new(connections.per_address_max);
-    let tls = tls.map(Arc::new);
     // Connections end with the set that holds them.
     let mut tasks = JoinSet::new();
     loop {

@@ -4,11 +4,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, RawQuery, State};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
+use debate_core::request::sizes::REQUEST_BYTES_MAX;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -17,10 +19,7 @@ use crate::access::Grant;
 use crate::facade::Facade;
 use crate::policy::AskedWindow;
 use crate::refusal::Refusal;
-use crate::rest::INTERFACE;
-
-/// Bytes of a body.
-const BODY_BYTES_MAX: usize = 4 * 1024;
+use crate::rest::{INTERFACE, body_of};
 
 /// Returns the endpoints.
 pub(crate) fn router(facade: Facade) -> Router {
@@ -30,7 +29,7 @@ pub(crate) fn router(facade: Facade) -> Router {
         .route(&path("proposals"), post(propose).get(show))
         .route(&path("acceptances"), post(accept))
         .method_not_allowed_fallback(async || Refusal::NoMethod)
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
         .with_state(facade)
 }
 
@@ -76,9 +75,10 @@ async fn insights(
 async fn propose(
     State(facade): State<Facade>,
     Extension(grant): Extension<Arc<Grant>>,
-    bytes: Bytes,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let ProposeBody { role, days, threshold, anyway } = read(&bytes)?;
+    let ProposeBody { role, days, threshold, anyway } = read(&body_of(&headers, bytes)?)?;
     let ThresholdBody { debates_min, score_min } = threshold;
     let asked = AskedWindow { days, debates_min, score_min };
     let proposed = facade.desk(grant, INTERFACE).propose_prompt(&role, asked, anyway).await?;
@@ -117,9 +117,10 @@ async fn show(
 async fn accept(
     State(facade): State<Facade>,
     Extension(grant): Extension<Arc<Grant>>,
-    bytes: Bytes,
+    headers: HeaderMap,
+    bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let AcceptBody { role, number } = read(&bytes)?;
+    let AcceptBody { role, number } = read(&body_of(&headers, bytes)?)?;
     let accepted = facade.desk(grant, INTERFACE).accept_proposal(&role, number).await?;
     Ok(body(
         &json!({ "number": accepted.number, "digest": accepted.digest.to_string(), "written": accepted.is_written }),

@@ -100,7 +100,7 @@ async fn hold(
 }
 
 /// Returns the body of a request, which is JSON where it says what it is.
-fn body_of(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Refusal> {
+pub(crate) fn body_of(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Refusal> {
     let is_json = |value: &HeaderValue| {
         let content_type = value.to_str().ok().and_then(|text| text.parse::<Mime>().ok());
         content_type.is_some_and(|content_type| content_type.essence_str() == JSON)

@@ -1,20 +1,89 @@
 //! Measurements for whoever scrapes them: `/metrics`, on a port of its own.
 
-use std::io;
+use std::convert::Infallible;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::access;
+use crate::listen::{Connections, listen};
 
 /// The media type of Prometheus's text format.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4";
+/// Connections at one time, which no scraper needs more of: each takes a file that clients and the store could use.
+const CONNECTIONS_MAX: usize = 64;
 
-/// Serves what `scraped` returns, in Prometheus's text format, at `/metrics`; ends with an error or not at all.
+/// Serves what `scraped` returns, in Prometheus's text format, at `/metrics`; never ends.
 ///
-/// # Errors
-/// The listener failed.
-pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> io::Result<()> {
-    let answer = async move || ([(CONTENT_TYPE, TEXT_FORMAT)], scraped());
-    axum::serve(listener, Router::new().route("/metrics", get(answer))).await
+/// Connections have the limits of all others, and there are 64 of them. Where only this machine can connect, pages of other
+/// sites in the browsers on it are refused.
+pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> Infallible {
+    let is_private = listener.local_addr().is_ok_and(access::is_private);
+    let answer = async move |request: Request| -> Response {
+        if is_private && access::is_of_another_site(request.headers(), request.uri()) {
+            return StatusCode::FORBIDDEN.into_response();
+        }
+        ([(CONTENT_TYPE, TEXT_FORMAT)], scraped()).into_response()
+    };
+    let app = Router::new().route("/metrics", get(answer));
+    let connections =
+        Connections { max: CONNECTIONS_MAX, per_address_max: CONNECTIONS_MAX, ..Connections::default() };
+    listen(listener, None, app, connections, CancellationToken::new()).await;
+    std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn measurements_are_for_scrapers_and_neither_for_pages_of_other_sites_nor_for_floods() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(serve_metrics(listener, || "debate_ready 1".to_owned()));
+        let ask = async |headers: String| {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = format!("GET /metrics HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
+            // A server that has read enough may have ended already.
+            let _unread = stream.write_all(request.as_bytes()).await;
+            let mut told = Vec::new();
+            let _reset = stream.read_to_end(&mut told).await;
+            String::from_utf8_lossy(&told).into_owned()
+        };
+        let here = format!("Host: {address}\r\n");
+        let told = ask(here.clone()).await;
+        assert!(told.starts_with("HTTP/1.1 200") && told.ends_with("debate_ready 1"), "{told}");
+        for other in ["Host: evil.example\r\n".to_owned(), format!("{here}Origin: https://evil.example\r\n")]
+        {
+            let told = ask(other).await;
+            assert!(told.starts_with("HTTP/1.1 403") && !told.contains("debate_ready"), "{told}");
+        }
+        let flood: String = (0..200).map(|n| format!("X-{n}: 1\r\n")).collect();
+        let told = ask(format!("{here}{flood}")).await;
+        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+        let mut silent = Vec::new();
+        for _ in 0..CONNECTIONS_MAX {
+            silent.push(TcpStream::connect(address).await.unwrap());
+        }
+        let waits = tokio::time::timeout(std::time::Duration::from_millis(300), ask(here.clone())).await;
+        assert!(
+            !waits.is_ok_and(|told| told.contains("200")),
+            "no more files are taken than there are places"
+        );
+        drop(silent);
+        let served = async { while !ask(here.clone()).await.contains("debate_ready") {} };
+        tokio::time::timeout(std::time::Duration::from_secs(60), served)
+            .await
+            .expect("a place is free again");
+        serving.abort();
+    }
 }

@@ -35,8 +35,9 @@ pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(120);
 pub const GRACE_DEFAULT: Duration = Duration::from_secs(10);
 /// Bytes of one gRPC request: a request's limit, and what the encoding adds.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * debate_core::request::sizes::REQUEST_BYTES_MAX;
-/// How often the file of tokens is looked at while nobody comes, so that streams of revoked tokens end.
-const TOKENS_LOOKED_AT: Duration = Duration::from_secs(1);
+/// How often the files of tokens and certificates are looked at while nobody comes, so that streams of revoked tokens end and
+/// what is measured of certificates is true.
+const FILES_LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// How a server serves.
 #[derive(Clone)]
@@ -159,7 +160,8 @@ pub async fn serve(
     if access::is_overheard(address, tls.is_some()) {
         tracing::warn!(%address, "tokens and debates go over the network in plain text; see --tls-certificate");
     }
-    let tls = tls.map(Tls::new).transpose()?;
+    let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
+    let shown = tls.clone();
     let closing = CancellationToken::new();
     let mut facade = Facade::new(engine.clone(), admission, closing.clone());
     facade.reviewers = reviewers;
@@ -184,10 +186,11 @@ pub async fn serve(
         tokio::time::sleep(grace).await;
     };
     let looking = async {
-        let mut looks = tokio::time::interval(TOKENS_LOOKED_AT);
+        let mut looks = tokio::time::interval(FILES_LOOKED_AT);
         loop {
             looks.tick().await;
             keyring.refresh();
+            shown.iter().for_each(|tls| tls.refresh());
         }
     };
     tokio::select! {

@@ -1,7 +1,7 @@
 //! What can be measured of requests and streams. Names are those of OpenTelemetry's conventions where there is one (see
 //! docs/telemetry.md), else they begin with `debate.`. Nothing here holds what anybody said, and no path that a stranger made up.
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
@@ -9,7 +9,7 @@ use tonic::{Code, Status};
 
 use crate::protocol::Protocol;
 
-/// What stands for places that are not served.
+/// What stands for places that are not served, and for methods that nobody knows: what strangers make up is not counted apart.
 const OTHER: &str = "_OTHER";
 
 /// Tells a measurement, as `tracing-opentelemetry` reads them.
@@ -27,6 +27,12 @@ pub(crate) fn given_up() {
 /// Tells that a server became ready, or is so no longer.
 pub(crate) fn ready(is_ready: bool) {
     measured!(counter.debate.ready = if is_ready { 1_i64 } else { -1_i64 });
+}
+
+/// Tells when the first certificate of the server's chain runs out, in seconds since 1970.
+pub(crate) fn certificate_expires(ends: SystemTime) {
+    let since = ends.duration_since(UNIX_EPOCH).unwrap_or_default();
+    measured!(gauge.debate.tls.certificate_expires = since.as_secs());
 }
 
 /// One request, from its coming to its answer's end; told when it is dropped.
@@ -75,12 +81,28 @@ impl Drop for Call {
             ),
             Protocol::Rest => measured!(
                 histogram.http.server.request.duration = took,
-                http.request.method = self.method.as_str(),
+                http.request.method = known(&self.method),
                 http.route = self.place,
                 http.response.status_code = self.http.map(|status| u64::from(status.as_u16()))
             ),
         }
     }
+}
+
+/// Returns the name of a method that HTTP knows (RFC 9110, PATCH of RFC 5789).
+fn known(method: &Method) -> &str {
+    let known = [
+        Method::GET,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::CONNECT,
+        Method::PATCH,
+        Method::TRACE,
+    ];
+    if known.contains(method) { method.as_str() } else { OTHER }
 }
 
 /// Returns a code's name as gRPC writes it, such as `NOT_FOUND`.

@@ -12,6 +12,7 @@ use rustls::{CertificateError, RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
 use crate::reread::Stamp;
+use crate::telemetry;
 
 /// Where certificates are, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,11 +67,22 @@ impl Tls {
     /// They cannot be used.
     pub(crate) fn new(files: TlsFiles) -> Result<Self, TlsError> {
         let shown = Shown { stamps: files.stamps(), config: files.config()? };
+        files.tell_expiry();
         Ok(Self { files, now: Mutex::new(shown) })
     }
 
-    /// Returns what accepts the next connection. Files that changed and cannot be used leave things as they were.
+    /// Returns what accepts the next connection.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.refreshed())
+    }
+
+    /// Looks at the files now, so that what is measured of them is true even if nobody connects.
+    pub(crate) fn refresh(&self) {
+        self.refreshed();
+    }
+
+    /// Reads the files again if they have changed. What cannot be used leaves things as they were.
+    fn refreshed(&self) -> Arc<ServerConfig> {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = self.files.stamps();
         if stamps != now.stamps {
@@ -78,6 +90,7 @@ impl Tls {
             match self.files.config() {
                 Ok(config) => {
                     now.config = config;
+                    self.files.tell_expiry();
                     tracing::info!("certificates were read again");
                 }
                 Err(error) => {
@@ -88,7 +101,7 @@ impl Tls {
                 }
             }
         }
-        TlsAcceptor::from(Arc::clone(&now.config))
+        Arc::clone(&now.config)
     }
 }
 
@@ -109,6 +122,13 @@ impl TlsFiles {
             first = first.into_iter().chain(ends).min();
         }
         Ok(first)
+    }
+
+    /// Tells when the first certificate of the server's chain runs out, where one does.
+    fn tell_expiry(&self) {
+        if let Ok(Some(ends)) = self.expiry() {
+            telemetry::certificate_expires(ends);
+        }
     }
 
     fn stamps(&self) -> Vec<Option<Stamp>> {

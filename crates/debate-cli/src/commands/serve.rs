@@ -165,7 +165,7 @@ impl Serve {
         };
         let ended = tokio::select! {
             ended = async { tokio::try_join!(served, announced) } => ended.map(|((), ())| End::Done),
-            error = scrape.serve() => Err(error),
+            never = scrape.serve() => match never {},
         };
         house.close().await?;
         ended

@@ -189,7 +189,7 @@ const PARAMETERS: &[(&str, &str, &str, &str, &str, &str)] = &[
         "/api/v1/debates/{debate_id}/events",
         "query",
         "page_size",
-        "Events on the page, 1 to 1,000; 100 unless given.",
+        "Events on the page, 1 to 1,000; 100 unless given. A page ends early before it grows over 2 MiB.",
         "integer",
     ),
     (

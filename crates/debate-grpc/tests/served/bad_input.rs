@@ -254,3 +254,58 @@ async fn pages_of_other_sites_are_served_where_they_are_named_and_with_a_token_a
         assert_eq!(called.header("access-control-allow-credentials"), None);
     }
 }
+
+#[tokio::test]
+async fn k12_what_asks_of_the_policy_is_json_within_bounds_like_everything_else() {
+    let house = House::open().await;
+    let long = vec![b' '; debate_core::request::sizes::REQUEST_BYTES_MAX + 1];
+    for path in ["proposals", "acceptances"].map(|rest| format!("/api/v1/reasoning/policy/{rest}")) {
+        for (what, content_type, body, status) in [
+            ("what a page may send unasked", "text/plain", &br#"{"role": "security"}"#[..], 415),
+            ("a form", "application/x-www-form-urlencoded", b"role=security", 415),
+            ("no JSON", "application/json", b"{", 422),
+            ("no UTF-8", "application/json", b"{\"role\": \"\xff\"}", 422),
+            ("deep nesting", "application/json", &b"[".repeat(100_000), 422),
+            ("an unknown field", "application/json", br#"{"role": "security", "x": 1}"#, 422),
+            ("more than any request has", "application/json", &long, 413),
+        ] {
+            let answer = house.ask("POST", &path, &[("Content-Type", content_type)], body).await;
+            assert_eq!(answer.status, status, "{path}, {what}: {answer:?}");
+            assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}, {what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn k12_what_is_compressed_is_never_unpacked_over_either_protocol() {
+    let house = House::open().await;
+    let mut client = connected(&house).await;
+    for encoding in ["gzip", "deflate", "zstd"] {
+        let headers = [("content-type", "application/grpc"), ("grpc-encoding", encoding)];
+        let (_, told) = call(&mut client, GET, &headers, &[1, 0, 0, 0, 2, 0x1f, 0x8b]).await;
+        assert_eq!(told.unwrap().code(), Code::Unimplemented, "{encoding}");
+        let answer =
+            house.ask("POST", "/api/v1/debates", &[("Content-Encoding", encoding)], b"\x1f\x8b\x08").await;
+        assert_eq!(answer.status, 422, "{encoding}: {answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_leads_here_from_elsewhere_opens_no_interface() {
+    let house = House::open().await;
+    let grpc_web = ("Content-Type", "application/grpc-web+proto");
+    let mut told = Vec::new();
+    for host in ["localhost".to_owned(), "evil.example".to_owned()] {
+        let mut client = connected(&house).await;
+        let request = http::Request::get(format!("http://{host}/api/v1/debates")).body(()).unwrap();
+        let (response, _) = client.send_request(request, true).unwrap();
+        let rest = response.await.unwrap().status().as_u16();
+        let origin = ("Origin", &*format!("http://{host}"));
+        let list = "/debate.v1.DebateService/ListDebates";
+        let web = house.ask("POST", list, &[grpc_web, origin], &[0, 0, 0, 0, 0]).await;
+        let is_ok = web.header("grpc-status").unwrap_or("0") == "0" && web.body.contains("grpc-status:0");
+        let openapi = house.ask("GET", "/api/v1/openapi.json", &[origin], b"").await.status;
+        told.push((rest, is_ok, openapi));
+    }
+    assert_eq!(told, [(200, true, 200), (403, false, 403)]);
+}

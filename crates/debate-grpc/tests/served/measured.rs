@@ -26,6 +26,7 @@ async fn requests_are_measured_by_method_and_status_and_never_by_what_strangers_
     house.get("/api/v1/debates").await;
     house.get(&format!("/api/v1/debates/{ID}")).await;
     house.get("/made/up").await;
+    house.ask("MADEUP", "/api/v1/debates", &[], b"").await;
     let over_grpc = |method: &str, code: &str| {
         format!(
             "histogram.rpc.server.call.duration rpc.system.name=grpc rpc.method={method} rpc.response.status_code={code}"
@@ -44,6 +45,7 @@ async fn requests_are_measured_by_method_and_status_and_never_by_what_strangers_
         over_http("/api/v1/debates", 200),
         over_http("/api/v1/debates/{debate_id}", 404),
         over_http("_OTHER", 404),
+        over_http("/api/v1/debates", 405).replace("=GET", "=_OTHER"),
     ] {
         hearing.wait(&measurement, 1).await;
     }

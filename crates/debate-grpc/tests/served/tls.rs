@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::hearing::Hearing;
 use crate::house::{House, PATIENCE};
 
 /// An authority, and what it signs.
@@ -139,6 +140,24 @@ fn the_first_certificate_of_a_chain_that_runs_out_tells_when() {
     assert_eq!(ends.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs(), 1_804_118_400);
     fs::write(&files.key, KeyPair::generate().unwrap().serialize_pem()).unwrap();
     assert!(files.expiry().is_err(), "a key of another certificate is found out");
+}
+
+#[tokio::test]
+async fn when_a_certificate_runs_out_is_measured_and_follows_its_replacement_though_nobody_connects() {
+    let (hearing, _listening) = Hearing::begin();
+    let folder = tempfile::tempdir().unwrap();
+    let authority = Authority::new();
+    let ends_in = |year: i32| {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.not_before = rcgen::date_time_ymd(2026, 1, 1);
+        params.not_after = rcgen::date_time_ymd(year, 3, 4);
+        (params.signed_by(&key, &authority.issuer).unwrap().pem(), key.serialize_pem())
+    };
+    let _house = with_tls(write(&folder, &ends_in(2027))).await;
+    hearing.wait("gauge.debate.tls.certificate_expires=1804118400", 1).await;
+    write(&folder, &ends_in(2028));
+    hearing.wait("gauge.debate.tls.certificate_expires=1835740800", 1).await;
 }
 
 #[tokio::test]
