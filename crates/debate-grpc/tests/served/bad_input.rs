@@ -142,6 +142,7 @@ async fn k12_requests_over_http_that_are_none_have_an_answer_and_the_next_is_ser
         ("a number that is none", "GET", "/api/v1/debates?page_size=-1", &[], 422),
         ("a number beyond numbers", "GET", "/api/v1/debates?page_size=99999999999999999999", &[], 422),
         ("a state of none", "GET", "/api/v1/debates?state=99", &[], 422),
+        ("no time at all", "GET", "/api/v1/debates", &[("Grpc-Timeout", "0n")], 504),
         ("another method", "DELETE", "/api/v1/debates", &[], 405),
         ("another place", "GET", "/api/v2/debates", &[], 404),
     ] {

@@ -70,9 +70,9 @@ async fn header_floods_are_refused() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let request =
-        http::Request::get("http://localhost/healthz").header("x", "y".repeat(100_000)).body(()).unwrap();
-    let refused = match client.send_request(request, true) {
+    let flood = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate");
+    let flood = flood.header("content-type", "application/grpc").header("x", "y".repeat(100_000));
+    let refused = match client.send_request(flood.body(()).unwrap(), true) {
         Ok((response, _)) => response.await.map(|response| response.status().as_u16()),
         Err(error) => Err(error),
     };
