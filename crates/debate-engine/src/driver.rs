@@ -205,7 +205,8 @@ impl<P: Prompts> Driver<P> {
                 () = self.house.shutdown.cancelled() => return Ok(Ended::ShutDown),
                 Some(order) = orders.recv() => self.obey(order).await?,
                 Some(landing) = self.flights.next() => {
-                    draft = self.land(landing)?;
+                    let landings = self.landings(landing).await;
+                    draft = self.land(landings)?;
                     continue;
                 }
                 work = race => {
@@ -384,22 +385,32 @@ impl<P: Prompts> Driver<P> {
         (name.unwrap_or_default(), arguments.unwrap_or_default())
     }
 
-    /// Takes in a result and all others that are ready.
-    fn land(&mut self, first: Landing<P::Format>) -> Result<Draft<P::Format>, DriveError> {
-        let mut draft = self.draft();
-        let mut next = Some(first);
-        while let Some((work, leg, command)) = next {
-            if let Ok(command) = command {
-                self.learn(&work, &command);
-                self.flights.landed(&work, leg);
-                match draft.decide(command) {
-                    // The answer came after its question was settled or withdrawn.
-                    Ok(())
-                    | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
-                    Err(error) => return Err(DriveError::Plan(error)),
-                }
+    /// Waits for as long as results keep coming that are here already: they go into one append with the first. Where little
+    /// is going on that is no time at all.
+    async fn landings(&mut self, first: Landing<P::Format>) -> Vec<Landing<P::Format>> {
+        let mut landings = vec![first];
+        loop {
+            tokio::task::yield_now().await;
+            let known = landings.len();
+            landings.extend(std::iter::from_fn(|| self.flights.next_ready()));
+            if landings.len() == known {
+                return landings;
             }
-            next = self.flights.next_ready();
+        }
+    }
+
+    /// Takes in results.
+    fn land(&mut self, landings: Vec<Landing<P::Format>>) -> Result<Draft<P::Format>, DriveError> {
+        let mut draft = self.draft();
+        for (work, leg, command) in landings {
+            let Ok(command) = command else { continue };
+            self.learn(&work, &command);
+            self.flights.landed(&work, leg);
+            match draft.decide(command) {
+                // The answer came after its question was settled or withdrawn.
+                Ok(()) | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
+                Err(error) => return Err(DriveError::Plan(error)),
+            }
         }
         Ok(draft)
     }
