@@ -312,9 +312,8 @@ impl<P: Prompts> Driver<P> {
     fn question(&self, debate: &Debate<P::Format>, want: &Want) -> Result<Question<P::Format>, String> {
         let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
         let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
-        let visible = P::Format::visible(debate, want);
-        let turns = call.map_or(&[][..], |call| &call.turns);
-        let prompt = self.prompts.render(&visible, want, turns).map_err(|error| error.to_string())?;
+        let rendered = turn::render(&*self.prompts, debate, want);
+        let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
         let failures = call.map_or(0, |call| call.failures);
         Ok(Question::new(want.clone(), visible, prompt, model, &self.house, failures))
     }

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use debate_core::call::{Reserved, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command};
+use debate_core::debate::Debate;
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, WebSource};
 use debate_core::format::Format;
 use debate_core::id::Digest;
 use debate_core::prices::Price;
 use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind};
-use debate_prompts::prompts::{Prompt, Prompts, Reading, Speaker};
+use debate_prompts::prompts::{Prompt, Prompts, Reading, RenderError, Speaker};
 
 use crate::house::House;
 use crate::live::Live;
@@ -82,6 +83,19 @@ impl<F: Format> Question<F> {
         let cost_micros = self.price.map(|price| price.most(Tokens { input, output }));
         Reserved { input, output, cost_micros }
     }
+}
+
+/// Renders the prompt of a question's next turn from the state of its debate, and returns it with what it was rendered
+/// from: the same state and templates give the same prompt, whenever it is asked for.
+pub(crate) fn render<P: Prompts>(
+    prompts: &P,
+    debate: &Debate<P::Format>,
+    want: &Want,
+) -> Result<(<P::Format as Format>::Visible, Prompt), RenderError> {
+    let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
+    let visible = P::Format::visible(debate, want);
+    let prompt = prompts.render(&visible, want, call.map_or(&[][..], |call| &call.turns))?;
+    Ok((visible, prompt))
 }
 
 /// Returns the request of a rendered prompt; `failures` are those of this question so far.

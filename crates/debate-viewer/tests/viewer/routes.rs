@@ -211,7 +211,8 @@ async fn k15_deleted_words_are_gone_from_a_page_that_has_shown_them() {
         let after = page(&house, debate, at).await;
         assert!(!after.to_string().contains(&said) && after["title"].is_null(), "{after}");
     }
-    for part in ["events", "calls"] {
+    let first = call_events(&house, debate).await[0];
+    for part in ["events", "calls", &format!("calls/{first}/prompt")] {
         let shown = house.data(&format!("/data/debates/{debate}/{part}")).await;
         assert!(!shown.text().contains(&said), "{part}");
     }
@@ -304,6 +305,35 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
     assert!(read == log.len() + 1 && check.finish().unwrap().is_sound());
 }
 
+/// The events that begin the requests of a debate.
+async fn call_events(house: &House, debate: DebateId) -> Vec<u64> {
+    let log = house.engine.log(debate, None).await.unwrap();
+    log.iter().filter(|event| event.kind == "call_started").map(|event| event.seq.0).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_prompt_of_every_request_is_rendered_again_and_agrees_with_the_log() {
+    let house = House::open();
+    for request in [prediction(), deliberation(), roundtable(), review(), investigation()] {
+        let debate = house.held(&request).await;
+        for seq in call_events(&house, debate).await {
+            let path = format!("/data/debates/{debate}/calls/{seq}/prompt");
+            let shown = house.data(&path).await.json();
+            assert_eq!((&shown["agrees"], &shown["finding"]), (&json!(true), &json!("agrees")), "{path}");
+            assert_eq!(shown["told"], "rendered again from the log, digest agrees");
+            let messages = shown["rendered"]["messages"].as_array().unwrap();
+            assert_eq!(messages[0]["speaker"], "system", "{path}");
+            assert!(messages.iter().any(|message| message["speaker"] == "user"), "{path}");
+            assert!(messages.iter().all(|message| message["text"].as_str().is_some_and(|it| !it.is_empty())));
+        }
+        let redacted = call_events(&house, debate).await[0];
+        house.engine.redact(debate, Redact::All, "test").await.unwrap();
+        let shown = house.data(&format!("/data/debates/{debate}/calls/{redacted}/prompt")).await.json();
+        assert_eq!((&shown["agrees"], &shown["rendered"]), (&json!(false), &Value::Null));
+        assert_eq!(shown["finding"], "words_deleted");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_shown_is_refused_with_a_reason() {
     let house = House::open();
@@ -316,6 +346,10 @@ async fn what_cannot_be_shown_is_refused_with_a_reason() {
         (format!("/data/debates/{debate}?at=0"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=9999"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=x"), StatusCode::BAD_REQUEST),
+        (format!("/data/debates/{nobody}/calls/3/prompt"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{debate}/calls/9999/prompt"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{debate}/calls/1/prompt"), StatusCode::BAD_REQUEST),
+        (format!("/data/debates/{debate}/calls/x/prompt"), StatusCode::BAD_REQUEST),
         ("/data/debates/x".to_owned(), StatusCode::BAD_REQUEST),
         ("/data/debates?state=over".to_owned(), StatusCode::BAD_REQUEST),
         ("/data/debates?since=yesterday".to_owned(), StatusCode::BAD_REQUEST),

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
+import { mended, prompts, renewed } from "./audit.mjs";
 import { faint, saysTheSame } from "./looks.mjs";
 
 const told = JSON.parse(process.argv[2]);
@@ -46,6 +47,7 @@ const open = async (path) => {
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
 const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const texts = (selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
+const press = (name) => page.$$eval("button", (buttons, name) => buttons.find((button) => button.textContent === name).click(), name);
 const holds = (what, ...given) => page.waitForFunction(what, { polling: "raf", timeout: PATIENCE_MS }, ...given);
 /** Takes a picture of a page from its beginning, as far down as one looks. */
 const picture = async (name, most = 2_400) => {
@@ -83,7 +85,7 @@ async function tokens() {
   await open(path);
   await give(told.reader);
   await page.waitForSelector("h1");
-  await page.$$eval(".tabs button", (buttons) => buttons.find((button) => button.textContent === "Audit").click());
+  await press("Audit");
   await holds(() => document.querySelector(".notice.bad")?.textContent.includes("scope audit"));
   await give(told.token);
   await page.waitForSelector(".entry");
@@ -280,7 +282,7 @@ async function slider() {
   assert.ok(shape[0] < 2_000 + 40 * shape[1], `a page of ${shape[1]} speeches has ${shape[0]} elements, whatever the log is`);
   console.log(`  ${head} events: a moment is shown after ${waits[20].toFixed(0)} ms (median), ${waits[39].toFixed(0)} ms (longest)`);
   await picture("slider", 900);
-  await page.$$eval("button", (buttons) => buttons.find((button) => button.textContent === "Back to the latest").click());
+  await press("Back to the latest");
   await holds((head) => document.querySelector("label[for=moment]").textContent.replaceAll(",", "").startsWith(`Event ${head} of`), head);
 }
 
@@ -474,6 +476,10 @@ try {
   await step("tokens", tokens);
   await step("list", list);
   await step("live", live);
+  const tools = { page, browser, told, open, data, control, holds, withheld, press };
+  await step("renewed", () => renewed(tools));
+  await step("prompts", () => prompts(tools));
+  await step("mended", () => mended(tools));
   await step("slider", slider);
   await step("comparison", comparison);
   await step("calibration", calibration);

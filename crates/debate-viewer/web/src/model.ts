@@ -209,6 +209,18 @@ export interface CallShown extends Attempt {
   } | null;
 }
 
+/** The prompt of a request, rendered again from the log. */
+export interface PromptShown {
+  agrees: boolean;
+  told: string;
+  rendered: {
+    messages: { speaker: string; text: string }[];
+    reply_schema: Json;
+    output_tokens_max: number;
+    web_search: boolean;
+  } | null;
+}
+
 export interface Verification {
   ok: boolean;
   events: number;
