@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use axum::http::StatusCode;
 use debate_core::event::Resolved;
 use debate_core::formats::any::{AnyDebate, FORMATS};
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_core::prose::Texts;
-use debate_engine::{Control, Fork, Redact};
+use debate_engine::{Control, Fork, Redact, Watched};
 use debate_proof::bundle::BundleCheck;
+use debate_viewer::{DebatePage, Log, Report};
 use flate2::read::GzDecoder;
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::house::{House, asked, deliberation, investigation, prediction, review, roundtable};
@@ -309,6 +311,32 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
 async fn call_events(house: &House, debate: DebateId) -> Vec<u64> {
     let log = house.engine.log(debate, None).await.unwrap();
     log.iter().filter(|event| event.kind == "call_started").map(|event| event.seq.0).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k6_what_is_missing_is_said_in_words_on_the_page_and_in_the_report() {
+    let house = House::quiet();
+    let debate = house.start(&prediction()).await;
+    // Two pauses in each answer: the three openings, no more.
+    house.let_speak(6);
+    let watched = house.engine.watch(debate, Seq::START, false).await.unwrap();
+    let made = watched.filter(|item| {
+        let is_made = matches!(item, Ok(Watched::Event(event)) if event.kind == "argument_made");
+        std::future::ready(is_made)
+    });
+    assert_eq!(made.take(3).count().await, 3);
+    let cancel = Control::Cancel { reason: "enough".to_owned() };
+    house.engine.control(debate, cancel, "test").await.unwrap();
+    house.let_all_speak();
+    house.concluded(debate).await;
+    let log = Log::fold(debate, house.engine.history(debate, None).await.unwrap()).unwrap();
+    let page = DebatePage::of(&log, log.head().0).unwrap();
+    assert!(page.missing.contains(&"optimist, round 2, argue".to_owned()), "{:?}", page.missing);
+    assert!(page.missing.iter().all(|what| !what.contains('/')), "{:?}", page.missing);
+    let missing = page.missing.join("; ");
+    let found = house.engine.verify(debate).await.unwrap();
+    let report = Report::new(page, found, Timestamp(0)).markdown();
+    assert!(report.contains(&format!("PARTIAL, missing {missing}: ")), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

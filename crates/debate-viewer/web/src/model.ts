@@ -5,7 +5,6 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 
 export interface Completeness {
   state: "full" | "partial" | "void";
-  missing?: string[];
   why?: string[];
 }
 
@@ -62,6 +61,7 @@ export interface DebatePage {
   state: "running" | "paused" | "concluded";
   phase: { name: string; round: number } | null;
   completeness: Completeness;
+  missing: string[];
   stop: { words: string } | null;
   cancelled_because: string | null;
   opened_at: string;
