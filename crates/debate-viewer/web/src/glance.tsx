@@ -103,25 +103,27 @@ export function Glance({ page, verification }: { page: DebatePage; verification:
 function Completeness({ page }: { page: DebatePage }) {
   const { state, why = [] } = page.completeness;
   const kind = kindOf(state);
+  const isOver = page.state === "concluded";
   const told = { full: "Full: nothing is missing", partial: "Partial: something is missing", void: "Void: there is too little for an outcome" };
   return (
-    <div class={`whole ${page.state === "concluded" ? kind : "note"}`}>
-      <dt>Completeness</dt>
+    <div class={`whole ${isOver ? kind : "note"}`}>
+      <dt>{isOver ? "Completeness" : "State"}</dt>
       <dd>
-        {page.state === "concluded" ? (
+        {isOver ? (
           <Badge kind={kind}>{told[state]}</Badge>
         ) : (
           <>
             <Badge kind="note">{page.state}</Badge>
             <p>
               {page.phase === null ? "" : `Round ${page.phase.round}, ${plain(page.phase.name)}. `}
-              {`Time is up ${moment(page.deadline_at)}. Were it to end now it would be ${state}.`}
+              {`Its time ends ${moment(page.deadline_at)}. Were it to end now, its result would be ${state}.`}
             </p>
           </>
         )}
         {page.missing.length > 0 && (
           <p>
-            Missing: <Words text={page.missing.join("; ")} />
+            {isOver ? "Missing: " : "Still to come: "}
+            <Words text={page.missing.join("; ")} />
           </p>
         )}
         {why.length > 0 && <Lines texts={why} />}
