@@ -4,6 +4,7 @@
 //! lets people follow, control and check debates. It never touches SQL, wire types or prompts' texts.
 
 pub mod control;
+mod departure;
 mod driver;
 pub mod engine;
 mod exporting;

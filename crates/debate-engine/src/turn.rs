@@ -13,6 +13,7 @@ use debate_core::prices::Price;
 use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind};
 use debate_prompts::prompts::{Prompt, Prompts, Reading, RenderError, Speaker};
 
+use crate::departure::{Departure, Ear};
 use crate::house::House;
 use crate::live::Live;
 
@@ -115,16 +116,16 @@ pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequ
     }
 }
 
-/// Asks a model and reads its reply.
+/// Asks a model and reads its reply; the text goes to whoever listens, and when it left is noted.
 pub(crate) async fn ask<P: Prompts>(
     prompts: &P,
     question: &Question<P::Format>,
     attempt: AttemptRef,
-    live: &Live,
+    (live, departure): (&Live, &Departure),
 ) -> Command<P::Format> {
     let mut voice = live.voice(attempt.clone(), question.prompt.public);
-    let mut hear = |piece: &str| voice.push(piece);
-    let answered = question.model.complete(&question.request, &mut hear).await;
+    let mut ear = Ear { voice: &mut voice, departure };
+    let answered = question.model.complete(&question.request, &mut ear).await;
     voice.finish();
     match answered {
         Ok(reply) => read(prompts, question, attempt, reply),
