@@ -26,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
 use crate::control::{Control, ControlError};
+use crate::departure::Departure;
 use crate::flights::{Flights, GivenUp, Landing};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
@@ -260,7 +261,7 @@ impl<P: Prompts> Driver<P> {
         let running = draft.debate().running_work();
         self.spans.close_all_but(&running);
         for GivenUp { attempt, question, age } in self.flights.recall(|work| running.contains(work)) {
-            if let Some(question) = question {
+            if let Some((question, age)) = question.zip(age) {
                 // It took at least so long; without it the slow ones would be forgotten.
                 self.house.races.learn(question.model.name(), &question.want.call.kind, age, true);
             }
@@ -293,7 +294,6 @@ impl<P: Prompts> Driver<P> {
         };
         match self.question(debate, want) {
             Ok(question) => {
-                self.house.races.count_first();
                 (Command::BeginCall(question.begin(&work, None)), Takeoff::Turn(work, Arc::new(question)))
             }
             Err(why) => {
@@ -313,9 +313,8 @@ impl<P: Prompts> Driver<P> {
     fn question(&self, debate: &Debate<P::Format>, want: &Want) -> Result<Question<P::Format>, String> {
         let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
         let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
-        let visible = P::Format::visible(debate, want);
-        let turns = call.map_or(&[][..], |call| &call.turns);
-        let prompt = self.prompts.render(&visible, want, turns).map_err(|error| error.to_string())?;
+        let rendered = turn::render(&*self.prompts, debate, want);
+        let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
         let failures = call.map_or(0, |call| call.failures);
         Ok(Question::new(want.clone(), visible, prompt, model, &self.house, failures))
     }
@@ -342,6 +341,7 @@ impl<P: Prompts> Driver<P> {
         let work = takeoff.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
         let mut asked = None;
+        let departure = Departure::default();
         let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
             // The kernel gave it up instead of starting it.
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
@@ -355,13 +355,17 @@ impl<P: Prompts> Driver<P> {
             (Takeoff::Turn(_, question), Some(attempt)) => {
                 self.note_beginning(&question.want.call);
                 asked = Some(Arc::clone(&question));
+                if question.request.race == 0 {
+                    self.house.races.count_first(question.reserved());
+                }
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let tenant = self.journal.tenant.clone();
-                let (attempt, live) = (attempt.clone(), self.live.clone());
+                let (attempt, live, departure) = (attempt.clone(), self.live.clone(), departure.clone());
                 let span = self.spans.attempt(&attempt, &question);
                 let asking = async move {
                     let _turn = house.calls.take(&tenant).await;
-                    let command = turn::ask(&*prompts, &question, attempt, &live).await;
+                    departure.leaves();
+                    let command = turn::ask(&*prompts, &question, attempt, (&live, &departure)).await;
                     telemetry::attempt_ended(&command);
                     command
                 };
@@ -372,7 +376,7 @@ impl<P: Prompts> Driver<P> {
                 Box::pin(async move { command })
             }
         };
-        self.flights.launch(&work, started, asked, flight);
+        self.flights.launch(&work, started, (asked, departure), flight);
     }
 
     fn tool(&self, work: &Work) -> (String, String) {

@@ -14,6 +14,7 @@ mod policy;
 mod racing;
 mod redacting;
 mod searching;
+mod sent_prompts;
 mod sharing;
 mod tools;
 mod watching;
