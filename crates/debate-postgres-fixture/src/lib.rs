@@ -9,9 +9,13 @@
 mod binaries;
 mod cluster;
 mod keeper;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod server;
 
 pub use binaries::Binaries;
+#[cfg(feature = "proxy")]
+pub use proxy::Proxy;
 pub use server::{Server, fresh_database};
 
 use std::path::PathBuf;
