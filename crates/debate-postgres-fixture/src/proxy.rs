@@ -58,10 +58,16 @@ impl Proxy {
         Ok(Self { port, wire })
     }
 
-    /// Returns the URL of a database behind it.
+    /// Returns the URL of a database behind it, for its superuser.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+        self.url_for("postgres", database)
+    }
+
+    /// Returns the URL of a database behind it for one of its users.
+    #[must_use]
+    pub fn url_for(&self, user: &str, database: &str) -> String {
+        format!("postgres://{user}@127.0.0.1:{}/{database}?sslmode=disable", self.port)
     }
 
     /// Lets some more answers pass, then cuts every connection before the next one does.

@@ -14,15 +14,13 @@ use debate_core::formats::accept::{self, AcceptedRequest};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
-use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_engine::{Engine, Fork, ForkError, LoadError, Redact, Start};
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{Append, EventStore};
-use serde_json::Value;
 
-use crate::bench_of_one::{PATIENCE, engine, log, memory, model, paused_clock, start};
+use crate::bench_of_one::{PATIENCE, engine, log, memory, model, outcome, paused_clock, start};
 
 async fn concluded(engine: &Engine, debate: DebateId) {
     assert!(engine.concluded(debate, PATIENCE).await.unwrap(), "it ends in time");
@@ -46,18 +44,6 @@ async fn fork(engine: &Engine, parent: DebateId, at: Option<u64>, change: &str) 
     let debate = forked.debate.unwrap();
     concluded(engine, debate).await;
     (debate, forked.at)
-}
-
-async fn outcome(engine: &Engine, debate: DebateId) -> Value {
-    let debate: Debate<Prediction> = engine.load(debate, None).await.unwrap();
-    let mut outcome = serde_json::to_value(Prediction::outcome(&debate, Texts::Shown)).unwrap();
-    for field in ["debate_id", "completed_at"] {
-        outcome[field] = Value::Null;
-    }
-    for field in ["wall_clock_time_ms", "sonnet_calls", "sonnet_tokens_used"] {
-        outcome["metadata"][field] = Value::Null;
-    }
-    outcome
 }
 
 type Asked = BTreeSet<(CallKey, u32)>;

@@ -1,56 +1,31 @@
 //! Disks of a server that are full: of tables, and of the log that it writes ahead. Nothing acknowledged is lost, nothing is
 //! doubled, and the store goes on by itself when there is room.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
 use std::process::Command;
 
 use debate_core::id::Seq;
-use debate_postgres_fixture::Server;
+use debate_postgres_fixture::{Server, SmallDisk};
 use debate_store::{Append, AppendError, EventStore};
 
 use crate::postgres_faults::{append_in_the_end, check, open, open_impatient, patient};
 use crate::stream_writer::{StreamWriter, verify};
 
-/// A small file system, gone with its owner.
-struct SmallDisk(PathBuf);
-
-impl SmallDisk {
-    /// Mounts one of so many MiB; `None`, said aloud, where that is not permitted.
-    fn mount(server: &Server, size_mib: u32) -> Option<Self> {
-        let (folder, owner) = (server.folder().join("disk"), std::fs::metadata(server.folder()).ok()?);
-        std::fs::create_dir(&folder).ok()?;
-        let mut mount = Command::new("mount");
-        let options = format!("size={size_mib}m,mode=0700,uid={},gid={}", owner.uid(), owner.gid());
-        mount.args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(&folder);
-        let mounted = mount.output().is_ok_and(|done| done.status.success());
-        if !mounted {
-            eprintln!("skipped: a file system cannot be mounted here");
-        }
-        mounted.then_some(Self(folder))
+/// Mounts a disk of so many MiB; `None`, said aloud, where that is not permitted.
+fn small_disk(server: &Server, size_mib: u32) -> Option<SmallDisk> {
+    let disk = SmallDisk::mount(server, size_mib);
+    if let Err(error) = &disk {
+        eprintln!("skipped: {error}");
     }
-
-    /// Makes room.
-    fn grow(&self, size_mib: u32) {
-        let mut mount = Command::new("mount");
-        mount.args(["-o", &format!("remount,size={size_mib}m")]).arg(&self.0);
-        assert!(mount.status().unwrap().success());
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
-    }
+    disk.ok()
 }
 
 #[tokio::test]
 async fn a_full_disk_is_an_error_that_passes() {
     let server = Server::start(&[]).unwrap();
-    let Some(disk) = SmallDisk::mount(&server, 2) else { return };
+    let Some(disk) = small_disk(&server, 2) else { return };
     let sql = |sql: &str| server.sql("postgres", sql).unwrap();
     let store = open(&server.url("postgres"), patient()).await;
-    let place = disk.0.display();
+    let place = disk.folder().display();
     sql(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
     sql("ALTER TABLE events SET TABLESPACE small");
     let mut writer = StreamWriter::new(1);
@@ -77,7 +52,7 @@ async fn a_full_disk_is_an_error_that_passes() {
 fn move_wal(server: &Server, disk: &SmallDisk) {
     let wal = server.folder().join("data/pg_wal");
     let script = "cp -a \"$1/.\" \"$2\" && rm -r \"$1\" && ln -s \"$2\" \"$1\"";
-    let moved = Command::new("sh").args(["-c", script, "move"]).arg(&wal).arg(&disk.0).status();
+    let moved = Command::new("sh").args(["-c", script, "move"]).arg(&wal).arg(disk.folder()).status();
     assert!(moved.unwrap().success());
 }
 
@@ -85,7 +60,7 @@ fn move_wal(server: &Server, disk: &SmallDisk) {
 async fn a_full_disk_of_the_log_written_ahead_stops_the_server_and_loses_nothing() {
     let small = ["min_wal_size=32MB", "max_wal_size=1GB"];
     let mut server = Server::start(&small).unwrap();
-    let Some(disk) = SmallDisk::mount(&server, 40) else { return };
+    let Some(disk) = small_disk(&server, 40) else { return };
     let store = open_impatient(&server.url("postgres")).await;
     let mut writer = StreamWriter::new(1);
     append_in_the_end(&store, writer.append(1)).await;
@@ -103,7 +78,7 @@ async fn a_full_disk_of_the_log_written_ahead_stops_the_server_and_loses_nothing
         let _stopped = server.sql("postgres", "SELECT pg_switch_wal()");
         assert!(writer.head < Seq(1_000), "the disk is not small");
     }
-    disk.grow(400);
+    disk.grow(400).unwrap();
     // Whoever keeps the server starts it again; nobody restarts anything else.
     server.kill().unwrap();
     server.start_again().unwrap();
