@@ -9,7 +9,7 @@ use debate_core::id::{DebateId, Seq};
 use debate_engine::{Engine, Sharing};
 use debate_postgres_fixture::{Proxy, Server, SmallDisk};
 use debate_prompts::prediction::PredictionPrompts;
-use debate_store::{EventStore, PostgresOptions, PostgresStore};
+use debate_store::{PostgresOptions, PostgresStore};
 
 use crate::bench_of_one::{engine, kinds, log, memory, model, outcome, start};
 
