@@ -7,7 +7,8 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::cargo::{Workspace, answers, succeed};
+use crate::cargo::{Workspace, succeed};
+use crate::npm;
 use crate::reference;
 use crate::report::Ended;
 
@@ -24,12 +25,8 @@ const REFERENCE: &str = "docs/api.md";
 ///
 /// When buf cannot be installed or finds a violation, or the reference is old.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ended> {
-    for program in ["node", "npm"] {
-        let mut version = workspace.program(Path::new(program));
-        version.arg("--version");
-        if !answers(version) {
-            return Ok(Ended::Skipped(format!("{program} is not installed")));
-        }
+    if let Some(missing) = npm::missing(workspace) {
+        return Ok(Ended::Skipped(format!("{missing} is not installed")));
     }
     let program = installed(workspace)?;
     for arguments in [&["lint", "proto"][..], &["breaking", "proto", "--against", RELEASED]] {

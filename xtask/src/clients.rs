@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::cargo::{Workspace, answers, succeed};
+use crate::cargo::{Workspace, succeed};
+use crate::npm;
 use crate::python::{Packages, environment};
 use crate::report::Ended;
 use crate::test::MCP;
@@ -20,6 +21,8 @@ const PACKAGES: Packages = Packages {
         "grpcio>=1.60,<2",
         "grpcio-reflection>=1.60,<2",
         "opentelemetry-proto>=1.30,<2",
+        // A collector of OpenTelemetry's protocol, a program of its own.
+        "rotel==0.0.1a15",
         // The official SDK of the Model Context Protocol.
         "mcp==2.3.0",
     ],
@@ -53,6 +56,29 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Ended> {
     Ok(Ended::Passed)
 }
 
+/// Lets a page in a real browser use the server over gRPC-web.
+///
+/// # Errors
+///
+/// When something cannot be installed, the binary does not build, or the script fails.
+pub(crate) fn browser(workspace: &Workspace) -> Result<Ended> {
+    if let Some(missing) = npm::missing(workspace) {
+        return Ok(Ended::Skipped(format!("{missing} is not installed")));
+    }
+    if !npm::is_there(workspace, "chromium") {
+        return Ok(Ended::Skipped("chromium is not installed".to_owned()));
+    }
+    let folder = "tests/browser";
+    npm::install(workspace, folder)?;
+    let mut script = workspace.program(Path::new("node"));
+    script.arg(workspace.root.join(folder).join("grpc_web.mjs"));
+    script
+        .env("DEBATE_BIN", program(workspace)?)
+        .env("DEBATE_DESCRIPTORS", workspace.root.join("proto/released.binpb"));
+    succeed(script)?;
+    Ok(Ended::Passed)
+}
+
 /// Builds the program with all that it can have, and returns where it is.
 ///
 /// # Errors
@@ -69,15 +95,10 @@ pub(crate) fn program(workspace: &Workspace) -> Result<PathBuf> {
 ///
 /// When the server cannot be installed or a test fails.
 pub(crate) fn model_server(workspace: &Workspace) -> Result<Ended> {
-    let node = PathBuf::from("node");
-    let npm = PathBuf::from(if cfg!(windows) { "npm.cmd" } else { "npm" });
-    for program in [&node, &npm] {
-        let mut version = workspace.program(program);
-        version.arg("--version");
-        if !answers(version) {
-            return Ok(Ended::Skipped(format!("{} is not installed", program.display())));
-        }
+    if let Some(missing) = npm::missing(workspace) {
+        return Ok(Ended::Skipped(format!("{missing} is not installed")));
     }
+    let (node, npm) = (PathBuf::from("node"), npm::program());
     let folder = workspace.target.join("model-server");
     let stamp = folder.join("installed.txt");
     if !fs::read_to_string(&stamp).is_ok_and(|installed| installed == MODEL_SERVER) {

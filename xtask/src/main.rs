@@ -10,6 +10,7 @@ mod deploy;
 mod estimates;
 mod fuzz;
 mod lint;
+mod npm;
 mod packages;
 mod peers;
 mod postgres;

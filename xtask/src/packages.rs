@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::buf;
-use crate::cargo::{Workspace, answers, succeed};
+use crate::cargo::{Workspace, succeed};
 use crate::clients;
+use crate::npm;
 use crate::python::{Packages, environment};
 use crate::report::Ended;
 
@@ -30,8 +31,6 @@ const SCRIPTS: [&str; 4] = [
     "tests/contract/curl.py",
     "tests/contract/openapi.py",
 ];
-
-const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 
 /// Builds the wheel of clients/python and runs its tests, then every script of tests/contract.
 ///
@@ -59,9 +58,7 @@ pub(crate) fn python(workspace: &Workspace) -> Result<Ended> {
     let mut install = pip(&["install", "--no-deps", "--no-index", "--force-reinstall", "debate-client"]);
     install.arg("--find-links").arg(&wheels);
     succeed(install)?;
-    let mut npm = workspace.program(Path::new(NPM));
-    npm.arg("--version");
-    let buf = if answers(npm) { Some(buf::installed(workspace)?) } else { None };
+    let buf = if npm::missing(workspace).is_none() { Some(buf::installed(workspace)?) } else { None };
     for script in SCRIPTS {
         if script.ends_with("curl.py") && buf.is_none() {
             println!("npm is not installed, so {script} has no buf and is skipped");
@@ -84,14 +81,10 @@ pub(crate) fn python(workspace: &Workspace) -> Result<Ended> {
 ///
 /// When something cannot be installed, its types are wrong, or a test fails.
 pub(crate) fn typescript(workspace: &Workspace) -> Result<Ended> {
-    let (node, npm) = (Path::new("node"), Path::new(NPM));
-    for program in [node, npm] {
-        let mut version = workspace.program(program);
-        version.arg("--version");
-        if !answers(version) {
-            return Ok(Ended::Skipped(format!("{} is not installed", program.display())));
-        }
+    if let Some(missing) = npm::missing(workspace) {
+        return Ok(Ended::Skipped(format!("{missing} is not installed")));
     }
+    let (node, npm) = (Path::new("node"), &*npm::program());
     let binary = clients::program(workspace)?;
     let folder = compiler(workspace, npm)?;
     let modules = folder.join("node_modules");

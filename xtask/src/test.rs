@@ -30,6 +30,7 @@ pub(crate) fn add_steps(workspace: &Workspace, report: &mut Report) {
         Ok(Ended::Passed)
     });
     report.step("clients of the server", || clients::run(workspace));
+    report.step("a page over gRPC-web", || clients::browser(workspace));
     report.step("a model server by others", || clients::model_server(workspace));
     report.step("contracts, and the client in Python", || packages::python(workspace));
     report.step("the client in TypeScript", || packages::typescript(workspace));

@@ -1,11 +1,12 @@
 //! The page of debate-viewer: its build, which is committed, and the browser that its tests drive.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::cargo::{Workspace, answers, succeed};
+use crate::cargo::{Workspace, succeed};
+use crate::npm;
 use crate::report::Ended;
 
 const WEB: &str = "crates/debate-viewer/web";
@@ -17,7 +18,7 @@ const ASSETS: &str = "crates/debate-viewer/assets";
 ///
 /// When npm is missing or fails, or the sources are not well typed.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    if let Some(missing) = missing(workspace) {
+    if let Some(missing) = npm::missing(workspace) {
         bail!("{missing} is not installed");
     }
     build_into(workspace, &workspace.root.join(ASSETS))
@@ -29,7 +30,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
 ///
 /// When it is not, or npm fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<Ended> {
-    if let Some(missing) = missing(workspace) {
+    if let Some(missing) = npm::missing(workspace) {
         return Ok(Ended::Skipped(format!("{missing} is not installed")));
     }
     let built = workspace.target.join("viewer-page");
@@ -47,14 +48,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<Ended> {
 ///
 /// When an installation fails.
 pub(crate) fn provide_browser(workspace: &Workspace) -> Result<Ended> {
-    if let Some(missing) = missing(workspace) {
+    if let Some(missing) = npm::missing(workspace) {
         return Ok(Ended::Skipped(format!("{missing} is not installed, so no browser is driven")));
     }
-    install(workspace)?;
-    if is_there(workspace, "chromium") {
+    npm::install(workspace, WEB)?;
+    if npm::is_there(workspace, "chromium") {
         return Ok(Ended::Passed);
     }
-    if !is_there(workspace, "apt-get") {
+    if !npm::is_there(workspace, "apt-get") {
         return Ok(Ended::Skipped("chromium is not installed, and there is no apt-get".to_owned()));
     }
     println!("chromium is not installed; installing Debian's: apt-get install chromium");
@@ -67,46 +68,14 @@ pub(crate) fn provide_browser(workspace: &Workspace) -> Result<Ended> {
 }
 
 fn build_into(workspace: &Workspace, folder: &Path) -> Result<()> {
-    install(workspace)?;
+    npm::install(workspace, WEB)?;
     let web = workspace.root.join(WEB);
-    let mut check = workspace.program(&npm());
+    let mut check = workspace.program(&npm::program());
     check.current_dir(&web).args(["run", "--silent", "check"]);
     succeed(check)?;
     let mut build = workspace.program(Path::new("node"));
     build.current_dir(&web).arg("build.mjs").arg(folder);
     succeed(build)
-}
-
-/// Installs the packages exactly as they are locked, unless they are there.
-fn install(workspace: &Workspace) -> Result<()> {
-    let web = workspace.root.join(WEB);
-    let read =
-        |path: &Path| fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-    let lock = read(&web.join("package-lock.json"))?;
-    let stamp = web.join("node_modules/.locked");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
-        return Ok(());
-    }
-    println!("installing the packages of {WEB}");
-    let mut install = workspace.program(&npm());
-    install.current_dir(&web).args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"]);
-    succeed(install)?;
-    fs::write(&stamp, lock).with_context(|| format!("cannot write {}", stamp.display()))
-}
-
-fn npm() -> PathBuf {
-    PathBuf::from(if cfg!(windows) { "npm.cmd" } else { "npm" })
-}
-
-fn missing(workspace: &Workspace) -> Option<&'static str> {
-    let is_missing = |program: &&str| !is_there(workspace, program);
-    ["node", if cfg!(windows) { "npm.cmd" } else { "npm" }].into_iter().find(is_missing)
-}
-
-fn is_there(workspace: &Workspace, program: &str) -> bool {
-    let mut version = workspace.program(Path::new(program));
-    version.arg("--version");
-    answers(version)
 }
 
 /// Returns the names of files that are not the same in both folders, or only in one of them.

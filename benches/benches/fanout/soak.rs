@@ -113,12 +113,24 @@ pub(crate) async fn run(duration: Duration, json: bool) -> Result<()> {
     let mut courses = [("resident MB", 5.0), ("tasks", NOISE_COUNT), ("files", NOISE_COUNT)]
         .map(|(name, noise_min)| Course { name, samples: Vec::new(), noise_min });
     println!("{DEBATES} debates at any time for {:.0} s, sampled {SAMPLES} times", duration.as_secs_f64());
-    for _ in 0..SAMPLES {
+    for sample in 0..SAMPLES {
         tokio::time::sleep(duration / (SAMPLES + 1)).await;
+        ensure!(workers.len() == DEBATES, "a client failed: {:?}", workers.try_join_next());
         let usage = server.usage()?;
         let tasks: f64 = server.ask("tasks")?.parse()?;
         for (course, sample) in courses.iter_mut().zip([usage.resident_mb, tasks, usage.files as f64]) {
             course.samples.push(sample);
+        }
+        if sample % 10 == 9 {
+            let now: Vec<String> = courses
+                .iter()
+                .map(|it| format!("{} {:.0}", it.name, it.samples[it.samples.len() - 1]))
+                .collect();
+            eprintln!(
+                "{:>5.0} s: {}",
+                (duration / (SAMPLES + 1) * (sample + 1)).as_secs_f64(),
+                now.join(", ")
+            );
         }
     }
     let mut debates = 0;

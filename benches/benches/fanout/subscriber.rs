@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use debate_core::chain::ChainCheck;
@@ -60,10 +61,14 @@ impl Connections {
         let format = Some(v1::start_debate_request::Format::Prediction(prediction));
         let request_id = format!("start-{}", STARTS.fetch_add(1, Ordering::Relaxed));
         let start = v1::StartDebateRequest { request_id, format };
-        let started = match self.client(number).start_debate(start.clone()).await {
-            // The same request opens nothing twice.
-            Err(status) if is_of_the_connection(&status) => self.client(number).start_debate(start).await?,
-            started => started?,
+        let mut tries = 1;
+        let started = loop {
+            match self.client(number).start_debate(start.clone()).await {
+                // The same request opens nothing twice.
+                Err(status) if is_of_the_connection(&status) && tries < TRIES_MAX => tries += 1,
+                started => break started?,
+            }
+            tokio::time::sleep(PAUSE).await;
         };
         Ok(started.into_inner().debate.context("a debate was started")?.id)
     }
@@ -71,6 +76,10 @@ impl Connections {
 
 /// Requests that start debates.
 static STARTS: AtomicUsize = AtomicUsize::new(0);
+
+/// How often in a row something is tried whose connection ends, and the pause between.
+const TRIES_MAX: u32 = 300;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Returns whether the connection ended and not the server: after many streams that came and went it ends with
 /// RESOURCE_EXHAUSTED, and with a cause.
@@ -109,15 +118,21 @@ impl Subscriber {
     /// Follows the debate until it has concluded; returns its last event's number and hash.
     pub(crate) async fn follow(mut self) -> Result<(Seq, Digest)> {
         let mut check = ChainCheck::new(StreamId::from(self.debate));
+        let mut tries = 0;
         loop {
             let server = self.server.borrow_and_update().clone();
+            let before = check.head().0;
             match self.look(&server, &mut check).await? {
                 Look::Concluded => return Ok(check.head()),
-                // A server that ends says so, or breaks off; the next one is awaited.
-                Look::Interrupted(status) if self.server.changed().await.is_err() => {
-                    return Err(status.into());
+                // Its connection has had enough, which opens another one, or the server ends, and the next is awaited.
+                Look::Interrupted(status) => {
+                    tries = if check.head().0 > before { 1 } else { tries + 1 };
+                    let next = tokio::time::timeout(PAUSE, self.server.changed()).await;
+                    if tries == TRIES_MAX || matches!(next, Ok(Err(_))) {
+                        return Err(status.into());
+                    }
                 }
-                Look::Interrupted(_) | Look::Left => {}
+                Look::Left => {}
             }
             self.seen.resumed.fetch_add(1, Ordering::Relaxed);
         }

@@ -14,7 +14,7 @@ pub struct Author {
     pub tenant: String,
     /// Who caused the events.
     pub actor: String,
-    /// W3C trace context of the cause.
+    /// W3C trace context of the cause, as [`Envelope::trace`] keeps it.
     pub trace: Option<String>,
 }
 

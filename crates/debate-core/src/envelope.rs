@@ -95,7 +95,8 @@ pub struct Envelope {
     pub tenant: String,
     /// Who caused it: `engine`, or the name of a client.
     pub actor: String,
-    /// W3C trace context of the cause, where there is one.
+    /// W3C trace context of the cause, where there is one: its `traceparent`, and behind a space its `tracestate` if it
+    /// had one.
     pub trace: Option<String>,
     /// Facts as a JSON object: all that the fold needs.
     pub body: String,

@@ -15,6 +15,17 @@ use crate::prose::{Prose, Texts};
 use crate::record::Record;
 use crate::stop::Completeness;
 
+/// How good an answer is by one measure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The call whose answer it is.
+    pub call: CallKey,
+    /// What is measured, in snake case.
+    pub name: String,
+    /// The score, in the range of the measure.
+    pub score: f64,
+}
+
 /// A way to debate: which calls are wanted, who sees what, what an answer means, how it ends.
 ///
 /// Every function is pure: the same debate gives the same answer on any machine. `apply` is the only one that
@@ -88,6 +99,12 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns whether a tool that was asked the very same before answers by what it said then, whoever asked (rule T8).
     fn shares_tools(_config: &Self::Config) -> bool {
         false
+    }
+
+    /// Returns what a fact says of how good an answer is, for whoever watches quality from outside; nothing where the
+    /// format judges no answers by numbers.
+    fn evaluations(_config: &Self::Config, _fact: &Self::Fact) -> Vec<Evaluation> {
+        Vec::new()
     }
 
     /// Returns whether the debate stands still until a wanted call is answered; other calls may take their time.

@@ -431,8 +431,8 @@ pub enum NotReady {
     /// The store cannot be read.
     #[error("the store cannot be read")]
     Store(#[from] ReadError),
-    /// The leases of this replica could not be renewed when that was tried last.
-    #[error("leases cannot be renewed")]
+    /// Leases could not be had or renewed when that was tried last.
+    #[error("leases cannot be had or renewed")]
     Leases,
 }
 

@@ -177,7 +177,7 @@ impl<F: Format> Journal<F> {
         let appended = append.envelopes.clone();
         let asked_at = Instant::now();
         store.append(append).await?;
-        telemetry::recorded(draft.events(), asked_at.elapsed());
+        telemetry::recorded::<F>(self.debate.config(), draft.events(), asked_at.elapsed());
         self.debate = draft.into_debate();
         self.head = last.unwrap_or(self.head);
         Ok(appended)

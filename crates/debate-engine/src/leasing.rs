@@ -97,7 +97,7 @@ impl Leasing {
         self.adopts.load(Ordering::Acquire)
     }
 
-    /// Returns whether what is had was renewed when that was tried last.
+    /// Returns whether leases could be had and renewed when that was tried last.
     pub(crate) fn is_renewed(&self) -> bool {
         !self.is_failing.load(Ordering::Relaxed)
     }
@@ -111,7 +111,7 @@ impl Leasing {
     pub(crate) async fn acquire(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
         let Sharing { leases, replica, ttl } = &self.sharing;
         let asked = Instant::now();
-        let lease = leases.acquire(debate.into(), replica, *ttl).await?;
+        let lease = self.noted(leases.acquire(debate.into(), replica, *ttl).await)?;
         Ok(lease.map(|lease| self.hold(lease, asked)))
     }
 
@@ -119,8 +119,14 @@ impl Leasing {
     pub(crate) async fn adopt(&self, debates_max: u32) -> Result<Vec<Arc<Tenure>>, LeaseError> {
         let Sharing { leases, replica, ttl } = &self.sharing;
         let asked = Instant::now();
-        let adopted = leases.adopt(replica, *ttl, debates_max).await?;
+        let adopted = self.noted(leases.adopt(replica, *ttl, debates_max).await)?;
         Ok(adopted.into_iter().map(|lease| self.hold(lease, asked)).collect())
+    }
+
+    /// Notes whether leases can be had.
+    fn noted<T>(&self, answer: Result<T, LeaseError>) -> Result<T, LeaseError> {
+        self.is_failing.store(answer.is_err(), Ordering::Relaxed);
+        answer
     }
 
     fn hold(&self, lease: Lease, asked: Instant) -> Arc<Tenure> {
@@ -148,7 +154,6 @@ impl Leasing {
             tenures.values().map(|tenure| tenure.lease).collect()
         };
         if standing.is_empty() {
-            self.is_failing.store(false, Ordering::Relaxed);
             return;
         }
         let Sharing { leases, ttl, .. } = &self.sharing;

@@ -12,12 +12,13 @@ use debate_core::call::{CallKey, Work};
 use debate_core::command::Command;
 use debate_core::debate::Debate;
 use debate_core::event::{AttemptRef, Event, KernelEvent};
-use debate_core::format::Format;
+use debate_core::format::{Evaluation, Format};
 use debate_core::id::{DebateId, Seq};
 use debate_core::stop::StopRule;
 use debate_store::EventStore;
 use opentelemetry::propagation::Extractor;
 use opentelemetry::trace::{Status, TraceContextExt as _};
+use tokio::time::Instant;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
@@ -42,8 +43,18 @@ macro_rules! measured {
 pub(crate) struct Spans {
     debate: Span,
     id: DebateId,
+    format: &'static str,
     rounds: BTreeMap<u32, Span>,
-    calls: BTreeMap<(CallKey, u32), Span>,
+    calls: BTreeMap<(CallKey, u32), Asked>,
+}
+
+/// One question, from when it is first put to when it is settled.
+#[derive(Debug)]
+struct Asked {
+    span: Span,
+    since: Instant,
+    attempts: u64,
+    tools: u64,
 }
 
 impl Spans {
@@ -63,7 +74,7 @@ impl Spans {
             let first = store.read(id.into(), Seq::START, 1).await.unwrap_or_default();
             if let Some(cause) = first.first().and_then(|envelope| envelope.trace.as_deref()) {
                 let cause = opentelemetry::global::get_text_map_propagator(|propagator| {
-                    propagator.extract(&TraceParent(cause))
+                    propagator.extract(&TraceContext(cause))
                 });
                 if cause.span().span_context().is_valid() {
                     // Without a layer for OpenTelemetry there is nobody to tell.
@@ -71,7 +82,7 @@ impl Spans {
                 }
             }
         }
-        Self { debate: span, id, rounds: BTreeMap::new(), calls: BTreeMap::new() }
+        Self { debate: span, id, format: F::NAME, rounds: BTreeMap::new(), calls: BTreeMap::new() }
     }
 
     /// Returns the debate's own span.
@@ -81,17 +92,19 @@ impl Spans {
 
     /// Opens the span of an attempt, and those of its round and its call where they are not open.
     pub(crate) fn attempt<F: Format>(&mut self, attempt: &AttemptRef, question: &Question<F>) -> Span {
-        let call = self.call(&attempt.call, attempt.revision);
-        if call.is_disabled() {
-            return call;
+        let id = self.id;
+        let Some(call) = self.call(&attempt.call, attempt.revision) else { return Span::none() };
+        call.attempts += 1;
+        if call.span.is_disabled() {
+            return Span::none();
         }
         span!(
-            &call,
+            &call.span,
             "attempt",
             "otel.name" = format!("attempt {}", attempt.attempt),
             debate.attempt = attempt.attempt,
             debate.turn = attempt.turn,
-            gen_ai.conversation.id = %self.id,
+            gen_ai.conversation.id = %id,
             gen_ai.request.model = question.model.name(),
             gen_ai.prompt.version = question.prompt.version,
         )
@@ -99,12 +112,10 @@ impl Spans {
 
     /// Opens the span of a tool's run.
     pub(crate) fn tool(&mut self, work: &Work, name: &str) -> Span {
-        let call = self.call(&work.want().call, work.want().revision);
-        if call.is_disabled() {
-            return call;
-        }
+        let Some(call) = self.call(&work.want().call, work.want().revision) else { return Span::none() };
+        call.tools += 1;
         span!(
-            &call,
+            &call.span,
             "tool",
             "otel.name" = format!("execute_tool {name}"),
             gen_ai.operation.name = "execute_tool",
@@ -112,11 +123,12 @@ impl Spans {
         )
     }
 
-    fn call(&mut self, key: &CallKey, revision: u32) -> Span {
-        if self.debate.is_disabled() {
-            return Span::none();
+    /// Returns a question that is under way; `None` while nobody asks for spans or measurements.
+    fn call(&mut self, key: &CallKey, revision: u32) -> Option<&mut Asked> {
+        if self.debate.is_disabled() && !is_measured() {
+            return None;
         }
-        let Self { debate, id, rounds, calls } = self;
+        let Self { debate, id, rounds, calls, .. } = self;
         let round = rounds.entry(key.round).or_insert_with(|| {
             span!(
                 &*debate,
@@ -126,8 +138,8 @@ impl Spans {
                 gen_ai.conversation.id = %id,
             )
         });
-        let call = calls.entry((key.clone(), revision)).or_insert_with(|| {
-            span!(
+        Some(calls.entry((key.clone(), revision)).or_insert_with(|| {
+            let span = span!(
                 &*round,
                 "call",
                 "otel.name" = format!("invoke_agent {}", key.role),
@@ -136,9 +148,9 @@ impl Spans {
                 gen_ai.conversation.id = %id,
                 debate.call = %key,
                 debate.revision = revision,
-            )
-        });
-        call.clone()
+            );
+            Asked { span, since: Instant::now(), attempts: 0, tools: 0 }
+        }))
     }
 
     /// Returns whether no call has an open span.
@@ -154,7 +166,14 @@ impl Spans {
         let runs = |key: &CallKey, revision: u32| {
             running.iter().any(|work| work.want().call == *key && work.want().revision == revision)
         };
-        self.calls.retain(|(key, revision), _| runs(key, *revision));
+        let format = self.format;
+        self.calls.retain(|(key, revision), asked| {
+            let goes_on = runs(key, *revision);
+            if !goes_on {
+                asked.settled(format, key);
+            }
+            goes_on
+        });
         self.rounds.retain(|round, _| self.calls.keys().any(|(key, _)| key.round == *round));
     }
 
@@ -177,6 +196,37 @@ impl Spans {
     }
 }
 
+impl Asked {
+    /// Measures what it took to settle a question: failed attempts and second requests are in it.
+    fn settled(&self, format: &'static str, key: &CallKey) {
+        macro_rules! settled {
+            ($($measurement:ident).+, $value:expr) => {
+                measured!(
+                    histogram.gen_ai.invoke_agent.$($measurement).+ = $value,
+                    gen_ai.workflow.name = format,
+                    gen_ai.agent.name = %key.role
+                );
+            };
+        }
+        settled!(duration, self.since.elapsed().as_secs_f64());
+        settled!(inference_calls, self.attempts);
+        settled!(tool_calls, self.tools);
+    }
+}
+
+/// Measures a run of a tool.
+pub(crate) fn tool_ran(name: &str, ok: bool, latency_ms: u64) {
+    measured!(
+        histogram.gen_ai.execute_tool.duration = Duration::from_millis(latency_ms).as_secs_f64(),
+        gen_ai.tool.name = name,
+        error.type = (!ok).then_some("tool_error")
+    );
+}
+
+fn is_measured() -> bool {
+    tracing::enabled!(target: "debate_engine::metrics", tracing::Level::DEBUG)
+}
+
 /// A debate that is driven here, counted while it lives.
 #[derive(Debug)]
 pub(crate) struct Driven(&'static str);
@@ -196,8 +246,9 @@ impl Drop for Driven {
 }
 
 /// Tells what of the events that were just appended is counted, and how long the store took over them.
-pub(crate) fn recorded<F: Format>(events: &[Event<F>], took: Duration) {
-    if events.is_empty() || !tracing::enabled!(target: "debate_engine::metrics", tracing::Level::DEBUG) {
+pub(crate) fn recorded<F: Format>(config: &F::Config, events: &[Event<F>], took: Duration) {
+    evaluated(config, events);
+    if events.is_empty() || !is_measured() {
         return;
     }
     measured!(histogram.debate.append.duration = took.as_secs_f64(), gen_ai.workflow.name = F::NAME);
@@ -213,6 +264,28 @@ pub(crate) fn recorded<F: Format>(events: &[Event<F>], took: Duration) {
     }
 }
 
+/// Says on the current span, that of the debate, how good answers were found to be.
+fn evaluated<F: Format>(config: &F::Config, events: &[Event<F>]) {
+    if !tracing::enabled!(target: "debate_engine::spans", tracing::Level::DEBUG) {
+        return;
+    }
+    let facts = events.iter().filter_map(|event| match event {
+        Event::Fact(fact) => Some(fact),
+        Event::Kernel(_) | Event::Opened(_) => None,
+    });
+    for Evaluation { call, name, score } in facts.flat_map(|fact| F::evaluations(config, fact)) {
+        tracing::event!(
+            target: "debate_engine::spans",
+            tracing::Level::DEBUG,
+            gen_ai.evaluation.name = name,
+            gen_ai.evaluation.score.value = score,
+            gen_ai.agent.name = %call.role,
+            debate.call = %call,
+            "gen_ai.evaluation.result"
+        );
+    }
+}
+
 /// Says on the current span, that of an attempt, how it ended.
 pub(crate) fn attempt_ended<F: Format>(command: &Command<F>) {
     if let Command::FailCall { failure, .. } = command {
@@ -222,15 +295,20 @@ pub(crate) fn attempt_ended<F: Format>(command: &Command<F>) {
     }
 }
 
-/// The header of W3C's trace context, as the log keeps it.
-struct TraceParent<'a>(&'a str);
+/// The headers of W3C's trace context, as the log keeps them: one, or two with a space between.
+struct TraceContext<'a>(&'a str);
 
-impl Extractor for TraceParent<'_> {
+impl Extractor for TraceContext<'_> {
     fn get(&self, key: &str) -> Option<&str> {
-        (key == "traceparent").then_some(self.0)
+        let (parent, state) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        match key {
+            "traceparent" => Some(parent),
+            "tracestate" => Some(state).filter(|state| !state.is_empty()),
+            _ => None,
+        }
     }
 
     fn keys(&self) -> Vec<&str> {
-        vec!["traceparent"]
+        vec!["traceparent", "tracestate"]
     }
 }

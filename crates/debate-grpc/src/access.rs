@@ -48,6 +48,11 @@ pub(crate) fn is_private(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }
 
+/// Returns whether others on the network can read what is said, which is worth a warning.
+pub(crate) fn is_overheard(address: SocketAddr, has_tls: bool) -> bool {
+    !has_tls && !is_private(address)
+}
+
 /// Lets a request pass, or refuses it in the way of its protocol.
 ///
 /// What passes has its [`Grant`] and its [`Tenant`] among its extensions, and counts against the grant until its answer has

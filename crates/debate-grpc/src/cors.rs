@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, Method, Uri};
 use tower_http::cors::CorsLayer;
 
 /// What pages may send; everything else a browser asks about before.
-const SENT: [HeaderName; 10] = [
+const SENT: [HeaderName; 11] = [
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
     header::IF_NONE_MATCH,
@@ -16,6 +16,7 @@ const SENT: [HeaderName; 10] = [
     HeaderName::from_static("last-event-id"),
     HeaderName::from_static("prefer"),
     HeaderName::from_static("traceparent"),
+    HeaderName::from_static("tracestate"),
     HeaderName::from_static("x-grpc-web"),
     HeaderName::from_static("x-user-agent"),
 ];

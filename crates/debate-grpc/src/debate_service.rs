@@ -11,12 +11,12 @@ use futures::stream::BoxStream;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
 
-use crate::facade::{Facade, Opening, trace};
+use crate::facade::{Facade, Opening};
 use crate::following::{self, Wanted};
 use crate::refusal::Refusal;
 use crate::serve::PATIENCE_DEFAULT;
 use crate::unread::Reached;
-use crate::{from_proto, masks, to_proto};
+use crate::{from_proto, masks, to_proto, trace_context};
 
 /// Which part of a client's deadline is kept for the way back.
 pub(crate) const WAY_BACK_SHARE: u32 = 12;
@@ -36,7 +36,7 @@ impl v1::debate_service_server::DebateService for Debates {
         request: Request<v1::StartDebateRequest>,
     ) -> Result<Response<v1::StartDebateResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
-        let trace = trace(header(&request, "traceparent"));
+        let trace = trace_context::read(|name| header(&request, name));
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
         let opening = Opening { request_id, id_field: "request_id", trace, deadline: None };
@@ -111,7 +111,7 @@ impl v1::debate_service_server::DebateService for Debates {
         request: Request<v1::HoldDebateRequest>,
     ) -> Result<Response<v1::HoldDebateResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
-        let trace = trace(header(&request, "traceparent"));
+        let trace = trace_context::read(|name| header(&request, name));
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let mut start = request.start.unwrap_or_default();

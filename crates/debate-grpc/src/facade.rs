@@ -450,13 +450,6 @@ impl Desk {
     }
 }
 
-/// Reads the W3C trace context of a header, as far as it has the shape of one.
-pub(crate) fn trace(header: Option<&str>) -> Option<String> {
-    let text = header?;
-    let fits = |c: char| c.is_ascii_hexdigit() || c == '-';
-    (text.len() == 55 && text.chars().all(fits)).then(|| text.to_owned())
-}
-
 fn request_id_violation(id: &str, field: &str) -> Option<Violation> {
     let is_plain = id.chars().all(|c| c.is_ascii_graphic());
     (!is_plain || id.len() > REQUEST_ID_CHARS_MAX).then(|| Violation {

@@ -32,6 +32,7 @@ mod telemetry;
 pub mod tls;
 pub mod to_proto;
 pub mod tokens;
+mod trace_context;
 mod unread;
 mod wire_json;
 

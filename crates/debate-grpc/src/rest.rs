@@ -31,8 +31,9 @@ use serde_json::json;
 use crate::access::Grant;
 use crate::bodies::bound_of;
 use crate::debate_service::WAY_BACK_SHARE;
-use crate::facade::{Desk, Facade, Opening, trace};
+use crate::facade::{Desk, Facade, Opening};
 use crate::refusal::Refusal;
+use crate::trace_context;
 
 /// Where debates are.
 const DEBATES: &str = "/api/v1/reasoning/debate";
@@ -120,7 +121,7 @@ fn opening(headers: &HeaderMap, deadline: Option<Duration>) -> Result<Opening, R
         Some(Ok(key)) => key.to_owned(),
         Some(Err(_)) => return Err(Refusal::field(IDEMPOTENCY_KEY, "must be printable ASCII")),
     };
-    let trace = trace(headers.get("traceparent").and_then(|value| value.to_str().ok()));
+    let trace = trace_context::read(|name| headers.get(name)?.to_str().ok());
     Ok(Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline })
 }
 

@@ -156,7 +156,7 @@ pub async fn serve(
     } = options;
     check_token(token.as_deref(), tokens.is_some(), address)?;
     let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
-    if tls.is_none() && !access::is_private(address) {
+    if access::is_overheard(address, tls.is_some()) {
         tracing::warn!(%address, "tokens and debates go over the network in plain text; see --tls-certificate");
     }
     let tls = tls.map(Tls::new).transpose()?;

@@ -28,7 +28,7 @@ pub mod visible;
 use crate::call::{CallKey, Sight, Want};
 use crate::debate::Debate;
 use crate::fork::Change;
-use crate::format::{Format, Step};
+use crate::format::{Evaluation, Format, Step};
 use crate::id::OutcomeId;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
@@ -126,6 +126,19 @@ impl Format for Prediction {
         let passes = 1..=config.judge_passes;
         let judged = passes.map(|pass| Call::Synthesise { round: config.rounds, pass }.key());
         asked.chain(judged).collect()
+    }
+
+    /// Scores of arguments by criterion and their weighted mean, `composite`, all in [0, 1] (rule P5).
+    fn evaluations(config: &Config, fact: &Fact) -> Vec<Evaluation> {
+        let Fact::ArgumentScored(scored) = fact else { return Vec::new() };
+        let judged = call::argue(scored.round, &scored.role);
+        let by_criterion =
+            config.criteria.iter().map(|criterion| criterion.name.as_str()).zip(&scored.scores);
+        let all = by_criterion.chain([("composite", &scored.composite)]);
+        let evaluation = |(name, score): (&str, &Option<f64>)| {
+            score.map(|score| Evaluation { call: judged.clone(), name: name.to_owned(), score })
+        };
+        all.filter_map(evaluation).collect()
     }
 
     fn is_critical(debate: &Debate<Self>, call: &CallKey) -> bool {

@@ -8,6 +8,7 @@ use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEven
 use debate_core::format::Format;
 
 use crate::house::House;
+use crate::telemetry;
 use crate::turn::Question;
 
 /// Work that is about to start.
@@ -58,5 +59,6 @@ pub(super) async fn run_tool<F: Format>(
     let timeout = house.settings.tool_timeout;
     let (ok, result) = house.tools.run(F::NAME, &name, &arguments, timeout).await;
     let latency_ms = house.surroundings.now().since_ms(begun);
+    telemetry::tool_ran(&name, ok, latency_ms);
     Command::FinishTool { work, ok, latency_ms, result }
 }

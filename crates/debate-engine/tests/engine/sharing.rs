@@ -10,7 +10,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{Control, Engine, Fork, ForkError, Sharing};
+use debate_engine::{Control, Engine, Fork, ForkError, NotReady, Sharing};
 use debate_llm::ChatModel;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, Lease, LeaseError, Leases, MemoryLeases, Release};
@@ -128,6 +128,19 @@ async fn a_debate_is_driven_by_the_replica_that_opened_it_and_left_alone_by_othe
     let log = log(&a, debate).await;
     assert_eq!((drivers(&log), starts_lost(&log)), (vec!["a"], 0));
     assert_eq!(platform.leases.adopt("c", TTL, 10).await.unwrap(), [], "nobody takes up what has concluded");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_cannot_renew_its_leases_is_not_ready_until_it_can() {
+    let platform = Platform::new();
+    let (a, way) = platform.replica("a", slow()).await;
+    a.ready().await.unwrap();
+    way.cut(true);
+    sleep(TTL).await;
+    assert!(matches!(a.ready().await, Err(NotReady::Leases)));
+    way.cut(false);
+    sleep(TTL).await;
+    a.ready().await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -302,7 +302,7 @@ async fn causes_inside_the_house_stay_there() {
 }
 
 #[test]
-fn only_loopback_is_private() {
+fn only_loopback_is_private_and_elsewhere_a_server_without_tls_is_warned_of() {
     for (address, private) in [
         ("127.0.0.1:1", true),
         ("[::1]:1", true),
@@ -311,6 +311,9 @@ fn only_loopback_is_private() {
         ("[::]:1", false),
         ("10.0.0.1:1", false),
     ] {
-        assert_eq!(is_private(address.parse().unwrap()), private, "{address}");
+        let address = address.parse().unwrap();
+        assert_eq!(is_private(address), private, "{address}");
+        assert_eq!(is_overheard(address, false), !private, "{address} is warned of");
+        assert!(!is_overheard(address, true), "{address} has TLS");
     }
 }

@@ -103,6 +103,55 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
     }
 }
 
+/// A frame of HTTP/2: its kind, its flags, the stream and what it holds.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+#[tokio::test]
+async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connection_and_nobody_else_theirs() {
+    const HEADERS: u8 = 1;
+    const RESET: u8 = 3;
+    const GO_AWAY: u8 = 7;
+    const ENHANCE_YOUR_CALM: u8 = 11;
+    let house = House::open().await;
+    let mut other = DebateServiceClient::new(house.channel().await);
+    other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+    // GET http://localhost/healthz, as HPACK writes it.
+    let request = [&[0x82, 0x86, 0x04, 8][..], b"/healthz", &[0x01, 9], b"localhost"].concat();
+    let opened_and_reset = move |n: u32| {
+        let stream = 2 * n + 1;
+        [frame(HEADERS, 0x5, stream, &request), frame(RESET, 0, stream, &[0, 0, 0, 8])].concat()
+    };
+    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, &[])].concat();
+    let (mut reading, mut writing) = TcpStream::connect(house.address).await.unwrap().into_split();
+    let flood = tokio::spawn(async move {
+        writing.write_all(&preface).await.unwrap();
+        // All at once: the server never gets to look at one before the next is there.
+        let flood: Vec<u8> = (0..10_000).flat_map(opened_and_reset).collect();
+        // The server may end the connection before it has read everything.
+        let _unread = writing.write_all(&flood).await;
+        writing
+    });
+    let mut told = Vec::new();
+    let ended = tokio::time::timeout(PATIENCE, reading.read_to_end(&mut told)).await;
+    let _reset = ended.expect("the server ends the connection");
+    let mut reasons = Vec::new();
+    let mut rest = &told[..];
+    while let [a, b, c, kind, _, _, _, _, _, payload @ ..] = rest {
+        let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+        let Some((payload, after)) = payload.split_at_checked(length) else { break };
+        if *kind == GO_AWAY {
+            reasons.push(payload[7]);
+        }
+        rest = after;
+    }
+    assert_eq!(reasons, [ENHANCE_YOUR_CALM]);
+    flood.await.unwrap();
+    other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+}
+
 #[tokio::test]
 async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
     let house = House::open().await;

@@ -1,7 +1,7 @@
 //! Tenants see nothing of one another.
 
 use debate_core::id::{DebateId, Timestamp};
-use debate_grpc::tokens::{Scope, TokenWishes};
+use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_proto::v1;
 use debate_store::{Archive as _, EventStore as _};
 use serde_json::json;
@@ -109,6 +109,24 @@ async fn v7_what_follows_from_reviews_of_all_tenants_is_for_none_of_them() {
         let path = "/api/v1/reasoning/policy/insights";
         let got = guarded.house.ask("GET", path, &[("Authorization", &bearer)], b"").await;
         assert_eq!(got.status, status, "{}", got.body);
+    }
+}
+
+#[tokio::test]
+async fn k8_what_is_counted_nowhere_is_not_for_tokens_whose_money_is_limited() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits { day_cost_micros_max: Some(1_000_000), ..TokenLimits::default() };
+    let limited = TokenWishes { limits, ..wishes("limited", &[Scope::Admin]) };
+    for (token, status, why) in [
+        (guarded.token(limited), 403, "its money is limited"),
+        (guarded.token(wishes("operator", &[Scope::Admin])), 409, "no folder of reviewers"),
+    ] {
+        let bearer = format!("Bearer {token}");
+        let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
+        let path = "/api/v1/reasoning/policy/proposals";
+        let got = guarded.house.ask("POST", path, &headers, br#"{"role": "security"}"#).await;
+        assert_eq!(got.status, status, "{}", got.body);
+        assert!(got.body.contains(why), "{}", got.body);
     }
 }
 

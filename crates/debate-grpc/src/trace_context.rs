@@ -1,0 +1,46 @@
+//! The W3C trace context that a caller brings, as the log keeps it.
+
+/// The longest `tracestate` that is kept, in bytes: what the recommendation asks everybody to pass on.
+const STATE_BYTES_MAX: usize = 512;
+
+/// Reads `traceparent`, and behind a space `tracestate` where there is one, as far as they have the shape of such.
+///
+/// A list of vendors without a cause belongs to nothing, and one that is too long is left out whole.
+pub(crate) fn read<'a>(header: impl Fn(&'static str) -> Option<&'a str>) -> Option<String> {
+    let is_parent = |text: &&str| text.len() == 55 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let is_state = |text: &&str| {
+        (1..=STATE_BYTES_MAX).contains(&text.len()) && text.chars().all(|c| c == ' ' || c.is_ascii_graphic())
+    };
+    let parent = header("traceparent").filter(is_parent)?;
+    Some(match header("tracestate").map(str::trim).filter(is_state) {
+        Some(state) => format!("{parent} {state}"),
+        None => parent.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
+    fn of(parent: Option<&str>, state: Option<&str>) -> Option<String> {
+        read(|name| if name == "traceparent" { parent } else { state })
+    }
+
+    #[test]
+    fn the_callers_trace_is_kept_with_the_state_of_its_vendors() {
+        assert_eq!(of(Some(PARENT), None).as_deref(), Some(PARENT));
+        let both = format!("{PARENT} congo=t61rcWkgMzE,rojo=00f067aa0ba902b7");
+        assert_eq!(of(Some(PARENT), Some(" congo=t61rcWkgMzE,rojo=00f067aa0ba902b7")), Some(both));
+    }
+
+    #[test]
+    fn what_has_not_the_shape_of_a_trace_is_left_out() {
+        assert_eq!(of(None, Some("congo=1")), None);
+        assert_eq!(of(Some("00-4bf9"), None), None);
+        for state in ["", "a=\u{7f}", &"x".repeat(STATE_BYTES_MAX + 1)] {
+            assert_eq!(of(Some(PARENT), Some(state)).as_deref(), Some(PARENT), "{state}");
+        }
+    }
+}
