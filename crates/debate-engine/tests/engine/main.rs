@@ -11,6 +11,8 @@ mod money;
 mod moody_store;
 #[cfg(unix)]
 mod policy;
+#[cfg(unix)]
+mod postgres_faults;
 mod racing;
 mod redacting;
 mod searching;
