@@ -412,7 +412,8 @@ impl<P: Prompts> Driver<P> {
             self.flights.landed(&work, leg);
             match draft.decide(command) {
                 // The answer came after its question was settled or withdrawn.
-                Ok(()) | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
+                Ok(())
+                | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
                 Err(error) => return Err(DriveError::Plan(error)),
             }
         }
