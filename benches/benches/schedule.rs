@@ -1,5 +1,5 @@
 //! What the schedule and second requests bring: whole debates under drawn latencies, in virtual time, so that nothing
-//! but the schedule counts; and on the clock with a fixed latency, with a durable log.
+//! but the schedule counts, from several seeds, so that the noise is seen; and on the clock with a fixed latency, with a durable log.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,10 +11,12 @@ use debate_engine::{Hedge, Hedging};
 use debate_llm::simulated::Draw;
 use debate_rehearsal::{Held, Late, Latencies, Rehearsal, RoundtableTools, Summary, Way, engine, held, open};
 use debate_store::{SqliteOptions, SqliteStore};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const REQUEST: &str = include_str!("../../examples/ice.json");
-const DEBATES: usize = 4_000;
+/// Debates of each seed.
+const DEBATES: usize = 800;
+const SEEDS: [u64; 5] = [1, 2, 3, 4, 5];
 const SIGMA: f64 = 0.5;
 const SECOND: Duration = Duration::from_secs(1);
 /// Debates side by side on the clock.
@@ -82,40 +84,105 @@ fn over_critical_path(held: &[Held]) -> f64 {
     over.sum::<f64>() / held.len() as f64
 }
 
-fn main() {
-    let rehearsal = Rehearsal {
+/// What one way came to with each seed.
+struct Row {
+    way: Way,
+    p50: Vec<f64>,
+    p95: Vec<f64>,
+    p99: Vec<f64>,
+    p99_to_strict: Vec<f64>,
+    /// None where requests are raced: the answers that won a race say nothing of the wait for those that lost it.
+    over_critical_path: Option<Vec<f64>>,
+    extra_calls: Vec<f64>,
+    extra_tokens: Vec<f64>,
+}
+
+impl Row {
+    fn of(way: Way, strict: Option<&Self>) -> Self {
+        let (mut summaries, mut over) = (Vec::new(), Vec::new());
+        for seed in SEEDS {
+            let rehearsal = rehearsal(seed);
+            let held = rehearsal.hold(way, &|| {}).expect("the debates are held");
+            summaries.push(Summary::of(&held, rehearsal.calls_expected(), rehearsal.deadline()));
+            over.push(over_critical_path(&held));
+        }
+        let each = |of: fn(&Summary) -> f64| summaries.iter().map(of).collect::<Vec<f64>>();
+        let p99 = each(|summary| summary.p99.as_secs_f64());
+        let base = strict.map_or(&p99, |strict| &strict.p99);
+        Self {
+            way,
+            p50: each(|summary| summary.p50.as_secs_f64()),
+            p95: each(|summary| summary.p95.as_secs_f64()),
+            p99_to_strict: p99.iter().zip(base).map(|(p99, strict)| p99 / strict).collect(),
+            over_critical_path: (way.hedge == Hedge::Off).then_some(over),
+            extra_calls: each(|summary| summary.extra_calls),
+            extra_tokens: each(|summary| summary.extra_tokens),
+            p99,
+        }
+    }
+
+    fn print(&self) {
+        let [p50, p95, p99] = [&self.p50, &self.p95, &self.p99].map(|seeds| mean(seeds));
+        let percent = |seeds: &[f64]| format!("{:.1} %", mean(seeds) * 100.0);
+        println!(
+            "{:<11} {:<9} {p50:>7.2} {p95:>7.2} {p99:>7.2} {:>22} {:>22} {:>11} {:>12}",
+            self.way.schedule_name(),
+            self.way.hedge_name(),
+            spread(&self.p99_to_strict),
+            self.over_critical_path.as_deref().map_or_else(|| "–".to_owned(), spread),
+            percent(&self.extra_calls),
+            percent(&self.extra_tokens),
+        );
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "schedule": self.way.schedule_name(), "hedge": self.way.hedge_name(),
+            "debates": DEBATES, "seeds": SEEDS,
+            "p50_s": self.p50, "p95_s": self.p95, "p99_s": self.p99, "p99_to_strict": self.p99_to_strict,
+            "wall_to_critical_path": self.over_critical_path,
+            "extra_calls_share": self.extra_calls, "extra_tokens_share": self.extra_tokens,
+        })
+    }
+}
+
+fn rehearsal(seed: u64) -> Rehearsal {
+    Rehearsal {
         request: request(),
         model: "simulated:7".to_owned(),
         latencies: Latencies::LogNormal { median: SECOND, sigma: SIGMA },
         hedge_share_max: Hedging::default().share_max,
         debates: DEBATES,
-        seed: 1,
+        seed,
         tools: RoundtableTools::default(),
-    };
-    let mut rows = Vec::new();
-    let mut strict_p99 = None;
-    println!("{DEBATES} debates each, log-normal latency, median 1 s, sigma {SIGMA}; virtual time");
+    }
+}
+
+fn mean(seeds: &[f64]) -> f64 {
+    seeds.iter().sum::<f64>() / seeds.len() as f64
+}
+
+/// Returns the mean of all seeds with the lowest and the highest.
+fn spread(seeds: &[f64]) -> String {
+    let low = seeds.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = seeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    format!("{:.3} ({low:.3} to {high:.3})", mean(seeds))
+}
+
+fn main() {
     println!(
-        "schedule    hedge         p50     p95     p99   × strict p99   wall/critical path   extra calls"
+        "{DEBATES} debates of each of {} seeds, log-normal latency, median 1 s, sigma {SIGMA}; virtual time; \
+         means of the seeds, with the lowest and the highest",
+        SEEDS.len()
     );
-    for way in Way::all(&rehearsal.request) {
-        let held = rehearsal.hold(way, &|| {}).expect("the debates are held");
-        let summary = Summary::of(&held, rehearsal.calls_expected(), rehearsal.deadline());
-        let [p50, p95, p99] = [summary.p50, summary.p95, summary.p99].map(|wall| wall.as_secs_f64());
-        let ratio = p99 / *strict_p99.get_or_insert(p99);
-        // The answers that won a race say nothing of the wait for those that lost it.
-        let over = (way.hedge == Hedge::Off).then(|| over_critical_path(&held));
-        let (schedule, hedge, extra) = (way.schedule_name(), way.hedge_name(), summary.extra_calls);
-        println!(
-            "{schedule:<11} {hedge:<9} {p50:>7.2} {p95:>7.2} {p99:>7.2} {ratio:>14.3} {:>20} {:>11.1} %",
-            over.map_or_else(|| "–".to_owned(), |over| format!("{over:.3}")),
-            extra * 100.0
-        );
-        rows.push(json!({
-            "schedule": schedule, "hedge": hedge, "debates": summary.debates,
-            "p50_s": p50, "p95_s": p95, "p99_s": p99, "p99_to_strict": ratio,
-            "wall_to_critical_path": over, "extra_calls_share": extra,
-        }));
+    println!(
+        "schedule    hedge         p50     p95     p99           × strict p99     wall/critical path extra calls extra tokens"
+    );
+    let mut rows: Vec<Row> = Vec::new();
+    for way in Way::all(&request()) {
+        let row = Row::of(way, rows.first());
+        row.print();
+        rows.push(row);
     }
     println!(
         "\n{ON_THE_CLOCK} debates side by side on the clock, 1 s a call, SQLite with its default durability"
@@ -129,6 +196,9 @@ fn main() {
         );
     }
     if std::env::args().any(|argument| argument == "--json") {
-        println!("{}", json!({"bench": "schedule", "results": rows, "on_the_clock": clock}));
+        println!(
+            "{}",
+            json!({"bench": "schedule", "results": rows.iter().map(Row::json).collect::<Vec<_>>(), "on_the_clock": clock})
+        );
     }
 }

@@ -42,7 +42,8 @@ pub(crate) struct Row {
 ///
 /// # Errors
 ///
-/// When a name is not a peer's, the model server does not run, or no peer could be measured.
+/// When a name is not a peer's, the model server does not run, no peer could be measured, or a ratio that the peers
+/// promise does not hold or could not be measured.
 pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<()> {
     for name in &wanted.only {
         if !PEERS.iter().any(|peer| peer.name == name) {
@@ -67,8 +68,12 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<()> {
     }
     let rows = measure(&server, &started, wanted.quick, &mut skipped);
     let bars = bars::check(&server, &started, &rows, &mut skipped);
+    let takes = |name: &str| PEERS.iter().any(|peer| peer.name == name && wanted.takes(peer));
+    let broken = bars::broken(&bars, &bars::promised(takes));
     let base = rows.iter().find(|row| row.field.in_flight == 1).context("nothing was measured")?;
     println!("\n{}\n\n{}", table::rows(&rows), table::bars(&bars));
+    let is_pinned = model_server::is_pinned();
+    println!("pinned: {}", if is_pinned { "yes" } else { "no" });
     for (name, why) in &skipped {
         println!("skipped {name}: {why}");
     }
@@ -79,6 +84,8 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<()> {
             json!({
                 "bench": "peers",
                 "quick": wanted.quick,
+                "pinned": is_pinned,
+                "all_hold": broken.is_empty(),
                 "rounds": base.flights.len(),
                 "rows": rows.iter().map(table::row_json).collect::<Vec<_>>(),
                 "bars": bars.iter().map(bars::Bar::to_json).collect::<Vec<_>>(),
@@ -86,7 +93,7 @@ pub(crate) fn run(workspace: &Workspace, wanted: &Wanted) -> Result<()> {
             })
         );
     }
-    Ok(())
+    if broken.is_empty() { Ok(()) } else { bail!("{}", broken.join("; ")) }
 }
 
 impl Wanted {

@@ -148,7 +148,7 @@ pub(crate) struct Options {
     )]
     pub(crate) hedge: Race,
 
-    /// The most second requests as a share of first ones
+    /// The most second requests as a share of first ones, by number, tokens and money
     #[arg(long, global = true, env = "DEBATE_HEDGE_SHARE", value_name = "SHARE", default_value = "0.08", value_parser = share)]
     pub(crate) hedge_share: f64,
 

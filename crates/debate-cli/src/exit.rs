@@ -8,7 +8,8 @@ use debate_core::command::DecideError;
 use debate_core::policy::desk::AcceptError;
 use debate_core::request::Violations;
 use debate_engine::{
-    ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError, WatchError,
+    ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, SentPromptError,
+    StartError, WatchError,
 };
 use debate_llm::ConfigError;
 use debate_store::{ArchiveError, ConnectError, OpenError, ReadError};
@@ -151,6 +152,9 @@ fn known(error: &(dyn std::error::Error + 'static)) -> Option<End> {
             RedactionError::Load(_) | RedactionError::Record(_) | RedactionError::Delete(_) => None,
             RedactionError::Refused(_) | RedactionError::NoProse(_) => Some(End::BadInput),
         };
+    }
+    if let Some(SentPromptError::NoRequest { .. }) = error.downcast_ref::<SentPromptError>() {
+        return Some(End::BadInput);
     }
     if error.is::<FolderError>() {
         return Some(End::BadInput);

@@ -1,6 +1,8 @@
 //! How a set of event kinds turns into stored bodies and back. The kernel's events and every format's facts are
 //! such sets; [`records!`](crate::records) writes the dispatch once.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -23,6 +25,18 @@ pub trait Body: Serialize + DeserializeOwned {
     /// Puts prose back that was stored apart.
     fn set_prose(&mut self, prose: Prose<Self::Prose>) {
         let _none = prose;
+    }
+
+    /// Reads what was stored in a version below [`VERSION`](Self::VERSION) as an event of today's shape (rule K1).
+    ///
+    /// `body` and `prose` are the stored bytes, which stay as they are: hashes are over them. Facts must come out the same
+    /// whether prose is there or was redacted. A kind that never changed its shape knows no older version.
+    ///
+    /// # Errors
+    /// The version is unknown, or body or prose do not have the shape that it had.
+    fn upcast(version: u16, body: &str, prose: Option<&str>) -> Result<Self, RecordError> {
+        let _unread = (body, prose);
+        Err(RecordError::Version { kind: Self::KIND.to_owned(), version })
     }
 }
 
@@ -77,13 +91,15 @@ pub fn encode_prose<T: Body>(body: &T) -> Option<String> {
     Some(serde_json::to_string(prose).expect("prose has string keys and finite numbers"))
 }
 
-/// Reads one kind of event.
+/// Reads one kind of event, of today's version or an older one.
 ///
 /// # Errors
 /// The version is unknown, or body or prose do not have the shape of the kind.
 pub fn decode_body<T: Body>(version: u16, body: &str, prose: Option<&str>) -> Result<T, RecordError> {
-    if version != T::VERSION {
-        return Err(RecordError::Version { kind: T::KIND.to_owned(), version });
+    match version.cmp(&T::VERSION) {
+        Ordering::Less => return T::upcast(version, body, prose),
+        Ordering::Equal => {}
+        Ordering::Greater => return Err(RecordError::Version { kind: T::KIND.to_owned(), version }),
     }
     let shape = |source| RecordError::Shape { kind: T::KIND.to_owned(), source };
     let mut value: T = serde_json::from_str(body).map_err(shape)?;
@@ -146,17 +162,23 @@ macro_rules! records {
 }
 
 /// Gives a struct its kind, and says which field holds its prose.
+///
+/// A kind whose shape changed names its older shape, which is a [`Body`] of the same kind: `body!(Noted, "noted", older:
+/// NotedV1)`. Its version is one above, and what was stored in the older one, or in one before that, becomes one of today's
+/// by `From<NotedV1>`.
 #[macro_export]
 macro_rules! body {
-    ($type:ty, $kind:literal) => {
+    ($type:ty, $kind:literal $(, older: $older:ty)?) => {
         impl $crate::record::Body for $type {
             const KIND: &'static str = $kind;
+            $($crate::body!(@older $older);)?
             type Prose = ();
         }
     };
-    ($type:ty, $kind:literal, prose: $prose:ty) => {
+    ($type:ty, $kind:literal $(, older: $older:ty)?, prose: $prose:ty) => {
         impl $crate::record::Body for $type {
             const KIND: &'static str = $kind;
+            $($crate::body!(@older $older);)?
             type Prose = $prose;
 
             fn prose(&self) -> Option<&$prose> {
@@ -166,6 +188,17 @@ macro_rules! body {
             fn set_prose(&mut self, prose: $crate::prose::Prose<$prose>) {
                 self.prose = prose;
             }
+        }
+    };
+    (@older $older:ty) => {
+        const VERSION: u16 = <$older as $crate::record::Body>::VERSION + 1;
+
+        fn upcast(
+            version: u16,
+            body: &str,
+            prose: Option<&str>,
+        ) -> Result<Self, $crate::record::RecordError> {
+            $crate::record::decode_body::<$older>(version, body, prose).map(Self::from)
         }
     };
 }

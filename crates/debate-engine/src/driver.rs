@@ -26,6 +26,7 @@ use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
 use crate::control::{Control, ControlError};
+use crate::departure::Departure;
 use crate::flights::{Flights, GivenUp, Landing};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
@@ -205,7 +206,8 @@ impl<P: Prompts> Driver<P> {
                 () = self.house.shutdown.cancelled() => return Ok(Ended::ShutDown),
                 Some(order) = orders.recv() => self.obey(order).await?,
                 Some(landing) = self.flights.next() => {
-                    draft = self.land(landing)?;
+                    let landings = self.landings(landing).await;
+                    draft = self.land(landings)?;
                     continue;
                 }
                 work = race => {
@@ -259,7 +261,7 @@ impl<P: Prompts> Driver<P> {
         let running = draft.debate().running_work();
         self.spans.close_all_but(&running);
         for GivenUp { attempt, question, age } in self.flights.recall(|work| running.contains(work)) {
-            if let Some(question) = question {
+            if let Some((question, age)) = question.zip(age) {
                 // It took at least so long; without it the slow ones would be forgotten.
                 self.house.races.learn(question.model.name(), &question.want.call.kind, age, true);
             }
@@ -292,7 +294,6 @@ impl<P: Prompts> Driver<P> {
         };
         match self.question(debate, want) {
             Ok(question) => {
-                self.house.races.count_first();
                 (Command::BeginCall(question.begin(&work, None)), Takeoff::Turn(work, Arc::new(question)))
             }
             Err(why) => {
@@ -312,9 +313,8 @@ impl<P: Prompts> Driver<P> {
     fn question(&self, debate: &Debate<P::Format>, want: &Want) -> Result<Question<P::Format>, String> {
         let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
         let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
-        let visible = P::Format::visible(debate, want);
-        let turns = call.map_or(&[][..], |call| &call.turns);
-        let prompt = self.prompts.render(&visible, want, turns).map_err(|error| error.to_string())?;
+        let rendered = turn::render(&*self.prompts, debate, want);
+        let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
         let failures = call.map_or(0, |call| call.failures);
         Ok(Question::new(want.clone(), visible, prompt, model, &self.house, failures))
     }
@@ -341,6 +341,7 @@ impl<P: Prompts> Driver<P> {
         let work = takeoff.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
         let mut asked = None;
+        let departure = Departure::default();
         let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
             // The kernel gave it up instead of starting it.
             (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
@@ -354,13 +355,17 @@ impl<P: Prompts> Driver<P> {
             (Takeoff::Turn(_, question), Some(attempt)) => {
                 self.note_beginning(&question.want.call);
                 asked = Some(Arc::clone(&question));
+                if question.request.race == 0 {
+                    self.house.races.count_first(question.reserved());
+                }
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
                 let tenant = self.journal.tenant.clone();
-                let (attempt, live) = (attempt.clone(), self.live.clone());
+                let (attempt, live, departure) = (attempt.clone(), self.live.clone(), departure.clone());
                 let span = self.spans.attempt(&attempt, &question);
                 let asking = async move {
                     let _turn = house.calls.take(&tenant).await;
-                    let command = turn::ask(&*prompts, &question, attempt, &live).await;
+                    departure.leaves();
+                    let command = turn::ask(&*prompts, &question, attempt, (&live, &departure)).await;
                     telemetry::attempt_ended(&command);
                     command
                 };
@@ -371,7 +376,7 @@ impl<P: Prompts> Driver<P> {
                 Box::pin(async move { command })
             }
         };
-        self.flights.launch(&work, started, asked, flight);
+        self.flights.launch(&work, started, (asked, departure), flight);
     }
 
     fn tool(&self, work: &Work) -> (String, String) {
@@ -384,22 +389,33 @@ impl<P: Prompts> Driver<P> {
         (name.unwrap_or_default(), arguments.unwrap_or_default())
     }
 
-    /// Takes in a result and all others that are ready.
-    fn land(&mut self, first: Landing<P::Format>) -> Result<Draft<P::Format>, DriveError> {
-        let mut draft = self.draft();
-        let mut next = Some(first);
-        while let Some((work, leg, command)) = next {
-            if let Ok(command) = command {
-                self.learn(&work, &command);
-                self.flights.landed(&work, leg);
-                match draft.decide(command) {
-                    // The answer came after its question was settled or withdrawn.
-                    Ok(())
-                    | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
-                    Err(error) => return Err(DriveError::Plan(error)),
-                }
+    /// Waits for as long as results keep coming that are here already: they go into one append with the first. Where little
+    /// is going on that is no time at all.
+    async fn landings(&mut self, first: Landing<P::Format>) -> Vec<Landing<P::Format>> {
+        let mut landings = vec![first];
+        loop {
+            tokio::task::yield_now().await;
+            let known = landings.len();
+            landings.extend(std::iter::from_fn(|| self.flights.next_ready()));
+            if landings.len() == known {
+                return landings;
             }
-            next = self.flights.next_ready();
+        }
+    }
+
+    /// Takes in results.
+    fn land(&mut self, landings: Vec<Landing<P::Format>>) -> Result<Draft<P::Format>, DriveError> {
+        let mut draft = self.draft();
+        for (work, leg, command) in landings {
+            let Ok(command) = command else { continue };
+            self.learn(&work, &command);
+            self.flights.landed(&work, leg);
+            match draft.decide(command) {
+                // The answer came after its question was settled or withdrawn.
+                Ok(())
+                | Err(DecideError::NotOpen(_) | DecideError::Concluded | DecideError::NotWanted(_)) => {}
+                Err(error) => return Err(DriveError::Plan(error)),
+            }
         }
         Ok(draft)
     }

@@ -295,10 +295,15 @@ impl Engine {
     ) -> Result<(Origin, Arc<dyn Served>), LoadError> {
         let Some(first) = first else { return Err(self.missing(debate).await) };
         let origin = Origin::of(first).unwrap_or_default();
-        match self.formats.get(origin.format.as_str()) {
+        match self.served_format(&origin.format) {
             Some(served) => Ok((origin, Arc::clone(served))),
             None => Err(LoadError::Format { debate, format: origin.format }),
         }
+    }
+
+    /// Returns the format of a name, where it is served here.
+    pub(crate) fn served_format(&self, name: &str) -> Option<&Arc<dyn Served>> {
+        self.formats.get(name)
     }
 
     /// Returns why a debate has no events: it is archived, or there is none.

@@ -15,6 +15,7 @@ use futures::future::{AbortHandle, Abortable, Aborted};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::Instant;
 
+use crate::departure::Departure;
 use crate::hedging::RaceAges;
 use crate::turn::Question;
 
@@ -34,8 +35,6 @@ pub(crate) struct Flights<F: Format> {
 pub(crate) struct Aloft<F: Format> {
     /// What was asked, where it is a request to a model.
     pub(crate) question: Option<Arc<Question<F>>>,
-    /// When the first leg took off.
-    pub(crate) since: Instant,
     /// When it is raced, once enough is known to say.
     pub(crate) race_ages: Option<RaceAges>,
     /// Whether it was considered for a race already.
@@ -45,7 +44,7 @@ pub(crate) struct Aloft<F: Format> {
 
 struct Leg {
     id: u64,
-    since: Instant,
+    departure: Departure,
     abort: AbortHandle,
     attempt: Option<AttemptRef>,
 }
@@ -55,8 +54,15 @@ pub(crate) struct GivenUp<F: Format> {
     pub(crate) attempt: AttemptRef,
     /// What was asked, where it was a request to a model.
     pub(crate) question: Option<Arc<Question<F>>>,
-    /// How long it had been under way.
-    pub(crate) age: Duration,
+    /// How long it had been on its way; none where it still waited for its turn.
+    pub(crate) age: Option<Duration>,
+}
+
+impl<F: Format> Aloft<F> {
+    /// Returns when the request left that is under way longest; none while it waits for its turn.
+    pub(crate) fn departed_at(&self) -> Option<Instant> {
+        self.legs.first().and_then(|leg| leg.departure.at())
+    }
 }
 
 impl<F: Format> Default for Flights<F> {
@@ -86,12 +92,13 @@ impl<F: Format> Flights<F> {
         self.aloft.get_mut(work)
     }
 
-    /// Starts a flight, beside another one of the same work where there is one.
+    /// Starts a flight, beside another one of the same work where there is one; of a request to a model with what is asked
+    /// and when it leaves.
     pub(crate) fn launch(
         &mut self,
         work: &Work,
         attempt: Option<AttemptRef>,
-        question: Option<Arc<Question<F>>>,
+        (question, departure): (Option<Arc<Question<F>>>, Departure),
         flight: impl Future<Output = Command<F>> + Send + 'static,
     ) {
         self.legs += 1;
@@ -102,12 +109,11 @@ impl<F: Format> Flights<F> {
         self.landings.push(Box::pin(async move { (landing, id, flight.await) }));
         let aloft = self.aloft.entry(work.clone()).or_insert_with(|| Aloft {
             question,
-            since: Instant::now(),
             race_ages: None,
             raced: false,
             legs: Vec::new(),
         });
-        aloft.legs.push(Leg { id, since: Instant::now(), abort, attempt });
+        aloft.legs.push(Leg { id, departure, abort, attempt });
     }
 
     /// Waits for the next landing; `None` when nothing is under way.
@@ -137,7 +143,7 @@ impl<F: Format> Flights<F> {
             for leg in aloft.legs {
                 leg.abort.abort();
                 let Some(attempt) = leg.attempt else { continue };
-                let (question, age) = (aloft.question.clone(), leg.since.elapsed());
+                let (question, age) = (aloft.question.clone(), leg.departure.age());
                 given_up.push(GivenUp { attempt, question, age });
             }
         }

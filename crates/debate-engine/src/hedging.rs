@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use debate_core::call::CallKey;
+use debate_core::call::{CallKey, Reserved};
 
 use self::durations::Durations;
 
@@ -38,7 +38,8 @@ pub enum Hedge {
 pub struct Hedging {
     /// When.
     pub after: Hedge,
-    /// The most second requests as a share of first ones, in [0, 1], over all debates of the process.
+    /// The most second requests as a share of first ones, in [0, 1], over all debates of the process: by their number, by
+    /// the tokens that they can use, and by the money where they have a price.
     pub share_max: f64,
     /// Requests younger than this are never raced.
     pub patience: Duration,
@@ -71,8 +72,34 @@ struct Learned {
     latencies: BTreeMap<String, BTreeMap<String, Durations>>,
     /// How old debates are when they put a question.
     beginnings: BTreeMap<CallKey, Durations>,
-    first: u64,
-    second: u64,
+    first: Sent,
+    second: Sent,
+}
+
+/// Requests that were sent, with the most that they can use.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sent {
+    requests: u64,
+    tokens: u64,
+    cost_micros: u64,
+}
+
+impl Sent {
+    fn plus(self, reserved: Reserved) -> Self {
+        let Reserved { input, output, cost_micros } = reserved;
+        Self {
+            requests: self.requests + 1,
+            tokens: self.tokens.saturating_add(input).saturating_add(output),
+            cost_micros: self.cost_micros.saturating_add(cost_micros.unwrap_or(0)),
+        }
+    }
+
+    /// Returns whether it is at most a share of others, by each of its measures.
+    fn is_within(self, share: f64, of: Self) -> bool {
+        let pairs =
+            [(self.requests, of.requests), (self.tokens, of.tokens), (self.cost_micros, of.cost_micros)];
+        pairs.into_iter().all(|(part, whole)| part as f64 <= share * whole as f64)
+    }
 }
 
 impl Races {
@@ -104,17 +131,21 @@ impl Races {
         }
     }
 
-    /// Counts a first request.
-    pub(crate) fn count_first(&self) {
-        self.learned().first += 1;
+    /// Counts a first request, and the most that it can use.
+    pub(crate) fn count_first(&self, reserved: Reserved) {
+        let mut learned = self.learned();
+        learned.first = learned.first.plus(reserved);
     }
 
-    /// Takes the right to send a second request, if there is one left.
-    pub(crate) fn take(&self, hedging: &Hedging) -> bool {
+    /// Takes the right to send a second request that can use so much, if that much is left.
+    pub(crate) fn take(&self, hedging: &Hedging, reserved: Reserved) -> bool {
         let mut learned = self.learned();
-        let granted = (learned.second + 1) as f64 <= hedging.share_max * learned.first as f64;
-        learned.second += u64::from(granted);
-        granted
+        let second = learned.second.plus(reserved);
+        let is_granted = second.is_within(hedging.share_max, learned.first);
+        if is_granted {
+            learned.second = second;
+        }
+        is_granted
     }
 
     /// Returns the ages at which a request is raced that a debate of an age puts to a model; `None` where it never is.
@@ -200,9 +231,24 @@ mod tests {
         let races = Races::default();
         let mut granted = 0;
         for _ in 0..1_000 {
-            races.count_first();
-            granted += u32::from(races.take(&NOW));
+            races.count_first(Reserved::NOTHING);
+            granted += u32::from(races.take(&NOW, Reserved::NOTHING));
         }
         assert_eq!(granted, 100);
+    }
+
+    /// A hundred first requests of 1,000 tokens and 10 millionths of a dollar; returns how many second ones are granted.
+    fn granted(second: Reserved) -> usize {
+        let races = Races::default();
+        let first = Reserved { input: 900, output: 100, cost_micros: Some(10) };
+        (0..100).for_each(|_| races.count_first(first));
+        (0..100).filter(|_| races.take(&NOW, second)).count()
+    }
+
+    #[test]
+    fn second_requests_stay_a_share_of_the_first_by_tokens_and_money_too() {
+        let second = |tokens, cost_micros| Reserved { input: 0, output: tokens, cost_micros };
+        let all = [(1_000, Some(10)), (2_500, Some(10)), (1_000, Some(50)), (100, None), (20_000, Some(0))];
+        assert_eq!(all.map(|(tokens, cost)| granted(second(tokens, cost))), [10, 4, 2, 10, 0]);
     }
 }

@@ -4,6 +4,7 @@
 //! lets people follow, control and check debates. It never touches SQL, wire types or prompts' texts.
 
 pub mod control;
+mod departure;
 mod driver;
 pub mod engine;
 mod exporting;
@@ -21,6 +22,7 @@ pub mod policy;
 mod pricing;
 pub mod redaction;
 mod schemas;
+pub mod sent_prompt;
 mod served;
 mod shared_reads;
 pub mod start;
@@ -48,6 +50,7 @@ pub use leasing::Sharing;
 pub use live::Chunk;
 pub use policy::{Accepted, FolderError, PolicyError, Proposed, ReviewersFolder, Window};
 pub use redaction::{Redact, Redaction, RedactionError};
+pub use sent_prompt::{Finding, SentPrompt, SentPromptError};
 pub use start::{Start, StartError, Started};
 pub use surroundings::Surroundings;
 pub use tenant::{Resumable, Tenant};

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use debate_core::call::Want;
 use debate_core::codec::Author;
 use debate_core::command::Command;
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::Envelope;
 use debate_core::event::Forked;
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Timestamp};
-use debate_prompts::prompts::Prompts;
+use debate_core::formats::any::{self, AnyReplayError};
+use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_prompts::prompts::{Prompt, Prompts, RenderError};
 use debate_store::{EventStore, ReadError};
 use tokio::sync::mpsc;
 
@@ -21,6 +23,7 @@ use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::redaction::{self, Redact, Redaction, RedactionError};
+use crate::turn;
 use crate::verify::{self, Verification};
 
 /// What the engine does with a debate without knowing its format.
@@ -72,6 +75,14 @@ pub(crate) trait Served: Send + Sync {
         debate: DebateId,
         begin: Vec<Envelope>,
     ) -> Result<Verification, ReadError>;
+
+    /// Renders the prompt of a question from the events before it was put, and returns it with the digest of its request.
+    fn render_again(
+        &self,
+        house: &House,
+        before: &[Arc<Envelope>],
+        want: &Want,
+    ) -> Result<Result<(Prompt, Digest), RenderError>, AnyReplayError>;
 }
 
 /// Serves the format of `P`.
@@ -136,6 +147,20 @@ impl<P: Prompts> Served for ServedFormat<P> {
         begin: Vec<Envelope>,
     ) -> Result<Verification, ReadError> {
         verify::verify::<P::Format>(store, debate, begin).await
+    }
+
+    fn render_again(
+        &self,
+        house: &House,
+        before: &[Arc<Envelope>],
+        want: &Want,
+    ) -> Result<Result<(Prompt, Digest), RenderError>, AnyReplayError> {
+        let debate: Debate<P::Format> = any::fold(before.iter().map(Arc::as_ref))?;
+        let rendered = turn::render(&*self.0, &debate, want);
+        Ok(rendered.map(|(_, prompt)| {
+            let digest = Digest(turn::request(&prompt, house, 0).prompt_digest());
+            (prompt, digest)
+        }))
     }
 }
 

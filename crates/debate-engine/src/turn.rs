@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use debate_core::call::{Reserved, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command};
+use debate_core::debate::Debate;
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, WebSource};
 use debate_core::format::Format;
 use debate_core::id::Digest;
 use debate_core::prices::Price;
 use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind};
-use debate_prompts::prompts::{Prompt, Prompts, Reading, Speaker};
+use debate_prompts::prompts::{Prompt, Prompts, Reading, RenderError, Speaker};
 
+use crate::departure::{Departure, Ear};
 use crate::house::House;
 use crate::live::Live;
 
@@ -84,6 +86,19 @@ impl<F: Format> Question<F> {
     }
 }
 
+/// Renders the prompt of a question's next turn from the state of its debate, and returns it with what it was rendered
+/// from: the same state and templates give the same prompt, whenever it is asked for.
+pub(crate) fn render<P: Prompts>(
+    prompts: &P,
+    debate: &Debate<P::Format>,
+    want: &Want,
+) -> Result<(<P::Format as Format>::Visible, Prompt), RenderError> {
+    let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
+    let visible = P::Format::visible(debate, want);
+    let prompt = prompts.render(&visible, want, call.map_or(&[][..], |call| &call.turns))?;
+    Ok((visible, prompt))
+}
+
 /// Returns the request of a rendered prompt; `failures` are those of this question so far.
 pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequest {
     let messages = prompt.messages.iter().map(|message| match message.speaker {
@@ -101,16 +116,16 @@ pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequ
     }
 }
 
-/// Asks a model and reads its reply.
+/// Asks a model and reads its reply; the text goes to whoever listens, and when it left is noted.
 pub(crate) async fn ask<P: Prompts>(
     prompts: &P,
     question: &Question<P::Format>,
     attempt: AttemptRef,
-    live: &Live,
+    (live, departure): (&Live, &Departure),
 ) -> Command<P::Format> {
     let mut voice = live.voice(attempt.clone(), question.prompt.public);
-    let mut hear = |piece: &str| voice.push(piece);
-    let answered = question.model.complete(&question.request, &mut hear).await;
+    let mut ear = Ear { voice: &mut voice, departure };
+    let answered = question.model.complete(&question.request, &mut ear).await;
     voice.finish();
     match answered {
         Ok(reply) => read(prompts, question, attempt, reply),

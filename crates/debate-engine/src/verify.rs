@@ -7,9 +7,10 @@ use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec;
 use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::{Event, KernelEvent};
+use debate_core::event::{Event, KernelEvent, Redacted};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::record::{Body as _, decode_body};
 use debate_store::{EventStore, ReadError};
 
 use crate::journal::{LoadError, PAGE};
@@ -58,6 +59,9 @@ impl From<ChainBreak> for Fault {
         Self { seq: found.seq(), why: found.to_string() }
     }
 }
+
+/// What is wrong with an event whose prose somebody else than a redaction deleted.
+const TAKEN: &str = "its words were deleted and no redaction is on record";
 
 /// Checks one debate, whose first page is given, from its first event to its last; of a fork first what it shares with its
 /// parents (rule K14).
@@ -120,7 +124,11 @@ impl<F: Format> Check<F> {
             }
             self.found.inherited += std::mem::take(&mut self.found.events);
             (self.found.redacted, self.found.outcomes) = (0, 0);
-            // Redactions of a parent are on record in the parent's own stream, maybe behind what is shared.
+            if let Some(seq) = self.taken_from(store, debate).await? {
+                return Ok(Err(format!(
+                    "what it was forked from does not hold: event {seq} of {debate}: {TAKEN}"
+                )));
+            }
             self.bare.clear();
             self.worded.clear();
         }
@@ -189,15 +197,46 @@ impl<F: Format> Check<F> {
         Ok(())
     }
 
+    /// Returns the first event of a parent that was checked up to where it was forked whose words are gone, and no redaction
+    /// is on record in all of the parent's stream: it may stand behind what is shared (rule K15).
+    async fn taken_from(&self, store: &dyn EventStore, parent: DebateId) -> Result<Option<Seq>, ReadError> {
+        let mut taken = self.taken();
+        let (until, hash) = self.found.head;
+        let mut chain = ChainCheck::after(parent.into(), until, hash);
+        while !taken.is_empty() {
+            let page = store.read(parent.into(), chain.head().0, PAGE).await?;
+            for envelope in &page {
+                if chain.push(envelope).is_err() {
+                    // From here on it is not what was written, and proves nothing.
+                    return Ok(taken.pop_first());
+                }
+                if envelope.kind == Redacted::KIND
+                    && let Ok(Redacted { seq }) = decode_body(envelope.version, &envelope.body, None)
+                {
+                    taken.remove(&seq);
+                }
+            }
+            if page.len() < PAGE as usize {
+                break;
+            }
+        }
+        Ok(taken.pop_first())
+    }
+
+    /// Returns the events whose prose is gone and whose redaction is not among what was folded.
+    fn taken(&self) -> BTreeSet<Seq> {
+        self.bare.difference(self.redacted()).copied().collect()
+    }
+
+    fn redacted(&self) -> &BTreeSet<Seq> {
+        static NONE: BTreeSet<Seq> = BTreeSet::new();
+        self.debate.as_ref().map_or(&NONE, Debate::redacted)
+    }
+
     /// Compares the prose that is gone with the redactions on record (rule K15).
     fn end(mut self) -> Verification {
-        let none = BTreeSet::new();
-        let redacted = self.debate.as_ref().map_or(&none, Debate::redacted);
-        self.found.unfinished = self.worded.intersection(redacted).count() as u64;
-        self.found.fault = self.bare.difference(redacted).next().map(|seq| Fault {
-            seq: *seq,
-            why: "its words were deleted and no redaction is on record".to_owned(),
-        });
+        self.found.unfinished = self.worded.intersection(self.redacted()).count() as u64;
+        self.found.fault = self.taken().pop_first().map(|seq| Fault { seq, why: TAKEN.to_owned() });
         self.found
     }
 }

@@ -3,12 +3,10 @@
 use debate_core::debate::Lifecycle;
 use debate_core::event::Resolved;
 use debate_core::formats::accept::accept;
-use debate_core::formats::any::FORMATS;
 use debate_core::id::{OutcomeId, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
-use debate_engine::{Control, LIFECYCLE_KINDS};
+use debate_engine::Control;
 use debate_proto::v1;
-use debate_store::{ListFilter, Position};
 use futures::stream::BoxStream;
 use tokio::time::Instant;
 use tonic::{Request, Response, Status};
@@ -18,12 +16,8 @@ use crate::following::{self, Wanted};
 use crate::refusal::Refusal;
 use crate::serve::PATIENCE_DEFAULT;
 use crate::unread::Reached;
-use crate::{cursor, from_proto, masks, to_proto, trace_context};
+use crate::{from_proto, masks, to_proto, trace_context};
 
-/// Debates on a page, unless the request says otherwise.
-const PAGE_DEFAULT: u32 = 100;
-/// The most debates on a page.
-const PAGE_MAX: u32 = 1_000;
 /// Which part of a client's deadline is kept for the way back.
 pub(crate) const WAY_BACK_SHARE: u32 = 12;
 /// The name under which events caused through gRPC are recorded.
@@ -243,62 +237,4 @@ impl v1::debate_service_server::DebateService for Debates {
 
 fn header<'a, T>(request: &'a Request<T>, name: &str) -> Option<&'a str> {
     request.metadata().get(name)?.to_str().ok()
-}
-
-/// Reads which debates are asked for.
-pub(crate) fn list_filter(tenant: &str, request: &v1::ListDebatesRequest) -> Result<ListFilter, Refusal> {
-    if !request.format.is_empty() && !FORMATS.contains(&request.format.as_str()) {
-        return Err(Refusal::field("format", format!("must be one of {}", FORMATS.join(", "))));
-    }
-    let limit = match request.page_size {
-        0 => PAGE_DEFAULT,
-        asked => asked.min(PAGE_MAX),
-    };
-    let before = match request.page_token.as_str() {
-        "" => None,
-        token => {
-            let refused = || Refusal::field("page_token", "is not that of a page of this list");
-            Some(page_position(tenant, request, token).ok_or_else(refused)?)
-        }
-    };
-    let status = status_kinds(&request.states)?;
-    Ok(ListFilter {
-        tenant: None,
-        format: Some(request.format.clone()).filter(|format| !format.is_empty()),
-        lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
-        status: (!status.is_empty()).then_some(status),
-        touched_since: None,
-        before,
-        limit,
-    })
-}
-
-/// Returns the kinds of a debate's last lifecycle event in any of the states.
-fn status_kinds(states: &[i32]) -> Result<Vec<String>, Refusal> {
-    let mut kinds = Vec::new();
-    for state in states {
-        let of_state: &[&str] = match v1::DebateState::try_from(*state) {
-            Ok(v1::DebateState::Running) => &["opened", "forked", "resumed", "continued"],
-            Ok(v1::DebateState::Paused) => &["paused"],
-            Ok(v1::DebateState::Concluded) => &["concluded"],
-            Ok(v1::DebateState::Unspecified) | Err(_) => {
-                return Err(Refusal::field("states", "must be running, paused or concluded"));
-            }
-        };
-        kinds.extend(of_state.iter().map(|kind| (*kind).to_owned()));
-    }
-    Ok(kinds)
-}
-
-/// Returns a token that asks for the page after a position of the same list, and of no other.
-pub(crate) fn page_token(tenant: &str, request: &v1::ListDebatesRequest, position: Position) -> String {
-    cursor::sealed(&[b"page", tenant.as_bytes(), request.format.as_bytes(), &states(request)], position)
-}
-
-fn page_position(tenant: &str, request: &v1::ListDebatesRequest, token: &str) -> Option<Position> {
-    cursor::opened(&[b"page", tenant.as_bytes(), request.format.as_bytes(), &states(request)], token)
-}
-
-fn states(request: &v1::ListDebatesRequest) -> Vec<u8> {
-    request.states.iter().flat_map(|state| state.to_le_bytes()).collect()
 }

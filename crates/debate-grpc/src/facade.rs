@@ -22,7 +22,6 @@ use debate_engine::{
 };
 use debate_engine::{WatchError, Watched, exported_events, exported_streams};
 use debate_proto::v1;
-use debate_store::{ListFilter, Listed};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio::sync::MutexGuard;
@@ -30,13 +29,12 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Response, Status};
 
 use crate::access::Grant;
-use crate::debate_service::{list_filter, page_token};
 use crate::feed;
 use crate::following::Wanted;
+use crate::listing;
 use crate::page;
 use crate::refusal::Refusal;
 use crate::spending;
-use crate::to_proto;
 use crate::tokens::Scope;
 
 /// Characters of a client's id of a request.
@@ -267,32 +265,7 @@ impl Desk {
     /// # Errors
     /// The list cannot be asked for so, or not be read.
     pub async fn page(&self, request: &v1::ListDebatesRequest) -> Result<v1::ListDebatesResponse, Refusal> {
-        let filter = list_filter(self.tenant(), request)?;
-        let limit = filter.limit as usize;
-        let page = self.list(filter).await?;
-        let next_page_token = match page.last() {
-            Some((last, _)) if page.len() == limit => page_token(self.tenant(), request, last.position),
-            Some(_) | None => String::new(),
-        };
-        let mut debates = Vec::with_capacity(page.len());
-        for (listed, eldest) in &page {
-            let id = DebateId(listed.first.stream.id);
-            let debate = to_proto::listed(listed, eldest);
-            debates.push(debate.map_err(|error| Refusal::of_replay(id, &error))?);
-        }
-        Ok(v1::ListDebatesResponse { debates, next_page_token })
-    }
-
-    /// Lists debates, each with the event that says what it is about.
-    async fn list(&self, filter: ListFilter) -> Result<Vec<(Listed, Envelope)>, Refusal> {
-        let filter = ListFilter { tenant: Some(self.grant.tenant.clone()), ..filter };
-        let page = self.engine().store().list(filter).await?;
-        let mut debates = Vec::with_capacity(page.len());
-        for listed in page {
-            let eldest = self.engine().eldest(&listed.first).await?;
-            debates.push((listed, eldest));
-        }
-        Ok(debates)
+        listing::page(self.engine(), self.tenant(), request).await
     }
 
     /// Returns at most `limit` events of a debate's own log, those right after `after` and 2 MiB of them, and where it ends.

@@ -12,6 +12,7 @@ mod feed;
 mod following;
 pub mod from_proto;
 mod listen;
+mod listing;
 mod masks;
 mod page;
 mod peers;

@@ -28,7 +28,7 @@ use debate_core::spend::{Cost, Spend};
 use debate_core::{call::Tokens, event::AttemptRef};
 use debate_engine::{Chunk, Verification};
 use debate_proto::v1;
-use debate_store::Listed;
+use debate_store::{Archived, Listed};
 
 pub use deliberation::deliberation_result;
 pub use investigation::investigation_result;
@@ -108,6 +108,19 @@ pub fn listed(listed: &Listed, eldest: &Envelope) -> Result<v1::Debate, AnyRepla
         conclusion_revision: concluded.as_ref().map_or(0, |(found, _)| found.revision),
         ..v1::Debate::default()
     })
+}
+
+/// Returns an archived debate with what the store still knows of it.
+#[must_use]
+pub fn archived(archived: &Archived) -> v1::Debate {
+    v1::Debate {
+        id: archived.stream.id.to_string(),
+        format: archived.format.clone().unwrap_or_default(),
+        state: v1::DebateState::Archived.into(),
+        head_seq: archived.head.seq.0,
+        opened_at: Some(timestamp(archived.opened_at)),
+        ..v1::Debate::default()
+    }
 }
 
 /// Reads a conclusion; `None` for any other event.

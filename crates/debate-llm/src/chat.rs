@@ -37,10 +37,16 @@ pub trait ChatModel: Send + Sync {
     async fn warm_up(&self) {}
 }
 
-/// Takes pieces of an answer's text while it streams; any `FnMut(&str)` is one.
+/// Hears of a request on its way: pieces of its answer's text while it streams; any `FnMut(&str)` is one.
 pub trait ChunkSink: Send {
     /// Takes the next piece; never blocks.
     fn push(&mut self, delta: &str);
+
+    /// Hears that the request waits for its turn and has not left yet; never blocks. A model that lets none wait says nothing.
+    fn waits(&mut self) {}
+
+    /// Hears that a request that waited leaves now; never blocks.
+    fn leaves(&mut self) {}
 }
 
 impl<F: FnMut(&str) + Send> ChunkSink for F {

@@ -147,10 +147,12 @@ impl ChatModel for Governed {
         let deadline = began + request.timeout;
         self.refuse_early(began)?;
         let tokens = if self.gate.counts_tokens() { tokens_max(request) } else { 0 };
+        chunks.waits();
         let mut turn = self.gate.turn(tokens, deadline).await?;
         let now = Instant::now();
         let passage = self.enter(now)?;
         turn.send();
+        chunks.leaves();
         let waited = now.duration_since(began);
         let answered = if waited < WAIT_MIN {
             self.model.complete(request, chunks).await

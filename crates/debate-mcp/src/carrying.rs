@@ -173,6 +173,7 @@ async fn list(desk: &Desk, arguments: &Arguments) -> Result<Value, Refusal> {
     let state = arguments.text("state").map(|state| match state {
         "running" => v1::DebateState::Running,
         "paused" => v1::DebateState::Paused,
+        "archived" => v1::DebateState::Archived,
         _ => v1::DebateState::Concluded,
     });
     let request = v1::ListDebatesRequest {

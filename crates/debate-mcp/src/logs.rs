@@ -20,9 +20,12 @@ const EVENTS_MAX: u32 = 200;
 /// Returns a page of the logs that a caller can read, the newest first.
 pub(crate) async fn list(desk: &Desk, cursor: Option<String>) -> Result<ListResourcesResult, Refusal> {
     desk.check_scope(Scope::Read)?;
+    // The log of an archived one cannot be read.
+    let readable = [v1::DebateState::Running, v1::DebateState::Paused, v1::DebateState::Concluded];
     let request = v1::ListDebatesRequest {
         format: Roundtable::NAME.to_owned(),
         page_token: cursor.unwrap_or_default(),
+        states: readable.map(Into::into).to_vec(),
         ..v1::ListDebatesRequest::default()
     };
     let page = desk.page(&request).await?;

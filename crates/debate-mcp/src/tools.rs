@@ -232,7 +232,11 @@ pub(crate) const TOOLS: &[Spec] = &[
         writes: false,
         about: "Lists roundtables, the newest first.",
         inputs: &[
-            optional("state", Kind::Choice(&["running", "paused", "concluded"]), "Only those in this state."),
+            optional(
+                "state",
+                Kind::Choice(&["running", "paused", "concluded", "archived"]),
+                "Only those in this state.",
+            ),
             optional("page_size", Kind::Whole(1..=100), "How many; 50 unless said otherwise."),
             optional("page_token", Kind::Text(NAME_CHARS_MAX), "The next_page_token of the page before."),
         ],

@@ -8,10 +8,16 @@
 
 mod binaries;
 mod cluster;
+mod disk;
 mod keeper;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod server;
 
 pub use binaries::Binaries;
+pub use disk::SmallDisk;
+#[cfg(feature = "proxy")]
+pub use proxy::Proxy;
 pub use server::{Server, fresh_database};
 
 use std::path::PathBuf;

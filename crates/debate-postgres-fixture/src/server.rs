@@ -37,6 +37,28 @@ impl Server {
     /// # Errors
     /// When PostgreSQL is not installed, or does not start.
     pub fn start(settings: &[&str]) -> Result<Self, FixtureError> {
+        Self::start_on(settings, cluster::make_data)
+    }
+
+    /// Starts a second server that follows this one and takes over when it is told `SELECT pg_promote()`. Until then it may
+    /// be read and refuses every write.
+    ///
+    /// # Errors
+    /// When its files cannot be copied, or it does not start.
+    pub fn standby(&self) -> Result<Self, FixtureError> {
+        Self::start_on(&[], |binaries, data| {
+            let mut copy = binaries.command("pg_basebackup");
+            copy.arg("--host").arg(&self.folder).args(["--username", SUPERUSER, "--checkpoint=fast"]);
+            copy.args(["--no-sync", "--write-recovery-conf", "--pgdata"]).arg(data);
+            run(copy).map(drop)
+        })
+    }
+
+    /// Starts a server on the files that are made for it.
+    fn start_on(
+        settings: &[&str],
+        make_data: impl FnOnce(&Binaries, &Path) -> Result<(), FixtureError>,
+    ) -> Result<Self, FixtureError> {
         let binaries = Binaries::find()?;
         let folder = cluster::make_folder(&binaries)?;
         let data = folder.join("data");
@@ -49,7 +71,7 @@ impl Server {
         // From here on, the folder is the keeper's to remove.
         let keeper = Keeper::new(&binaries, &folder, &command)?;
         let mut server = Self { binaries, folder, keeper };
-        cluster::make_data(&server.binaries, &data)?;
+        make_data(&server.binaries, &data)?;
         server.start_again()?;
         Ok(server)
     }
@@ -143,7 +165,9 @@ impl Server {
         status.map(|status| status.success()).map_err(FixtureError::io("pg_isready"))
     }
 
-    fn log(&self) -> String {
+    /// Returns what the server has logged so far.
+    #[must_use]
+    pub fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 }

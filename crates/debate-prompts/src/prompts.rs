@@ -19,6 +19,18 @@ pub enum Speaker {
     Assistant,
 }
 
+impl Speaker {
+    /// Returns the name used on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{CallKey, Tokens, Usage};
+use debate_core::call::{CallKey, Cause, Tokens, Usage};
 use debate_core::codec::Author;
 use debate_core::envelope::Envelope;
 use debate_core::event::{CallAnswered, CallStarted, Concluded};
@@ -39,6 +39,8 @@ pub struct Held {
     pub used: Tokens,
     /// The most that these requests could have used.
     pub reserved: Tokens,
+    /// What of that was for second requests.
+    pub raced: Tokens,
     /// Whether nothing is missing in its outcome.
     pub is_full: bool,
 }
@@ -98,6 +100,9 @@ impl Held {
                     let started: CallStarted = decode_body(envelope.version, &envelope.body, None)?;
                     held.calls += 1;
                     held.reserved = held.reserved.plus(started.reserved.tokens());
+                    if started.cause == Cause::Hedge {
+                        held.raced = held.raced.plus(started.reserved.tokens());
+                    }
                 }
                 CallAnswered::KIND => {
                     let answered: CallAnswered = decode_body(envelope.version, &envelope.body, None)?;

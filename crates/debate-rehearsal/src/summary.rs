@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use debate_core::call::Tokens;
+
 use crate::stage::Held;
 
 /// Quantiles and shares of debates that were run in one way.
@@ -17,6 +19,8 @@ pub struct Summary {
     pub p99: Duration,
     /// Requests beyond those that are needed where nothing goes wrong, as a share of these.
     pub extra_calls: f64,
+    /// The most tokens that second requests could have used, as a share of those of all other requests.
+    pub extra_tokens: f64,
     /// The share that took longer than the deadline.
     pub over_deadline: f64,
     /// The share in whose outcome nothing is missing.
@@ -34,6 +38,10 @@ impl Summary {
         let share =
             |is_it: &dyn Fn(&Held) -> bool| held.iter().filter(|held| is_it(held)).count() as f64 / count;
         let calls: u64 = held.iter().map(|held| held.calls).sum();
+        let tokens = |of: &dyn Fn(&Held) -> Tokens| -> u64 {
+            held.iter().map(|held| of(held).input + of(held).output).sum()
+        };
+        let (reserved, raced) = (tokens(&|held| held.reserved), tokens(&|held| held.raced));
         let extra_calls = calls as f64 / (calls_expected as f64 * count) - 1.0;
         Self {
             debates: held.len(),
@@ -41,6 +49,7 @@ impl Summary {
             p95,
             p99,
             extra_calls: if held.is_empty() { 0.0 } else { extra_calls },
+            extra_tokens: raced as f64 / (reserved - raced).max(1) as f64,
             over_deadline: share(&|held| held.wall > deadline),
             full: share(&|held| held.is_full),
         }

@@ -107,3 +107,19 @@ fn a_request_may_name_models_that_no_one_has_configured() {
     let named = rehearsal(AcceptedRequest::Prediction(accepted), Duration::from_secs(1), 0.0, 1);
     assert!(hold(&named, PIPELINED)[0].is_full);
 }
+
+#[test]
+fn races_shorten_the_longest_debates_and_stay_within_their_share_of_calls_and_tokens() {
+    let adaptive = Way { hedge: Hedge::Adaptive, ..PIPELINED };
+    let varying = rehearsal(example("ice.json"), Duration::from_secs(1), 0.5, 60);
+    let [strict, raced] = [STRICT, adaptive].map(|way| {
+        let held = hold(&varying, way);
+        Summary::of(&held, varying.calls_expected(), varying.deadline())
+    });
+    assert_eq!((strict.extra_calls, strict.extra_tokens), (0.0, 0.0));
+    let ratio = raced.p99.as_secs_f64() / strict.p99.as_secs_f64();
+    assert!(ratio <= 0.78, "{ratio:.3}: {:?} of {:?}", raced.p99, strict.p99);
+    for extra in [raced.extra_calls, raced.extra_tokens] {
+        assert!(extra > 0.04 && extra <= 0.08 + 1e-9, "{raced:?}");
+    }
+}

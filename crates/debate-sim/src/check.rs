@@ -5,11 +5,12 @@ use std::sync::Arc;
 use debate_core::codec;
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::Envelope;
-use debate_core::event::Recorded;
+use debate_core::event::{CallStarted, Recorded};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_core::prose::Texts;
-use debate_engine::{Engine, Redact};
+use debate_core::record::Body as _;
+use debate_engine::{Engine, Finding, Redact};
 use debate_llm::ScriptedModel;
 use debate_store::{EventStore, MemoryStore};
 use futures::FutureExt;
@@ -135,6 +136,7 @@ fn verifies<S: Subject>(debate: DebateId, log: &[Envelope]) -> Vec<String> {
     };
     let mut findings = Vec::new();
     findings.extend(verify(&engine, debate, concluded).err().map(|why| format!("whole: {why}")));
+    findings.extend(prompt_agrees(&engine, log).err());
     match engine.redact(debate, Redact::All, "auditor").now_or_never() {
         Some(Ok(_)) => {
             findings.extend(verify(&engine, debate, concluded).err().map(|why| format!("redacted: {why}")));
@@ -143,6 +145,19 @@ fn verifies<S: Subject>(debate: DebateId, log: &[Envelope]) -> Vec<String> {
         None => findings.push("the redaction waits".to_owned()),
     }
     findings
+}
+
+/// Checks that the prompt of one of the requests, another one in every world, is rendered again as it was sent (rule K2).
+fn prompt_agrees(engine: &Engine, log: &[Envelope]) -> Result<(), String> {
+    let requests = log.iter().enumerate().filter(|(_, event)| event.kind == CallStarted::KIND);
+    let requests: Vec<usize> = requests.map(|(place, _)| place).collect();
+    let Some(place) = requests.get(log.len() % requests.len().max(1)) else { return Ok(()) };
+    let history: Vec<Arc<Envelope>> = log[..=*place].iter().cloned().map(Arc::new).collect();
+    let prompt = engine.sent_prompt(&history).map_err(|error| error.to_string())?;
+    match prompt.finding {
+        Finding::Agrees | Finding::NothingSent => Ok(()),
+        other => Err(format!("the prompt of event {}: {other} (K2)", place + 1)),
+    }
 }
 
 /// Returns an engine on a copy of the log.

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::decision::Decision;
 use crate::log::Log;
 use crate::said::{Said, said};
-use crate::wording::{spent, stopped};
+use crate::wording::{asked, spent, stopped};
 
 /// One debate as its page shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,6 +45,8 @@ pub struct DebatePage {
     pub phase: Option<PhaseShown>,
     /// How whole the outcome is, or were the debate to conclude now (rule K6).
     pub completeness: Completeness,
+    /// What is missing, in words.
+    pub missing: Vec<String>,
     /// Why it stopped, or is stopping (rule K7).
     pub stop: Option<StopShown>,
     /// What who ended it said about it.
@@ -160,6 +162,7 @@ impl DebatePage {
         let stop = debate
             .stop()
             .map(|fired| StopShown { words: stopped(debate.format(), fired), fired: fired.clone() });
+        let completeness = debate.completeness();
         let (rules, brief) = (debate.rules_json(), debate.brief_json());
         Ok(Self {
             debate_id: log.id().to_string(),
@@ -173,7 +176,8 @@ impl DebatePage {
             inherited: log.inherited(),
             state: debate.lifecycle().as_str(),
             phase,
-            completeness: debate.completeness(),
+            missing: missing(&completeness, debate.format()),
+            completeness,
             stop,
             cancelled_because: events
                 .iter()
@@ -200,6 +204,14 @@ impl DebatePage {
             result,
             said: if is_laid_out { Vec::new() } else { said(events) },
         })
+    }
+}
+
+/// Returns what is missing, each in words.
+fn missing(completeness: &Completeness, format: &str) -> Vec<String> {
+    match completeness {
+        Completeness::Partial { missing, .. } => missing.iter().map(|what| asked(what, format)).collect(),
+        Completeness::Full | Completeness::Void { .. } => Vec::new(),
     }
 }
 

@@ -137,6 +137,10 @@ fn roundtable(result: &Value) -> Decision {
     let decision = &result["decision"];
     let decided: Vec<String> = text(&decision["position"]).into_iter().collect();
     let is_there = !decided.is_empty();
+    let cautions = texts(&decision["cautions"]);
+    let silent = texts(&decision["missing"]);
+    let silent: Vec<String> =
+        silent.iter().map(|agent| format!("{agent} was silent in the last round")).collect();
     let sure = format!(
         "{} consensus, agreement {}, confidence {}; next: {}",
         word(&decision["consensus"]),
@@ -152,7 +156,7 @@ fn roundtable(result: &Value) -> Decision {
         ),
         dissenters: is_there.then(|| texts(&decision["dissenters"])),
         apart: None,
-        open: texts(&decision["cautions"]),
+        open: if is_there { [silent, cautions].concat() } else { cautions },
         decided,
     }
 }
@@ -293,6 +297,15 @@ mod tests {
         assert_eq!(found.dissenters, Some(vec!["The mayor wants a ferry.".to_owned()]));
         let open = json!({ "consensus": null, "disagreements": [] });
         assert_eq!(Decision::of("deliberation", &open, &Value::Null, None).dissenters, None);
+    }
+
+    #[test]
+    fn t10_who_was_silent_in_the_last_round_of_a_roundtable_is_left_open() {
+        let result = |position: Value| json!({ "decision": { "position": position, "missing": ["ben"], "cautions": ["Two models are one."] } });
+        let open = |result: Value| Decision::of("roundtable", &result, &Value::Null, None).open;
+        let told = ["ben was silent in the last round", "Two models are one."];
+        assert_eq!(open(result("Move.".into())), told);
+        assert_eq!(open(result(Value::Null)), told[1..], "before anything is decided nobody is missing");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{LoadError, WatchError};
+use debate_engine::{LoadError, SentPromptError, WatchError};
 use debate_store::ReadError;
 use serde_json::json;
 
@@ -61,6 +61,15 @@ impl Refused {
     pub(crate) fn of_replay(debate: DebateId, error: &AnyReplayError) -> Self {
         tracing::error!(%debate, error = error as &dyn std::error::Error, "a log does not fold");
         Self::Corrupt(debate)
+    }
+
+    /// Refuses a prompt that cannot be looked for.
+    pub(crate) fn of_prompt(debate: DebateId, error: SentPromptError) -> Self {
+        match error {
+            SentPromptError::NoRequest { .. } => Self::Field { field: "seq", reason: error.to_string() },
+            SentPromptError::Format(format) => Self::Format(format),
+            SentPromptError::Replay(error) => Self::of_replay(debate, &error),
+        }
     }
 
     /// Refuses because of something that cannot happen.

@@ -27,6 +27,7 @@ use crate::events::{EVENTS_MAX, events};
 use crate::follow::follow;
 use crate::listing::{Wanted, list};
 use crate::log::Log;
+use crate::prompt::PromptShown;
 use crate::proof::{bundle, verification};
 use crate::refused::Refused;
 use crate::shelf::{Shelf, moment};
@@ -57,6 +58,7 @@ pub fn viewer(engine: Engine, closing: CancellationToken) -> Viewer {
         .route(&debate(""), get(page))
         .route(&debate("/events"), get(event_page))
         .route(&debate("/calls"), get(call_page))
+        .route(&debate("/calls/{seq}/prompt"), get(prompted))
         .route(&debate("/verification"), get(verified))
         .route(&debate("/bundle"), get(bundled))
         .route(&debate("/follow"), get(followed))
@@ -132,6 +134,22 @@ async fn call_page(Reached { log, place }: Reached) -> Result<Response, Refused>
     let limit = place.limit.unwrap_or(CALLS_MAX);
     let calls = beside(move || calls(&log, Seq(place.after), limit)).await?;
     Ok(json(&json!({ "calls": calls })))
+}
+
+async fn prompted(
+    State(looking): State<Looking>,
+    Extension(tenant): Extension<Tenant>,
+    Path((id, seq)): Path<(String, String)>,
+) -> Result<Response, Refused> {
+    let debate = looking.shelf.reach(&tenant, &id).await?;
+    let seq = seq.parse().map_err(|_| Refused::Field {
+        field: "seq",
+        reason: format!("{seq:?} is not the number of an event"),
+    })?;
+    let log = looking.shelf.log(debate).await?;
+    let (seq, engine) = (moment(&log, Some(seq))?, looking.shelf.engine().clone());
+    let prompt = beside(move || PromptShown::of(&engine, &log, seq)).await?;
+    Ok(json(&prompt.map_err(|error| Refused::of_prompt(debate, error))?))
 }
 
 async fn verified(

@@ -1,8 +1,10 @@
 //! Numbers and rules in words for people, alike on the page, in reports and in the terminal.
 
+use debate_core::call::CallKey;
 use debate_core::event::StopRuleFired;
 use debate_core::format::Format as _;
 use debate_core::formats::investigation::Investigation;
+use debate_core::formats::review::Review;
 use debate_core::spend::Spend;
 use debate_core::stop::StopRule;
 use serde_json::Value;
@@ -54,6 +56,15 @@ pub(crate) fn stopped(format: &str, fired: &StopRuleFired) -> String {
     format!("{words}{of}{measured}")
 }
 
+/// Returns who is asked for what by a call such as `argue/1/optimist`, as the page says it: `optimist, round 1, argue`.
+/// Whatever is no call is told as it is.
+pub(crate) fn asked(call: &str, format: &str) -> String {
+    let Ok(CallKey { kind, round, role, pass }) = call.parse() else { return call.to_owned() };
+    let of = if format == Review::NAME { "pair" } else { "round" };
+    let pass = if pass > 1 { format!(", pass {pass}") } else { String::new() };
+    format!("{role}, {of} {round}, {}{pass}", kind.replace('_', " "))
+}
+
 /// Returns what was spent; what has no price is never told as free.
 pub(crate) fn spent(spend: &Spend) -> String {
     let more = |complete: bool| if complete { "" } else { " or more" };
@@ -100,6 +111,21 @@ mod tests {
     use debate_core::stop::Budget;
 
     use super::*;
+
+    #[test]
+    fn who_is_asked_for_what_is_told_in_words_and_what_is_no_call_as_it_is() {
+        let told = ["argue/1/optimist", "cross_examine/2/judge/2", "skill/judging", "historian"];
+        assert_eq!(
+            told.map(|call| asked(call, "prediction")),
+            [
+                "optimist, round 1, argue",
+                "judge, round 2, cross examine, pass 2",
+                "skill/judging",
+                "historian"
+            ]
+        );
+        assert_eq!(asked("speak/3/testing", "review"), "testing, pair 3, speak");
+    }
 
     #[test]
     fn what_is_nearly_nothing_or_all_is_not_rounded_to_it() {

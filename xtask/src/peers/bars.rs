@@ -45,6 +45,13 @@ impl Bar {
     }
 }
 
+/// Returns why the promises do not all hold: those that were passed, and those that could not be measured.
+pub(crate) fn broken(bars: &[Bar], promised: &[&'static str]) -> Vec<String> {
+    let failed = bars.iter().filter(|bar| !bar.holds()).map(|bar| format!("{} does not hold", bar.name));
+    let missing = promised.iter().filter(|name| !bars.iter().any(|bar| bar.name == **name));
+    failed.chain(missing.map(|name| format!("{name} was not measured"))).collect()
+}
+
 /// Returns every ratio that can be told from these peers; where ours is among them, it flies a few times more.
 pub(crate) fn check(
     server: &ModelServer,
@@ -52,7 +59,7 @@ pub(crate) fn check(
     rows: &[Row],
     skipped: &mut Vec<(&'static str, String)>,
 ) -> Vec<Bar> {
-    let mut bars = compared(rows);
+    let mut bars: Vec<Bar> = COMPARED.iter().filter_map(|compared| compared.bar(rows)).collect();
     let Some(ours) = started.iter().find(|peer| peer.peer.name == OURS) else { return bars };
     for (name, bound, measure) in ALONE {
         eprintln!("{name}");
@@ -64,27 +71,57 @@ pub(crate) fn check(
     bars
 }
 
-/// Returns the ratios of two peers with 100 debates in flight.
-fn compared(rows: &[Row]) -> Vec<Bar> {
-    let flights = |peer: &str| {
-        let is_wanted = |row: &&Row| row.peer == peer && row.field.in_flight == 100;
-        rows.iter().find(is_wanted).map(|row| row.flights.as_slice())
-    };
-    let mut bars = Vec::new();
-    let mut push =
-        |name, above: Option<&[Flight]>, below: Option<&[Flight]>, of: fn(&Flight) -> f64, bound| {
-            if let (Some(above), Some(below)) = (above, below) {
-                let (value, spread) = ratio(above, below, of);
-                bars.push(Bar { name, value, spread: Some(spread), bound });
-            }
+/// Returns the names of the ratios that these peers promise, each measured or not.
+pub(crate) fn promised(takes: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    let compared = COMPARED.iter().filter(|compared| takes(compared.above) && takes(compared.below));
+    let alone = ALONE.iter().filter(|_| takes(OURS));
+    compared.map(|compared| compared.name).chain(alone.map(|(name, ..)| *name)).collect()
+}
+
+/// A ratio of two peers with 100 debates in flight.
+struct Compared {
+    name: &'static str,
+    above: &'static str,
+    below: &'static str,
+    of: fn(&Flight) -> f64,
+    bound: Bound,
+}
+
+/// Every ratio of two peers.
+const COMPARED: [Compared; 3] = [
+    Compared {
+        name: "100 in flight: CPU per debate, ours / floor",
+        above: OURS,
+        below: FLOOR,
+        of: |flight| flight.cpu_ms,
+        bound: Bound::AtMost(2.0),
+    },
+    Compared {
+        name: "100 in flight: CPU per debate, langgraph / ours",
+        above: LANGGRAPH,
+        below: OURS,
+        of: |flight| flight.cpu_ms,
+        bound: Bound::AtLeast(15.0),
+    },
+    Compared {
+        name: "100 in flight: memory per extra debate, ours / floor",
+        above: OURS,
+        below: FLOOR,
+        of: |flight| flight.extra_kb.unwrap_or(f64::NAN),
+        bound: Bound::AtMost(1.3),
+    },
+];
+
+impl Compared {
+    /// Returns the ratio, where both peers were measured.
+    fn bar(&self, rows: &[Row]) -> Option<Bar> {
+        let flights = |peer: &str| {
+            let is_wanted = |row: &&Row| row.peer == peer && row.field.in_flight == 100;
+            rows.iter().find(is_wanted).map(|row| row.flights.as_slice())
         };
-    let (ours, floor, langgraph) = (flights(OURS), flights(FLOOR), flights(LANGGRAPH));
-    let cpu = |flight: &Flight| flight.cpu_ms;
-    let memory = |flight: &Flight| flight.extra_kb.unwrap_or(f64::NAN);
-    push("100 in flight: CPU per debate, ours / floor", ours, floor, cpu, Bound::AtMost(2.0));
-    push("100 in flight: CPU per debate, langgraph / ours", langgraph, ours, cpu, Bound::AtLeast(15.0));
-    push("100 in flight: memory per extra debate, ours / floor", ours, floor, memory, Bound::AtMost(1.3));
-    bars
+        let (value, spread) = ratio(flights(self.above)?, flights(self.below)?, self.of);
+        Some(Bar { name: self.name, value, spread: Some(spread), bound: self.bound })
+    }
 }
 
 /// Returns the ratio of medians, and the lowest and highest ratio of two rounds.
@@ -142,6 +179,22 @@ mod tests {
         let (ours, floor) = ([8.0, 10.0, 9.0].map(flight), [5.0, 4.0, 6.0].map(flight));
         let (value, [low, high]) = ratio(&ours, &floor, |flight| flight.cpu_ms);
         assert_eq!((value, low, high), (1.8, 8.0 / 6.0, 2.5));
+    }
+
+    #[test]
+    fn what_is_promised_follows_from_the_peers_that_are_asked_for() {
+        assert_eq!(promised(|_| true).len(), COMPARED.len() + ALONE.len());
+        assert_eq!(promised(|name| name == OURS).len(), ALONE.len());
+        assert_eq!(promised(|name| name == OURS || name == FLOOR).len(), 2 + ALONE.len());
+        assert!(promised(|name| name == FLOOR).is_empty());
+    }
+
+    #[test]
+    fn a_promise_is_broken_where_its_bar_fails_or_is_missing() {
+        let bar = |name, value| Bar { name, value, spread: None, bound: Bound::AtMost(2.0) };
+        assert!(broken(&[bar("a", 2.0), bar("b", 1.0)], &["a", "b"]).is_empty());
+        let told = broken(&[bar("a", 2.1)], &["a", "b"]);
+        assert_eq!(told, ["a does not hold", "b was not measured"]);
     }
 
     #[test]

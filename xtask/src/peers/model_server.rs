@@ -107,14 +107,19 @@ impl ModelServer {
     }
 }
 
-/// Returns a command that runs on one processor alone, where there are two and `taskset` is installed.
+/// Returns whether what is measured runs on one processor alone, and the model server on another: where there are two and
+/// `taskset` is installed.
+pub(crate) fn is_pinned() -> bool {
+    let has_two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    has_two && Command::new("taskset").arg("--version").stdout(Stdio::null()).status().is_ok()
+}
+
+/// Returns a command that runs on one processor alone, where that can be had.
 pub(crate) fn on_processor(processor: usize, program: &Path) -> Command {
-    let two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
-    let has_taskset = || Command::new("taskset").arg("--version").stdout(Stdio::null()).status().is_ok();
-    if two && has_taskset() {
-        let mut command = Command::new("taskset");
-        command.arg("--cpu-list").arg(processor.to_string()).arg(program);
-        return command;
+    if !is_pinned() {
+        return Command::new(program);
     }
-    Command::new(program)
+    let mut command = Command::new("taskset");
+    command.arg("--cpu-list").arg(processor.to_string()).arg(program);
+    command
 }

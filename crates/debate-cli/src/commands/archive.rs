@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use debate_core::codec;
+use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Timestamp};
 use debate_engine::{LIFECYCLE_KINDS, Surroundings};
@@ -142,7 +143,7 @@ impl Archive {
                 json!({ "debate_id": id, "archived": false, "why": one_line(why) }).to_string()
             }
             (Moved::Archived { bundle, events }, false) => {
-                format!("archived  {id}  {events} events in {}", one_line(bundle))
+                format!("archived  {id}  {} in {}", counted(*events, "event", "events"), one_line(bundle))
             }
             (Moved::Kept(why), false) => format!("kept      {id}  {}", one_line(why)),
         };

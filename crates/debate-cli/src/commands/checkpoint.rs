@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
+use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_proof::checkpoint::Checkpoint as Signed;
 use debate_proof::key::SigningKey;
@@ -118,9 +119,10 @@ impl Checkpoint {
             });
             format!("{told}\n")
         } else {
+            let debates = counted(streams, "debate", "debates");
             match path {
-                Some(path) => format!("{path}: {streams} debates, {new} of them new or longer\n"),
-                None => format!("nothing is new since the last checkpoint; it holds for {streams} debates\n"),
+                Some(path) => format!("{path}: {debates}, {new} new or longer\n"),
+                None => format!("nothing is new since the last checkpoint; it holds for {debates}\n"),
             }
         })?;
         Ok(End::Done)

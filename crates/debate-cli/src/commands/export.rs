@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::builder::FalseyValueParser;
+use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Digest};
 use debate_engine::{LoadError, exported_events, exported_streams};
@@ -78,7 +79,9 @@ impl Export {
         let BundleEnd { streams, events } = exported?;
         let path = self.output.display();
         let how = if proof.is_some() { "" } else { "; without a checkpoint, so nobody has signed them" };
-        print(&format!("{path}: {streams} debates, {events} events{how}\n"))?;
+        let debates = counted(streams, "debate", "debates");
+        let events = counted(events, "event", "events");
+        print(&format!("{path}: {debates}, {events}{how}\n"))?;
         Ok(End::Done)
     }
 
@@ -122,8 +125,8 @@ impl Export {
         if self.archive.is_none() {
             let archived = archive::all(store).await?.len();
             if archived > 0 {
-                let why =
-                    format!("{archived} debates are archived; give --archive, or export debates one by one");
+                let debates = counted(archived, "debate is", "debates are");
+                let why = format!("{debates} archived; give --archive, or export debates one by one");
                 return Err(Failure::bad_input(why));
             }
         }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use debate_core::counted::counted;
 use debate_core::envelope::Envelope;
 use debate_core::id::Seq;
 use debate_proof::bundle::BundleCheck;
@@ -51,9 +52,11 @@ impl Import {
         let path = self.file.display();
         let unsigned = match checked.not_wholly_signed() {
             0 => String::new(),
-            debates => format!("; {debates} debates are not wholly signed"),
+            unsigned => format!("; {} not wholly signed", counted(unsigned, "debate is", "debates are")),
         };
-        print(&format!("{path}: {streams} debates, {events} events are in the store{unsigned}\n"))?;
+        let debates = counted(streams, "debate", "debates");
+        let events = counted(events, "event is", "events are");
+        print(&format!("{path}: {debates}, {events} in the store{unsigned}\n"))?;
         Ok(End::Done)
     }
 

@@ -1,13 +1,19 @@
-//! `debate log`: the events of a debate.
+//! `debate log`: the events of a debate, and the prompts of its requests.
+
+use std::num::NonZeroU64;
 
 use clap::builder::FalseyValueParser;
+use debate_core::event::PromptRef;
 use debate_core::formats::any::AnyDebate;
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Seq};
+use debate_viewer::PromptShown;
 
 use super::print;
 use crate::args::Options;
-use crate::exit::End;
+use crate::exit::{End, Failure};
 use crate::house::House;
+use crate::page::thousands;
+use crate::plain::{one_line, plain};
 use crate::{lines, told};
 
 /// Print the log of a debate: every event, one in each line
@@ -16,7 +22,8 @@ use crate::{lines, told};
 Examples:
   debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
   debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json > debate.ndjson
-  debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq -r 'select(.kind == \"call_answered\").body.call'")]
+  debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq -r 'select(.kind == \"call_answered\").body.call'
+  debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --prompt 17")]
 pub(crate) struct Log {
     /// Which debate
     #[arg(value_name = "ID")]
@@ -25,6 +32,10 @@ pub(crate) struct Log {
     /// Print one JSON object in each line: the events as they are stored
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
+
+    /// Print the prompt of the request that this event began, rendered again from the log, and whether it is what was sent
+    #[arg(long, env = "DEBATE_PROMPT", value_name = "NUMBER")]
+    prompt: Option<NonZeroU64>,
 }
 
 impl Log {
@@ -32,8 +43,22 @@ impl Log {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
         let history = house.engine.history(self.id, None).await;
+        let engine = house.engine.clone();
         house.close().await?;
         let history = history?;
+        if let Some(seq) = self.prompt.map(|seq| Seq(seq.get())) {
+            let log = debate_viewer::Log::fold(self.id, history)?;
+            let (head, _) = log.head();
+            if seq > head {
+                return Err(Failure::bad_input(format!(
+                    "debate {} has {head} events, none at {seq}",
+                    self.id
+                )));
+            }
+            let shown = PromptShown::of(&engine, &log, seq)?;
+            print(&if self.json { format!("{}\n", serde_json::to_string(&shown)?) } else { page(&shown) })?;
+            return Ok(End::Done);
+        }
         let mut text = String::new();
         let mut debate: Option<AnyDebate> = None;
         for envelope in &history {
@@ -62,4 +87,30 @@ impl Log {
         print(&text)?;
         Ok(End::Done)
     }
+}
+
+/// Lays a prompt out: how it compares with what was sent, and then what was said to the model.
+fn page(shown: &PromptShown) -> String {
+    let PromptRef { version, digest, tokens, .. } = &shown.sent;
+    let mut text = format!("prompt of event {}: {}\n", shown.seq, one_line(&shown.told));
+    if !version.is_empty() {
+        text.push_str(&format!(
+            "{}, {} tokens, digest {digest}\n",
+            one_line(version),
+            thousands((*tokens).into())
+        ));
+    }
+    let Some(rendered) = &shown.rendered else { return text };
+    if !shown.agrees {
+        text.push_str(
+            "What stands here is not what was sent, but what this program makes of the log today.\n",
+        );
+    }
+    for message in &rendered.messages {
+        text.push_str(&format!("\n--- {}\n{}\n", message.speaker, plain(&message.text).trim_end()));
+    }
+    if let Some(schema) = &rendered.reply_schema {
+        text.push_str(&format!("\n--- the shape that the reply must have\n{schema}\n"));
+    }
+    text
 }

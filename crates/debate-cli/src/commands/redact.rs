@@ -1,6 +1,7 @@
 //! `debate redact`: deletes words of a debate.
 
 use clap::builder::FalseyValueParser;
+use debate_core::counted::counted;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Redact as What, Redaction};
 use serde_json::json;
@@ -51,7 +52,9 @@ impl Redact {
         print(&if self.json {
             format!("{}\n", json!({ "debate_id": id.to_string(), "recorded": recorded, "deleted": deleted }))
         } else {
-            format!("debate {id}: {recorded} redactions recorded, the words of {deleted} events deleted\n")
+            let recorded = counted(recorded, "redaction", "redactions");
+            let deleted = counted(deleted, "event", "events");
+            format!("debate {id}: {recorded} recorded, the words of {deleted} deleted\n")
         })?;
         Ok(End::Done)
     }

@@ -67,6 +67,51 @@ fn a_wrong_key_ends_in_a_void_debate_that_says_so_and_never_shows_the_key() {
     assert_eq!(program.run(["verify", "--all"]).code, Some(0));
 }
 
+/// What a provider says that sends back the head of a request, the key in it, wherever errors have a text.
+fn indiscreet(request: &str, kind: &str) -> Answer {
+    let head = request.split("\r\n\r\n").next().unwrap_or_default();
+    let said =
+        serde_json::json!({ "error": { "message": head, "type": "authentication_error", "code": head } });
+    match kind {
+        "refusal" => Answer::json("401 Unauthorized", &said),
+        "stream" => Answer {
+            status: "200 OK",
+            content_type: "text/event-stream",
+            body: format!("event: error\ndata: {said}\n\n"),
+        },
+        _ => Answer { status: "400 Bad Request", content_type: "text/html", body: head.to_owned() },
+    }
+}
+
+#[test]
+fn a_key_that_a_provider_sends_back_is_in_no_log_no_store_no_bundle_and_no_word_of_the_doctor() {
+    const KEY: &str = "sk-very-secret-4711";
+    for (name, base, key) in PROVIDERS {
+        for kind in ["refusal", "stream", "page"] {
+            let program = Program::new();
+            let provider = Provider::start(move |request| indiscreet(request, kind));
+            let variables = [(base, provider.base_url.as_str()), (key, KEY)];
+            let ran = run_with(&program, name, &["--log-level", "trace"], &variables);
+            assert_eq!(ran.code, Some(1), "{name} {kind}: {ran:?}");
+            let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
+            let log = program.run(["log", &id, "--json"]);
+            assert!(log.stdout.contains("attempt_failed"), "{name} {kind}: {log:?}");
+            let bundle = program.path("all.bundle");
+            assert_eq!(program.run(["export", &id, "-o", bundle.to_str().unwrap()]).code, Some(0));
+            let mut doctor = program.command(["doctor", "--model", &format!("{name}:some-model")]);
+            let doctor = Ran::of(doctor.args(["--log-level", "trace"]).envs(variables).output().unwrap());
+            let files = std::fs::read_dir(program.path("")).unwrap();
+            let files = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+            let files = files.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let told = [ran, log, doctor].into_iter().flat_map(|ran| [ran.stdout, ran.stderr]);
+            for text in told.chain(files) {
+                assert!(!text.contains(KEY), "{name} {kind}: {text}");
+            }
+            assert!(provider.seen(KEY), "{name} {kind}: it was sent the key");
+        }
+    }
+}
+
 /// A server's status, content type and body, and what a person reads of it behind the name of the model.
 type Bad = (&'static str, &'static str, &'static str, &'static str);
 

@@ -65,6 +65,11 @@ impl Program {
 
     /// Runs the program on a terminal to its end, both of its outputs in `stdout`; none where there is no `script` to make one.
     pub(crate) fn run_on_terminal(&self, args: &[&str]) -> Option<Ran> {
+        self.run_on("xterm", args)
+    }
+
+    /// Runs the program on a terminal of a kind, as [`Program::run_on_terminal`] does; `args` are words of a shell.
+    pub(crate) fn run_on(&self, kind: &str, args: &[&str]) -> Option<Ran> {
         let line: Vec<&str> =
             [env!("CARGO_BIN_EXE_debate")].into_iter().chain(args.iter().copied()).collect();
         let mut script = Command::new("script");
@@ -76,7 +81,7 @@ impl Program {
                 None => script.env_remove(name),
             };
         }
-        script.current_dir(self.folder.path()).output().ok().map(Ran::of)
+        script.env("TERM", kind).current_dir(self.folder.path()).output().ok().map(Ran::of)
     }
 
     /// Runs the program to its end, with bytes on its stdin.

@@ -61,6 +61,11 @@ impl Provider {
         Self { base_url, seen }
     }
 
+    /// Returns whether a request so far has this in its head or body.
+    pub(crate) fn seen(&self, text: &str) -> bool {
+        self.seen.lock().unwrap().iter().any(|request| request.contains(text))
+    }
+
     /// Returns the bodies of all requests so far, in order.
     pub(crate) fn asked(&self) -> Vec<Value> {
         let seen = self.seen.lock().unwrap();

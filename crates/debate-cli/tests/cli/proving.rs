@@ -45,7 +45,7 @@ fn k15_a_debate_that_is_gone_is_found_and_named_by_a_checkpoint_alone() {
     let [kept, gone] = ["deliberation.json", "deliberation.json"].map(|name| program.debate(name));
     let signed = checkpoint(&program);
     assert_eq!(signed.code, Some(0), "{signed:?}");
-    assert!(signed.stdout.ends_with("checkpoint-000000000002: 2 debates, 2 of them new or longer\n"));
+    assert!(signed.stdout.ends_with("checkpoint-000000000002: 2 debates, 2 new or longer\n"));
     let sound = verify(&program);
     assert_eq!(sound.code, Some(0), "{sound:?}");
     assert!(sound.stdout.starts_with("ok     checkpoint of debates.example.org, 2 leaves, root "));
@@ -176,7 +176,7 @@ fn k15_what_is_not_signed_is_told_apart() {
     assert!(found.stdout.ends_with("2 debates checked, 0 faults, 1 not wholly signed\n"), "{found:?}");
     let imported =
         program.run(["--store", "sqlite://new.sqlite", "import", "all.bundle", "--key", "audit.pub"]);
-    assert!(imported.stdout.contains("; 1 debates are not wholly signed"), "{imported:?}");
+    assert!(imported.stdout.contains("; 1 debate is not wholly signed"), "{imported:?}");
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn k15_redacted_words_are_gone_and_everything_still_verifies_and_says_so() {
     assert!(program.run(["log", &id, "--json"]).stdout.to_lowercase().contains(question));
     let one = program.run(["redact", &id, "--event", "1"]);
     assert_eq!(one.code, Some(0), "{one:?}");
-    assert!(one.stdout.contains("1 redactions recorded, the words of 1 events deleted"), "{one:?}");
+    assert!(one.stdout.contains("1 redaction recorded, the words of 1 event deleted"), "{one:?}");
     let all = program.run(["redact", &id, "--all-prose", "--json"]).json();
     assert_eq!(all["recorded"], all["deleted"]);
     assert!(all["recorded"].as_u64().unwrap() > 31);

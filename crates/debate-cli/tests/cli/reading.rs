@@ -57,6 +57,32 @@ fn k10_a_watch_shows_every_event_once_and_resumes_after_the_last_number_seen() {
 }
 
 #[test]
+fn the_prompt_of_a_request_is_printed_with_whether_it_is_what_was_sent() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let log = program.run(["log", &id, "--json"]).lines();
+    let begun = log.iter().find(|event| event["kind"] == "call_started").unwrap();
+    let seq = begun["seq"].to_string();
+    let printed = program.run(["log", &id, "--prompt", &seq]);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    let first = format!("prompt of event {seq}: rendered again from the log, digest agrees\n");
+    let digest = begun["body"]["prompt"]["digest"].as_str().unwrap();
+    assert!(printed.stdout.starts_with(&first) && printed.stdout.contains(digest), "{}", printed.stdout);
+    for part in ["\n--- system\n", "\n--- user\n", "Will the average Arctic sea ice extent"] {
+        assert!(printed.stdout.contains(part), "{part}: {}", printed.stdout);
+    }
+    let shown = program.run(["log", &id, "--prompt", &seq, "--json"]).json();
+    assert_eq!((&shown["agrees"], &shown["sent"]), (&true.into(), &begun["body"]["prompt"]));
+    for (event, code) in [("1", 2), ("99999", 2), ("x", 2)] {
+        assert_eq!(program.run(["log", &id, "--prompt", event]).code, Some(code), "{event}");
+    }
+    program.run(["redact", &id, "--all-prose"]);
+    let gone = program.run(["log", &id, "--prompt", &seq]);
+    assert!(gone.code == Some(0) && gone.stdout.contains("were deleted"), "{gone:?}");
+    assert!(!gone.stdout.contains("Arctic"), "{gone:?}");
+}
+
+#[test]
 fn k4_a_replay_shows_the_state_after_any_event_and_at_the_end_the_result() {
     let program = Program::new();
     let id = program.debate("ice.json");

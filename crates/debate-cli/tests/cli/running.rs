@@ -115,6 +115,44 @@ fn on_a_terminal_a_debate_is_a_live_view_and_then_its_result() {
 }
 
 #[test]
+fn a_terminal_that_cannot_be_drawn_on_is_told_in_plain_lines() {
+    let program = Program::new();
+    std::fs::copy(example("ice.json"), program.path("ice.json")).unwrap();
+    let Some(ran) = program.run_on("dumb", &["run", "ice.json"]) else {
+        return eprintln!("skipped: there is no program `script` to make a terminal");
+    };
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = ran.stdout.replace("\r\n", "\n");
+    let steers = |text: &str| text.contains(['\x1b', '\r', '\x08']);
+    assert!(!steers(&told), "{told:?}");
+    for line in ["round 1: opening\n", "  optimist: scored 0.", "round 3: closing\n", "concluded, full"] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    assert!(!told.contains("/31 calls"), "nothing is drawn: {told}");
+    let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
+    let watched = program.run_on("dumb", &["watch", &id]).unwrap().stdout.replace("\r\n", "\n");
+    assert_eq!(watched, program.run(["watch", &id]).stdout);
+}
+
+#[test]
+fn what_is_piped_is_plain_and_the_live_view_stays_on_the_terminal_beside_it() {
+    let program = Program::new();
+    std::fs::copy(example("ice.json"), program.path("ice.json")).unwrap();
+    let Some(ran) = program.run_on_terminal(&["run", "ice.json", ">result.txt"]) else {
+        return eprintln!("skipped: there is no program `script` to make a terminal");
+    };
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("31/31 calls"), "who waits sees it: {}", ran.stdout);
+    let result = std::fs::read_to_string(program.path("result.txt")).unwrap();
+    assert!(result.starts_with("SIMULATED") && !result.contains('\x1b'), "{result}");
+    let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
+    let watched = program.run_on_terminal(&["watch", &id, "|cat", ">watched.txt"]).unwrap();
+    assert_eq!(watched.code, Some(0), "{watched:?}");
+    let lines = std::fs::read_to_string(program.path("watched.txt")).unwrap();
+    assert_eq!(lines, program.run(["watch", &id]).stdout, "{watched:?}");
+}
+
+#[test]
 fn a_request_is_read_from_stdin() {
     let program = Program::new();
     let request = std::fs::read(example("moon.json")).unwrap();

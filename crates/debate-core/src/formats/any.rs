@@ -328,8 +328,12 @@ pub fn format_of(first: &Envelope) -> Option<String> {
     serde_json::from_str::<Named>(&first.body).ok().map(|named| named.format)
 }
 
-fn fold<F: Format>(log: &[Envelope]) -> Result<Debate<F>, AnyReplayError> {
-    let recorded = log.iter().map(codec::decode::<F>).collect::<Result<Vec<_>, _>>()?;
+/// Folds a stored log of a known format, or the prefix of one.
+///
+/// # Errors
+/// The log is empty, an event cannot be read, or the events do not fold.
+pub fn fold<'a, F: Format>(log: impl IntoIterator<Item = &'a Envelope>) -> Result<Debate<F>, AnyReplayError> {
+    let recorded = log.into_iter().map(codec::decode::<F>).collect::<Result<Vec<_>, _>>()?;
     Ok(Debate::replay(&recorded)?)
 }
 

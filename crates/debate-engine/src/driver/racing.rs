@@ -30,7 +30,8 @@ impl<P: Prompts> Driver<P> {
         }
     }
 
-    /// Returns when the next request is raced as things are now, and which.
+    /// Returns when the next request is raced as things are now, and which. One that waits for its turn is not raced: a second
+    /// one would wait behind it. It is looked at again once it has left, with whatever wakes the driver next.
     fn next_race(&mut self) -> Option<(Instant, Work)> {
         let hedging = &self.house.settings.hedging;
         if hedging.after == Hedge::Off {
@@ -50,10 +51,11 @@ impl<P: Prompts> Driver<P> {
                 let age = beginnings.get(call).copied().unwrap_or_default();
                 aloft.race_ages = races.ages(hedging, question.model.name(), call, age);
             }
-            waiting.extend(aloft.race_ages.filter(|_| !aloft.raced).map(|ages| (aloft.since, ages, work)));
+            let (ages, departed) = (aloft.race_ages.filter(|_| !aloft.raced), aloft.departed_at());
+            waiting.extend(departed.zip(ages).map(|(departed, ages)| (departed, ages, work)));
         }
         let age = |ages: RaceAges| if awaited == 1 { ages.alone } else { ages.among };
-        let first = waiting.into_iter().map(|(since, ages, work)| (since + age(ages), work)).min();
+        let first = waiting.into_iter().map(|(departed, ages, work)| (departed + age(ages), work)).min();
         first.map(|(due, work)| (due, work.clone()))
     }
 
@@ -63,19 +65,21 @@ impl<P: Prompts> Driver<P> {
         let mut draft = self.draft();
         let Some(aloft) = self.flights.find(work) else { return Ok(draft) };
         aloft.raced = true;
-        let Some(question) = aloft.question.clone().filter(|_| house.races.take(&house.settings.hedging))
-        else {
-            return Ok(draft);
-        };
+        let Some(question) = aloft.question.clone() else { return Ok(draft) };
         let question = Arc::new(question.raced());
-        let spared = pricing::spared(&house, draft.debate(), question.reserved());
+        let reserved = question.reserved();
+        let spared = pricing::spared(&house, draft.debate(), reserved);
         match draft.decide(Command::BeginCall(question.begin(work, Some(spared)))) {
-            Ok(()) => self.raced.push(Takeoff::Turn(work.clone(), question)),
+            // No place is taken for a race that its debate does not allow.
+            Ok(()) if house.races.take(&house.settings.hedging, reserved) => {
+                self.raced.push(Takeoff::Turn(work.clone(), question));
+                Ok(draft)
+            }
+            Ok(()) => Ok(self.draft()),
             // Its debate has no budget for a second request.
-            Err(DecideError::NotWanted(_)) => {}
-            Err(error) => return Err(DriveError::Plan(error)),
+            Err(DecideError::NotWanted(_)) => Ok(draft),
+            Err(error) => Err(DriveError::Plan(error)),
         }
-        Ok(draft)
     }
 
     /// Learns how long a readable answer took.

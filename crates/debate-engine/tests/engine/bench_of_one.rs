@@ -6,14 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use debate_core::codec::Author;
+use debate_core::debate::Debate;
 use debate_core::envelope::Envelope;
+use debate_core::format::Format;
 use debate_core::formats::accept::{self, Accepted, AcceptedRequest};
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Timestamp};
+use debate_core::prose::Texts;
 use debate_engine::{Engine, Start, Surroundings};
 use debate_llm::{ChatModel, SimulatedConfig};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, MemoryStore};
+use serde_json::Value;
 
 /// Long enough for any debate here, short enough to end a test that hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
@@ -68,6 +72,19 @@ pub(crate) fn memory() -> Arc<dyn EventStore> {
 
 pub(crate) async fn log(engine: &Engine, debate: DebateId) -> Vec<Envelope> {
     engine.log(debate, None).await.expect("the log reads")
+}
+
+/// Returns a debate's outcome without what is its own: id, times, spend.
+pub(crate) async fn outcome(engine: &Engine, debate: DebateId) -> Value {
+    let debate: Debate<Prediction> = engine.load(debate, None).await.unwrap();
+    let mut outcome = serde_json::to_value(Prediction::outcome(&debate, Texts::Shown)).unwrap();
+    for field in ["debate_id", "completed_at"] {
+        outcome[field] = Value::Null;
+    }
+    for field in ["wall_clock_time_ms", "sonnet_calls", "sonnet_tokens_used"] {
+        outcome["metadata"][field] = Value::Null;
+    }
+    outcome
 }
 
 pub(crate) fn kinds(log: &[Envelope]) -> BTreeMap<&str, usize> {

@@ -14,15 +14,13 @@ use debate_core::formats::accept::{self, AcceptedRequest};
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
-use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
-use debate_engine::{Engine, Fork, ForkError, LoadError, Start};
+use debate_engine::{Engine, Fork, ForkError, LoadError, Redact, Start};
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{Append, EventStore};
-use serde_json::Value;
 
-use crate::bench_of_one::{PATIENCE, engine, log, memory, model, paused_clock, start};
+use crate::bench_of_one::{PATIENCE, engine, log, memory, model, outcome, paused_clock, start};
 
 async fn concluded(engine: &Engine, debate: DebateId) {
     assert!(engine.concluded(debate, PATIENCE).await.unwrap(), "it ends in time");
@@ -46,18 +44,6 @@ async fn fork(engine: &Engine, parent: DebateId, at: Option<u64>, change: &str) 
     let debate = forked.debate.unwrap();
     concluded(engine, debate).await;
     (debate, forked.at)
-}
-
-async fn outcome(engine: &Engine, debate: DebateId) -> Value {
-    let debate: Debate<Prediction> = engine.load(debate, None).await.unwrap();
-    let mut outcome = serde_json::to_value(Prediction::outcome(&debate, Texts::Shown)).unwrap();
-    for field in ["debate_id", "completed_at"] {
-        outcome[field] = Value::Null;
-    }
-    for field in ["wall_clock_time_ms", "sonnet_calls", "sonnet_tokens_used"] {
-        outcome["metadata"][field] = Value::Null;
-    }
-    outcome
 }
 
 type Asked = BTreeSet<(CallKey, u32)>;
@@ -195,6 +181,33 @@ async fn k14_a_parent_that_was_changed_later_is_found() {
         assert_eq!((fault.seq, fault.why), (Seq(1), why));
         let error = after.load::<Prediction>(debate, None).await.unwrap_err();
         assert!(matches!(&error, LoadError::Parent { at: place, .. } if *place == at), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k15_words_taken_from_a_parent_without_a_record_are_found_in_every_fork_that_shares_them() {
+    let engine = engine(memory(), model("seed=7"));
+    let parent = held(&engine).await;
+    let (child, at) = fork(&engine, parent, Some(40), "nothing").await;
+    let (grandchild, _) = fork(&engine, child, None, "pooling=trimmed").await;
+    let shared = &log(&engine, parent).await[..usize::try_from(at.0).unwrap()];
+    let worded: Vec<Seq> = shared.iter().filter(|it| it.prose.is_some()).map(|it| it.seq).collect();
+    // The record of these stands in the parent, behind what is shared.
+    for seq in &worded[..2] {
+        engine.redact(parent, Redact::Event(*seq), "alice").await.unwrap();
+    }
+    for debate in [parent, child, grandchild] {
+        assert_eq!(engine.verify(debate).await.unwrap().fault, None);
+    }
+    let taken = worded[2];
+    engine.store().redact(parent.into(), taken).await.unwrap();
+    let why = "its words were deleted and no redaction is on record";
+    let fault = engine.verify(parent).await.unwrap().fault.unwrap();
+    assert_eq!((fault.seq, fault.why.as_str()), (taken, why));
+    for debate in [child, grandchild] {
+        let fault = engine.verify(debate).await.unwrap().fault.unwrap();
+        let why = format!("what it was forked from does not hold: event {taken} of {parent}: {why}");
+        assert_eq!((fault.seq, fault.why), (Seq(1), why));
     }
 }
 

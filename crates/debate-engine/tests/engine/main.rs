@@ -11,9 +11,12 @@ mod money;
 mod moody_store;
 #[cfg(unix)]
 mod policy;
+#[cfg(unix)]
+mod postgres_faults;
 mod racing;
 mod redacting;
 mod searching;
+mod sent_prompts;
 mod sharing;
 mod tools;
 mod watching;

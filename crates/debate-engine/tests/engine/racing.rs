@@ -1,10 +1,14 @@
 //! Slow requests are raced by second ones (rule K2: cause `hedge`), within limits, and nothing else changes.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
 use debate_core::format::Format;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::prose::Texts;
 use debate_engine::{Engine, Hedge, Hedging, Settings};
+use debate_llm::{ChatModel, Gate, Governed, Provider, ProviderLimits};
 use debate_prompts::prediction::PredictionPrompts;
 use serde_json::Value;
 
@@ -76,11 +80,44 @@ async fn k8_a_debate_without_budget_for_a_second_request_sends_none() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_race_that_a_debate_does_not_allow_takes_no_place_from_others() {
+    let engine = engine(Hedge::P75);
+    held(&engine, 2).await;
+    for _ in 0..8 {
+        let mut poor = start(None);
+        poor.limits.calls_max = 31;
+        let debate = engine.start(poor).await.unwrap().debate;
+        assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    }
+    let (_, events) = held(&engine, 1).await;
+    let races = count(&events, "call_started", "cause", "hedge");
+    // What the eight left over is there: 8 in a hundred of this one's own 31 are two.
+    assert!(races > 3, "{races} races");
+}
+
+fn steady(model: Arc<dyn ChatModel>, calls_max: usize) -> Engine {
+    let hedging = Hedging { after: Hedge::Adaptive, ..Hedging::default() };
+    let settings = Settings { hedging, calls_max, ..Settings::default() };
+    let builder = Engine::builder(memory(), model).format(PredictionPrompts);
+    builder.surroundings(paused_clock()).settings(settings).build()
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_model_that_always_takes_as_long_is_never_raced() {
-    let settings =
-        Settings { hedging: Hedging { after: Hedge::Adaptive, ..Hedging::default() }, ..Settings::default() };
-    let builder = Engine::builder(memory(), model("seed=7,latency=200ms")).format(PredictionPrompts);
-    let engine = builder.surroundings(paused_clock()).settings(settings).build();
+    let engine = steady(model("seed=7,latency=1s"), 1_000);
     let (results, _) = held(&engine, 3).await;
     assert!(results.iter().all(|result| result.metadata.sonnet_calls == 31));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_for_a_turn_does_not_make_a_request_late() {
+    // One request at a time, by the limits of the provider or by those of the process: the last of five waits 4 s.
+    let limits = ProviderLimits { concurrency: NonZeroU32::new(1), ..ProviderLimits::default() };
+    let gate = Arc::new(Gate::new(Provider::OpenAi, limits));
+    let governed = Arc::new(Governed::new(model("seed=7,latency=1s"), gate));
+    for engine in [steady(governed, 1_000), steady(model("seed=7,latency=1s"), 1)] {
+        let (results, events) = held(&engine, 3).await;
+        assert_eq!(count(&events, "call_started", "cause", "hedge"), 0);
+        assert!(results.iter().all(|result| result.metadata.wall_clock_time_ms >= 31_000), "one at a time");
+    }
 }

@@ -76,6 +76,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/viewer/data/debates/{id}/follow", READ),
     ("GET", "/viewer/data/debates/{id}/events", AUDIT),
     ("GET", "/viewer/data/debates/{id}/calls", AUDIT),
+    ("GET", "/viewer/data/debates/{id}/calls/{seq}/prompt", AUDIT),
     ("GET", "/viewer/data/debates/{id}/verification", AUDIT),
     ("GET", "/viewer/data/debates/{id}/bundle", AUDIT),
     ("GET", "/viewer/data/calibration", READ),

@@ -112,6 +112,7 @@ const OPEN_TO: [(&[Scope], &[&str]); 5] = [
             "POST /debate.v1.AuditService/ExportBundle",
             "GET /viewer/data/debates/{id}/events",
             "GET /viewer/data/debates/{id}/calls",
+            "GET /viewer/data/debates/{id}/calls/{seq}/prompt",
             "GET /viewer/data/debates/{id}/verification",
             "GET /viewer/data/debates/{id}/bundle",
             "GET /viewer/data/difference",

@@ -83,7 +83,8 @@ pub(super) async fn list(
         "running" => vec![v1::DebateState::Running.into()],
         "paused" => vec![v1::DebateState::Paused.into()],
         "concluded" => vec![v1::DebateState::Concluded.into()],
-        _ => return Err(Refusal::field("state", "must be running, paused or concluded")),
+        "archived" => vec![v1::DebateState::Archived.into()],
+        _ => return Err(Refusal::field("state", "must be running, paused, concluded or archived")),
     };
     let request = v1::ListDebatesRequest { page_size, page_token: token, format, states };
     let page = desk.page(&request).await?;

@@ -304,7 +304,7 @@ fn parameters(method: &str, path: &str) -> Vec<Value> {
 fn parameter(name: &str, kind: &str) -> Value {
     match (name, kind) {
         ("format", _) => json!({ "type": kind, "enum": FORMATS }),
-        ("state", _) => json!({ "type": kind, "enum": ["running", "paused", "concluded"] }),
+        ("state", _) => json!({ "type": kind, "enum": ["running", "paused", "concluded", "archived"] }),
         (_, "integer") => json!({ "type": kind, "minimum": 0 }),
         (_, _) => json!({ "type": kind }),
     }

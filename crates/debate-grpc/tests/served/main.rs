@@ -10,6 +10,7 @@ mod hearing;
 mod house;
 mod http;
 mod limits;
+mod listing;
 mod measured;
 mod methods;
 mod modes;

@@ -39,10 +39,9 @@ impl Fault {
             // A taken place; and ours, of events_refuse(), events_refuse_archived() and archived_check().
             "23505" | "DB001" | "DB004" | "DB005" => Self::Refused,
             // Serialisation, deadlock, lock or statement timed out; too many connections; shut down, crashed,
-            // starting, dropped while idle.
-            "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P01" | "57P02" | "57P03" | "57P05" => {
-                Self::Passing
-            }
+            // starting, dropped while idle; read-only, as a server is that has not yet taken over from another.
+            "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P01" | "57P02" | "57P03" | "57P05"
+            | "25006" => Self::Passing,
             code if code.starts_with("08") => Self::Passing,
             _ => Self::Lasting,
         }

@@ -3,7 +3,7 @@
 //! Appends that continue streams from where this process left them are inserted with nothing asked before: the
 //! insert trigger refuses them if another process came first, and then the group is decided in a transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,8 +20,11 @@ use crate::port::{BoxError, Head, Position};
 use crate::sqlite::archive;
 use crate::sqlite::read::{self, integer};
 
-/// Events per insert statement. Each number up to this one has its own prepared statement.
-const ROWS_PER_INSERT: usize = 16;
+/// Up to so many events there is a prepared statement for every number, so that what a debate appends is one statement.
+const ROWS_MAX: usize = 16;
+
+/// Of more events, as many are inserted by one statement; each goes to another thread and back.
+const ROWS_OF_MANY: [usize; 3] = [32, 64, 128];
 
 /// Heads remembered; when there are more, all are forgotten.
 const HEADS_MAX: usize = 8_192;
@@ -57,8 +60,8 @@ pub(super) struct Committer {
     connection: SqliteConnection,
     /// The last events of streams as this process saw them. Another process may have gone on since.
     heads: HashMap<StreamId, Head>,
-    /// The insert statements for 1, 2, … rows.
-    inserts: Vec<Arc<str>>,
+    /// The insert statements, by their rows.
+    inserts: BTreeMap<usize, Arc<str>>,
 }
 
 impl Committer {
@@ -68,9 +71,9 @@ impl Committer {
             for row in 0..rows {
                 let _ = write!(sql, "{}{VALUES}", if row == 0 { "" } else { "," });
             }
-            Arc::from(sql)
+            (rows, Arc::from(sql))
         };
-        let inserts = (1..=ROWS_PER_INSERT).map(statement).collect();
+        let inserts = (1..=ROWS_MAX).chain(ROWS_OF_MANY).map(statement).collect();
         Self { connection, heads: HashMap::new(), inserts }
     }
 
@@ -133,7 +136,7 @@ impl Committer {
 
     /// Inserts everything in one statement, which needs no transaction around it, or else in one transaction.
     async fn insert_at_once(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
-        if events_of(appends).count() <= ROWS_PER_INSERT {
+        if self.inserts.contains_key(&events_of(appends).count()) {
             return self.insert(appends).await;
         }
         self.execute("BEGIN IMMEDIATE").await?;
@@ -246,12 +249,15 @@ impl Committer {
     pub(super) async fn insert(&mut self, appends: &[&Append]) -> Result<Position, sqlx::Error> {
         let events: Vec<&Envelope> = events_of(appends).collect();
         let mut last = Position::START;
-        for rows in events.chunks(ROWS_PER_INSERT) {
+        let mut rest = &events[..];
+        while let Some((count, sql)) = self.inserts.range(..=rest.len()).next_back() {
+            let (rows, after) = rest.split_at(*count);
+            rest = after;
             let mut arguments = SqliteArguments::default();
             for envelope in rows {
                 bind(&mut arguments, envelope).map_err(sqlx::Error::Encode)?;
             }
-            let sql = AssertSqlSafe(Arc::clone(&self.inserts[rows.len() - 1]));
+            let sql = AssertSqlSafe(Arc::clone(sql));
             let done = sqlx::query_with(sql, arguments).execute(&mut self.connection).await?;
             last = Position(u64::try_from(done.last_insert_rowid()).unwrap_or(0));
         }

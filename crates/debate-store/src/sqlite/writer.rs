@@ -73,9 +73,7 @@ impl Writer {
         while let Some(job) = self.next().await {
             match job {
                 Job::Append(first) => {
-                    // Whoever is about to append does so first; nobody waits where nobody is.
-                    tokio::task::yield_now().await;
-                    let group = self.gather(first);
+                    let group = self.gather(first).await;
                     self.append(group).await;
                 }
                 Job::Redact { stream, seq, reply } => {
@@ -112,16 +110,23 @@ impl Writer {
         }
     }
 
-    /// Takes what is queued behind an append and can be committed with it.
-    fn gather(&mut self, first: AppendJob) -> Group {
+    /// Takes what is queued behind an append and can be committed with it, for as long as more keeps coming: whoever is
+    /// about to append does so first, and nobody waits where nobody is.
+    async fn gather(&mut self, first: AppendJob) -> Group {
         let mut group = Group::default();
         group.push(first);
+        let mut known = 0;
         loop {
             let job = match self.backlog.pop_front() {
                 Some(job) => job,
                 None => match self.jobs.try_recv() {
                     Ok(job) => job,
-                    Err(_) => return group,
+                    Err(_) if group.jobs.len() == known => return group,
+                    Err(_) => {
+                        known = group.jobs.len();
+                        tokio::task::yield_now().await;
+                        continue;
+                    }
                 },
             };
             match job {

@@ -6,15 +6,19 @@ mod archive_guard;
 mod conformance;
 mod leases;
 #[cfg(unix)]
+mod postgres_disk;
+#[cfg(unix)]
+mod postgres_failover;
+#[cfg(unix)]
 mod postgres_faults;
 #[cfg(unix)]
 mod postgres_feed;
 #[cfg(unix)]
 mod postgres_guard;
-#[cfg(unix)]
-mod proxy;
 mod sqlite_faults;
 mod sqlite_file;
+mod sqlite_killed;
 mod sqlite_open;
 mod sqlite_tamper;
+mod sqlite_torn;
 mod stream_writer;

@@ -1,17 +1,14 @@
 //! What can happen to a server, and to the way to it. Always: nothing acknowledged is lost, nothing is doubled, and the
 //! store goes on by itself.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use debate_core::id::Seq;
-use debate_postgres_fixture::Server;
+use debate_postgres_fixture::{Proxy, Server};
 use debate_store::{Append, AppendError, EventStore, Position, PostgresOptions, PostgresStore, ReadError};
 use tokio::task::JoinSet;
 
-use crate::proxy::Proxy;
 use crate::stream_writer::{StreamWriter, settled, verify};
 
 fn impatient() -> PostgresOptions {
@@ -19,7 +16,7 @@ fn impatient() -> PostgresOptions {
 }
 
 /// Opens a store that gives up at once; on a busy machine it may give up on opening, too.
-async fn open_impatient(url: &str) -> Arc<PostgresStore> {
+pub(crate) async fn open_impatient(url: &str) -> Arc<PostgresStore> {
     loop {
         if let Ok(store) = PostgresStore::open(url, impatient()).await {
             return Arc::new(store);
@@ -28,7 +25,7 @@ async fn open_impatient(url: &str) -> Arc<PostgresStore> {
 }
 
 /// Appends as a caller does that goes on trying while the server cannot be had.
-async fn append_in_the_end(store: &PostgresStore, append: Append) -> Position {
+pub(crate) async fn append_in_the_end(store: &PostgresStore, append: Append) -> Position {
     loop {
         match store.append(append.clone()).await {
             Ok(position) => return position,
@@ -38,16 +35,16 @@ async fn append_in_the_end(store: &PostgresStore, append: Append) -> Position {
     }
 }
 
-fn patient() -> PostgresOptions {
+pub(crate) fn patient() -> PostgresOptions {
     PostgresOptions { retry_time: Duration::from_secs(60), ..PostgresOptions::default() }
 }
 
-async fn open(url: &str, options: PostgresOptions) -> Arc<PostgresStore> {
+pub(crate) async fn open(url: &str, options: PostgresOptions) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::open(url, options).await.unwrap())
 }
 
 /// Appends to a stream until it has so many events; each must be acknowledged.
-async fn write(store: Arc<PostgresStore>, id: u128, events: u64) -> StreamWriter {
+pub(crate) async fn write(store: Arc<PostgresStore>, id: u128, events: u64) -> StreamWriter {
     let mut writer = StreamWriter::new(id);
     while writer.head.0 < events {
         store.append(writer.append(1)).await.unwrap();
@@ -56,7 +53,7 @@ async fn write(store: Arc<PostgresStore>, id: u128, events: u64) -> StreamWriter
 }
 
 /// Checks that the log holds these streams whole and nothing else.
-async fn check(store: &PostgresStore, writers: &[StreamWriter]) {
+pub(crate) async fn check(store: &PostgresStore, writers: &[StreamWriter]) {
     let mut total = 0;
     for writer in writers {
         assert_eq!(verify(store, writer.stream).await, Ok(writer.head));
@@ -116,7 +113,7 @@ async fn a_server_that_is_gone_is_an_error_that_passes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acknowledgement_lost_mid_commit_is_found_out() {
     let server = Server::start(&[]).unwrap();
-    let proxy = Proxy::start(server.socket()).await;
+    let proxy = Proxy::start(server.socket()).await.unwrap();
     let store = open(&proxy.url("postgres"), patient()).await;
     let mut alone = StreamWriter::new(100);
     // The statement arrives and commits; what says so never comes back.
@@ -160,7 +157,7 @@ async fn check_whole(store: &PostgresStore, writer: &StreamWriter) {
 #[tokio::test]
 async fn a_conflict_found_after_a_lost_answer_is_a_conflict() {
     let server = Server::start(&[]).unwrap();
-    let proxy = Proxy::start(server.socket()).await;
+    let proxy = Proxy::start(server.socket()).await.unwrap();
     let (near, far) =
         (open(&server.url("postgres"), patient()).await, open(&proxy.url("postgres"), patient()).await);
     let mut writer = StreamWriter::new(1);
@@ -207,9 +204,9 @@ async fn a_server_out_of_connections_is_an_error_that_passes() {
 #[tokio::test]
 async fn a_read_only_server_is_an_error_that_passes() {
     let server = Server::start(&[]).unwrap();
-    let store = open(&server.url("postgres"), patient()).await;
+    let store = open_impatient(&server.url("postgres")).await;
     let mut writer = StreamWriter::new(1);
-    store.append(writer.append(1)).await.unwrap();
+    append_in_the_end(&store, writer.append(1)).await;
     let switch = |to: &str| {
         server.sql("postgres", &format!("ALTER SYSTEM SET default_transaction_read_only = {to}")).unwrap();
         server.sql("postgres", "SELECT pg_reload_conf()").unwrap();
@@ -232,58 +229,5 @@ async fn a_read_only_server_is_an_error_that_passes() {
     switch("off");
     while store.append(writer.clone().append(1)).await.is_err() {}
     writer.events(1);
-    check(&store, &[writer]).await;
-}
-
-/// A small file system, gone with its owner.
-struct SmallDisk(std::path::PathBuf);
-
-impl SmallDisk {
-    /// Mounts one, where that is permitted.
-    fn mount(server: &Server) -> Option<Self> {
-        let (folder, owner) = (server.folder().join("disk"), std::fs::metadata(server.folder()).ok()?);
-        std::fs::create_dir(&folder).ok()?;
-        let mut mount = Command::new("mount");
-        let options = format!("size=2m,mode=0700,uid={},gid={}", owner.uid(), owner.gid());
-        mount.args(["-t", "tmpfs", "-o", &options, "tmpfs"]).arg(&folder);
-        mount.output().is_ok_and(|done| done.status.success()).then_some(Self(folder))
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).output();
-    }
-}
-
-#[tokio::test]
-async fn a_full_disk_is_an_error_that_passes() {
-    let server = Server::start(&[]).unwrap();
-    let Some(disk) = SmallDisk::mount(&server) else {
-        eprintln!("skipped: a file system cannot be mounted here");
-        return;
-    };
-    let sql = |sql: &str| server.sql("postgres", sql).unwrap();
-    let store = open(&server.url("postgres"), patient()).await;
-    let place = disk.0.display();
-    sql(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
-    sql("ALTER TABLE events SET TABLESPACE small");
-    let mut writer = StreamWriter::new(1);
-    let long = format!("{{\"text\":\"{}\"}}", "x".repeat(1_500));
-    let refused = loop {
-        let mut next = writer.clone();
-        let event = next.event("noted", &long);
-        match store.append(Append::new(writer.stream, writer.head, vec![event])).await {
-            Ok(_) => writer = next,
-            Err(error) => break error,
-        }
-        assert!(writer.head < Seq(10_000), "the disk is not small");
-    };
-    assert!(matches!(refused, AppendError::Backend { .. }), "{refused:?}");
-    assert!(writer.head > Seq(100));
-    assert_eq!(verify(&*store, writer.stream).await, Ok(writer.head), "it can be read");
-    // Room is made, nobody restarts anything.
-    sql("ALTER TABLE events SET TABLESPACE pg_default");
-    store.append(writer.append(1)).await.unwrap();
     check(&store, &[writer]).await;
 }

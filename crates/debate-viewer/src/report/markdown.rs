@@ -47,8 +47,8 @@ fn line(text: &mut String, line: &str) {
 fn glance(text: &mut String, page: &DebatePage, verification: &VerificationShown) {
     let whole = match &page.completeness {
         Completeness::Full => "full, nothing is missing".to_owned(),
-        Completeness::Partial { missing, why } => {
-            format!("PARTIAL, missing {}: {}", plain(&missing.join(", ")), plain(&why.join("; ")))
+        Completeness::Partial { why, .. } => {
+            format!("PARTIAL, missing {}: {}", plain(&page.missing.join("; ")), plain(&why.join("; ")))
         }
         Completeness::Void { why } => format!("VOID: {}", plain(&why.join("; "))),
     };

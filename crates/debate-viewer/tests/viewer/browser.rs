@@ -183,12 +183,21 @@ async fn report(house: &House, debate: DebateId) -> Report {
     Report::new(page, house.engine.verify(debate).await.unwrap(), Surroundings::real().now())
 }
 
+/// Begins a debate that nobody speaks in yet.
+async fn begin(house: &House) -> DebateId {
+    house.hush();
+    let mut request = prediction();
+    request["prediction_context"]["task"]["question"] = "Will the quay be rebuilt?".into();
+    house.start(&request).await
+}
+
 /// Returns what the driver may do to the house while it looks.
 fn controls(house: &Arc<House>, wire: &Wire) -> Router {
-    let (speaking, free) = (Arc::clone(house), Arc::clone(house));
+    let (speaking, free, beginning) = (Arc::clone(house), Arc::clone(house), Arc::clone(house));
     let (cut, mend) = (Arc::clone(&wire.cut), Arc::clone(&wire.cut));
     Router::new()
         .route("/speak/{pauses}", post(async move |Part(pauses): Part<usize>| speaking.let_speak(pauses)))
+        .route("/begin", post(async move || begin(&beginning).await.to_string()))
         .route("/free", post(async move || free.let_all_speak()))
         .route("/cut", post(async move || cut.send_replace(true).to_string()))
         .route("/mend", post(async move || mend.send_replace(false).to_string()))

@@ -73,6 +73,9 @@ impl Door {
     }
 }
 
+/// The event that begins the first request of a prediction, right behind its opening and that of its first phase.
+const FIRST_CALL: u64 = 3;
+
 /// Returns every place that shows a debate, with whether it needs the scope of auditors.
 fn places(id: &str, own: &str) -> Vec<(String, bool)> {
     let debate = |rest: &str| format!("/data/debates/{id}{rest}");
@@ -82,6 +85,7 @@ fn places(id: &str, own: &str) -> Vec<(String, bool)> {
         (debate("/follow"), false),
         (debate("/events"), true),
         (debate("/calls"), true),
+        (debate(&format!("/calls/{FIRST_CALL}/prompt")), true),
         (debate("/verification"), true),
         (debate("/bundle"), true),
         (format!("/data/difference?a={id}&b={own}"), true),

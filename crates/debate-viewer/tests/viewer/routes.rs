@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use axum::http::StatusCode;
 use debate_core::event::Resolved;
 use debate_core::formats::any::{AnyDebate, FORMATS};
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_core::prose::Texts;
-use debate_engine::{Control, Fork, Redact};
+use debate_engine::{Control, Fork, Redact, Watched};
 use debate_proof::bundle::BundleCheck;
+use debate_viewer::{DebatePage, Log, Report};
 use flate2::read::GzDecoder;
+use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::house::{House, asked, deliberation, investigation, prediction, review, roundtable};
@@ -211,7 +213,8 @@ async fn k15_deleted_words_are_gone_from_a_page_that_has_shown_them() {
         let after = page(&house, debate, at).await;
         assert!(!after.to_string().contains(&said) && after["title"].is_null(), "{after}");
     }
-    for part in ["events", "calls"] {
+    let first = call_events(&house, debate).await[0];
+    for part in ["events", "calls", &format!("calls/{first}/prompt")] {
         let shown = house.data(&format!("/data/debates/{debate}/{part}")).await;
         assert!(!shown.text().contains(&said), "{part}");
     }
@@ -304,6 +307,61 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
     assert!(read == log.len() + 1 && check.finish().unwrap().is_sound());
 }
 
+/// The events that begin the requests of a debate.
+async fn call_events(house: &House, debate: DebateId) -> Vec<u64> {
+    let log = house.engine.log(debate, None).await.unwrap();
+    log.iter().filter(|event| event.kind == "call_started").map(|event| event.seq.0).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k6_what_is_missing_is_said_in_words_on_the_page_and_in_the_report() {
+    let house = House::quiet();
+    let debate = house.start(&prediction()).await;
+    // Two pauses in each answer: the three openings, no more.
+    house.let_speak(6);
+    let watched = house.engine.watch(debate, Seq::START, false).await.unwrap();
+    let made = watched.filter(|item| {
+        let is_made = matches!(item, Ok(Watched::Event(event)) if event.kind == "argument_made");
+        std::future::ready(is_made)
+    });
+    assert_eq!(made.take(3).count().await, 3);
+    let cancel = Control::Cancel { reason: "enough".to_owned() };
+    house.engine.control(debate, cancel, "test").await.unwrap();
+    house.let_all_speak();
+    house.concluded(debate).await;
+    let log = Log::fold(debate, house.engine.history(debate, None).await.unwrap()).unwrap();
+    let page = DebatePage::of(&log, log.head().0).unwrap();
+    assert!(page.missing.contains(&"optimist, round 2, argue".to_owned()), "{:?}", page.missing);
+    assert!(page.missing.iter().all(|what| !what.contains('/')), "{:?}", page.missing);
+    let missing = page.missing.join("; ");
+    let found = house.engine.verify(debate).await.unwrap();
+    let report = Report::new(page, found, Timestamp(0)).markdown();
+    assert!(report.contains(&format!("PARTIAL, missing {missing}: ")), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_prompt_of_every_request_is_rendered_again_and_agrees_with_the_log() {
+    let house = House::open();
+    for request in [prediction(), deliberation(), roundtable(), review(), investigation()] {
+        let debate = house.held(&request).await;
+        for seq in call_events(&house, debate).await {
+            let path = format!("/data/debates/{debate}/calls/{seq}/prompt");
+            let shown = house.data(&path).await.json();
+            assert_eq!((&shown["agrees"], &shown["finding"]), (&json!(true), &json!("agrees")), "{path}");
+            assert_eq!(shown["told"], "rendered again from the log, digest agrees");
+            let messages = shown["rendered"]["messages"].as_array().unwrap();
+            assert_eq!(messages[0]["speaker"], "system", "{path}");
+            assert!(messages.iter().any(|message| message["speaker"] == "user"), "{path}");
+            assert!(messages.iter().all(|message| message["text"].as_str().is_some_and(|it| !it.is_empty())));
+        }
+        let redacted = call_events(&house, debate).await[0];
+        house.engine.redact(debate, Redact::All, "test").await.unwrap();
+        let shown = house.data(&format!("/data/debates/{debate}/calls/{redacted}/prompt")).await.json();
+        assert_eq!((&shown["agrees"], &shown["rendered"]), (&json!(false), &Value::Null));
+        assert_eq!(shown["finding"], "words_deleted");
+    }
+}
+
 #[tokio::test]
 async fn what_cannot_be_shown_is_refused_with_a_reason() {
     let house = House::open();
@@ -316,6 +374,10 @@ async fn what_cannot_be_shown_is_refused_with_a_reason() {
         (format!("/data/debates/{debate}?at=0"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=9999"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=x"), StatusCode::BAD_REQUEST),
+        (format!("/data/debates/{nobody}/calls/3/prompt"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{debate}/calls/9999/prompt"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{debate}/calls/1/prompt"), StatusCode::BAD_REQUEST),
+        (format!("/data/debates/{debate}/calls/x/prompt"), StatusCode::BAD_REQUEST),
         ("/data/debates/x".to_owned(), StatusCode::BAD_REQUEST),
         ("/data/debates?state=over".to_owned(), StatusCode::BAD_REQUEST),
         ("/data/debates?since=yesterday".to_owned(), StatusCode::BAD_REQUEST),

@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
-import { faint, saysTheSame } from "./looks.mjs";
+import { mended, prompts, renewed } from "./audit.mjs";
+import { faint, saysTheSame, withholding } from "./looks.mjs";
 
 const told = JSON.parse(process.argv[2]);
 const pictures = process.env.DEBATE_SCREENSHOTS;
@@ -46,6 +47,8 @@ const open = async (path) => {
 const text = (selector) => page.$eval(selector, (element) => element.textContent);
 const count = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 const texts = (selector) => page.$$eval(selector, (elements) => elements.map((element) => element.textContent));
+const withheld = (which) => withholding(page, which);
+const press = (name) => page.$$eval("button", (buttons, name) => buttons.find((button) => button.textContent === name).click(), name);
 const holds = (what, ...given) => page.waitForFunction(what, { polling: "raf", timeout: PATIENCE_MS }, ...given);
 /** Takes a picture of a page from its beginning, as far down as one looks. */
 const picture = async (name, most = 2_400) => {
@@ -83,7 +86,7 @@ async function tokens() {
   await open(path);
   await give(told.reader);
   await page.waitForSelector("h1");
-  await page.$$eval(".tabs button", (buttons) => buttons.find((button) => button.textContent === "Audit").click());
+  await press("Audit");
   await holds(() => document.querySelector(".notice.bad")?.textContent.includes("scope audit"));
   await give(told.token);
   await page.waitForSelector(".entry");
@@ -155,17 +158,6 @@ async function list() {
   assert.ok((await filtered("?format=deliberation", { "Opened from": "2000-01-01" })).length > 0);
 }
 
-/** Withholds answers from the page until what is returned is called. */
-async function withheld(which) {
-  const decide = (request) => (which(new URL(request.url())) ? request.abort("connectionfailed") : request.continue());
-  page.on("request", decide);
-  await page.setRequestInterception(true);
-  return async () => {
-    page.off("request", decide);
-    await page.setRequestInterception(false);
-  };
-}
-
 /** A live debate is watched to its end, through a reload and a cut. */
 async function live() {
   const id = told.live;
@@ -182,6 +174,7 @@ async function live() {
     return [...document.querySelectorAll("article.live > .prose")].filter((text) => said.includes(text.textContent)).length;
   });
   assert.equal(await twice(), 0, "what was said is no longer being said");
+  assert.ok((await text(".whole")).includes("Still to come: "), "what is still to be said is not missing");
   await picture("live", 1_700);
   await page.reload({ waitUntil: "domcontentloaded" });
   await page.waitForSelector("article.said:not(.live)");
@@ -280,7 +273,7 @@ async function slider() {
   assert.ok(shape[0] < 2_000 + 40 * shape[1], `a page of ${shape[1]} speeches has ${shape[0]} elements, whatever the log is`);
   console.log(`  ${head} events: a moment is shown after ${waits[20].toFixed(0)} ms (median), ${waits[39].toFixed(0)} ms (longest)`);
   await picture("slider", 900);
-  await page.$$eval("button", (buttons) => buttons.find((button) => button.textContent === "Back to the latest").click());
+  await press("Back to the latest");
   await holds((head) => document.querySelector("label[for=moment]").textContent.replaceAll(",", "").startsWith(`Event ${head} of`), head);
 }
 
@@ -462,7 +455,11 @@ async function contrast() {
       if (path.includes("audit")) await page.waitForSelector(".entry .badge");
       await holds(() => !document.querySelector("p[role=status]")?.textContent.includes("…"));
       await page.$$eval("details", (folded) => folded.forEach((entry, place) => (entry.open = place % 7 === 0)));
-      if (path.includes("audit")) await picture(`audit-${scheme}`, 1_700);
+      if (path.includes("audit")) {
+        await press("Show the prompt");
+        await page.waitForSelector("pre[aria-label^='Prompt, message']");
+        await picture(`audit-${scheme}`, 2_200);
+      }
       await page.$$eval("details", (folded) => folded.forEach((entry) => (entry.open = true)));
       assert.deepEqual(await page.evaluate(faint), [], `${path}, ${scheme}`);
     }
@@ -474,6 +471,10 @@ try {
   await step("tokens", tokens);
   await step("list", list);
   await step("live", live);
+  const tools = { page, browser, told, open, data, control, holds, withheld, press };
+  await step("renewed", () => renewed(tools));
+  await step("prompts", () => prompts(tools));
+  await step("mended", () => mended(tools));
   await step("slider", slider);
   await step("comparison", comparison);
   await step("calibration", calibration);

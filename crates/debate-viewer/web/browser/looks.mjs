@@ -52,3 +52,14 @@ export function faint() {
   }
   return [...found];
 }
+
+/** Withholds answers from the page until what is returned is called. */
+export async function withholding(page, which) {
+  const decide = (request) => (which(new URL(request.url())) ? request.abort("connectionfailed") : request.continue());
+  page.on("request", decide);
+  await page.setRequestInterception(true);
+  return async () => {
+    page.off("request", decide);
+    await page.setRequestInterception(false);
+  };
+}

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { VerificationText } from "./glance";
-import type { CallShown, DebatePage, EventShown, Json, Verification } from "./model";
+import type { CallShown, DebatePage, EventShown, Json, PromptShown, Verification } from "./model";
 import { type Fail, debatePath, download, load, query } from "./server";
 import { Badge, Notice, REDACTED, Tree, Words } from "./text";
 import { asked, count, moment, plain } from "./wording";
@@ -102,8 +102,8 @@ function Calls({ page, head, fail }: { page: DebatePage; head: number; fail: Fai
   return (
     <section aria-labelledby="calls">
       <h2 id="calls">Requests to models</h2>
-      <p class="quiet">The log names each prompt by its template, digest and length, and keeps each reply as it came.</p>
-      {calls?.map((call) => <Call key={call.seq} call={call} format={page.format} />)}
+      <p class="quiet">The log keeps each reply as it came, and of each prompt its digest. A prompt is rendered again from the log when it is asked for, and compared with it.</p>
+      {calls?.map((call) => <Call key={call.seq} id={id} call={call} format={page.format} fail={fail} />)}
       {isMore && (
         <button type="button" onClick={() => more(calls ?? [])}>
           More requests
@@ -113,7 +113,7 @@ function Calls({ page, head, fail }: { page: DebatePage; head: number; fail: Fai
   );
 }
 
-function Call({ call, format }: { call: CallShown; format: string }) {
+function Call({ id, call, format, fail }: { id: string; call: CallShown; format: string; fail: Fail }) {
   const { end } = call;
   const { role, what } = asked(call.call, format);
   const kind = end === null ? "note" : end.kind === "call_answered" || end.kind === "turn_answered" ? "good" : "warn";
@@ -142,6 +142,7 @@ function Call({ call, format }: { call: CallShown; format: string }) {
                 Did not fit: <Words text={call.prompt.omitted.join(", ")} />
               </p>
             )}
+            <Prompt id={id} seq={call.seq} fail={fail} />
           </dd>
         </div>
         <div>
@@ -167,6 +168,51 @@ function Call({ call, format }: { call: CallShown; format: string }) {
       {end?.redacted === true && <Notice kind="warn">{REDACTED}</Notice>}
       {words !== null && words !== undefined && <Raw words={words as Json} />}
     </details>
+  );
+}
+
+/** What was said to the model, once it is asked for, and whether it is what the log says. */
+function Prompt({ id, seq, fail }: { id: string; seq: number; fail: Fail }) {
+  const [shown, setShown] = useState<PromptShown | null>(null);
+  if (shown === null) {
+    const show = () => load<PromptShown>(`prompt ${seq}`, `${debatePath(id)}/calls/${seq}/prompt`, setShown, fail);
+    return (
+      <p>
+        <button type="button" onClick={show}>
+          Show the prompt
+        </button>
+      </p>
+    );
+  }
+  const { agrees, told, rendered } = shown;
+  return (
+    <>
+      <p role="status">
+        <Badge kind={agrees ? "good" : "warn"}>{told}</Badge>
+      </p>
+      {rendered !== null && !agrees && <p>What stands here is not what was sent, but what this program makes of the log today.</p>}
+      {rendered?.messages.map(({ speaker, text }, place) => (
+        <>
+          <h4>{speaker}</h4>
+          <pre class="raw" dir="auto" tabIndex={0} aria-label={`Prompt, message ${place + 1}, ${speaker}`}>
+            {text}
+          </pre>
+        </>
+      ))}
+      {rendered !== null && (
+        <p class="quiet">
+          {`The reply may take ${count(rendered.output_tokens_max)} tokens${rendered.web_search ? ", and the provider may search the web for it" : ""}.`}
+        </p>
+      )}
+      {rendered !== null && rendered.reply_schema !== null && (
+        <details>
+          <summary>The shape that the reply must have</summary>
+          <pre class="raw" tabIndex={0} aria-label="Schema of the reply">
+            {JSON.stringify(rendered.reply_schema, null, 2)}
+          </pre>
+        </details>
+      )}
+    </>
   );
 }
 

@@ -39,7 +39,7 @@ function Entry({ said }: { said: Said }) {
         <h4>
           <Words text={said.role ?? plain(said.kind)} />
         </h4>
-        <span>{plain(said.kind)}</span>
+        {said.role !== null && <span>{plain(said.kind)}</span>}
         {said.set_aside !== null && <Badge kind="warn">{said.set_aside === "void" ? "void: what it was built on changed" : `asked again: ${said.set_aside}`}</Badge>}
       </header>
       {said.redacted ? <Prose text={REDACTED} /> : <Spoken words={said.words} />}

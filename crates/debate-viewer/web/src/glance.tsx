@@ -5,8 +5,8 @@ import { useEffect, useState } from "preact/hooks";
 import type { DebatePage, Verification } from "./model";
 import { namer, rulesOf } from "./prediction";
 import { ask, debatePath } from "./server";
-import { Badge, Notice, Prose, REDACTED, Words } from "./text";
-import { asked, count, counted, kindOf, moment, percent, plain, stopReason } from "./wording";
+import { Badge, Lines, Notice, Prose, REDACTED, Words } from "./text";
+import { count, counted, kindOf, moment, percent, plain, stopReason } from "./wording";
 
 /** A longer text has a row of its own. */
 const TILE_CHARS = 120;
@@ -101,38 +101,32 @@ export function Glance({ page, verification }: { page: DebatePage; verification:
 }
 
 function Completeness({ page }: { page: DebatePage }) {
-  const { state, missing = [], why = [] } = page.completeness;
+  const { state, why = [] } = page.completeness;
   const kind = kindOf(state);
+  const isOver = page.state === "concluded";
   const told = { full: "Full: nothing is missing", partial: "Partial: something is missing", void: "Void: there is too little for an outcome" };
   return (
-    <div class={`whole ${page.state === "concluded" ? kind : "note"}`}>
-      <dt>Completeness</dt>
+    <div class={`whole ${isOver ? kind : "note"}`}>
+      <dt>{isOver ? "Completeness" : "State"}</dt>
       <dd>
-        {page.state === "concluded" ? (
+        {isOver ? (
           <Badge kind={kind}>{told[state]}</Badge>
         ) : (
           <>
             <Badge kind="note">{page.state}</Badge>
             <p>
               {page.phase === null ? "" : `Round ${page.phase.round}, ${plain(page.phase.name)}. `}
-              {`Time is up ${moment(page.deadline_at)}. Were it to end now it would be ${state}.`}
+              {`Its time ends ${moment(page.deadline_at)}. Were it to end now, its result would be ${state}.`}
             </p>
           </>
         )}
-        {missing.length > 0 && (
+        {page.missing.length > 0 && (
           <p>
-            Missing: <Words text={missing.map((what) => [asked(what, page.format).role, asked(what, page.format).what].filter(Boolean).join(", ")).join("; ")} />
+            {isOver ? "Missing: " : "Still to come: "}
+            <Words text={page.missing.join("; ")} />
           </p>
         )}
-        {why.length > 0 && (
-          <ul>
-            {why.map((line) => (
-              <li key={line}>
-                <Words text={line} />
-              </li>
-            ))}
-          </ul>
-        )}
+        {why.length > 0 && <Lines texts={why} />}
       </dd>
     </div>
   );
@@ -165,13 +159,7 @@ function Decided({ page }: { page: DebatePage }) {
           ) : dissenters.length === 0 ? (
             page.state === "concluded" ? "Nobody in the end" : "Nobody so far"
           ) : (
-            <ul>
-              {dissenters.map((who) => (
-                <li key={who}>
-                  <Words text={who} />
-                </li>
-              ))}
-            </ul>
+            <Lines texts={dissenters} />
           )}
         </dd>
         {apart !== null && (
@@ -184,13 +172,7 @@ function Decided({ page }: { page: DebatePage }) {
         <div class={open.join().length > TILE_CHARS ? "wide" : ""}>
           <dt>Left open</dt>
           <dd>
-            <ul>
-              {open.map((line) => (
-                <li key={line}>
-                  <Words text={line} />
-                </li>
-              ))}
-            </ul>
+            <Lines texts={open} />
           </dd>
         </div>
       )}

@@ -5,7 +5,6 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 
 export interface Completeness {
   state: "full" | "partial" | "void";
-  missing?: string[];
   why?: string[];
 }
 
@@ -62,6 +61,7 @@ export interface DebatePage {
   state: "running" | "paused" | "concluded";
   phase: { name: string; round: number } | null;
   completeness: Completeness;
+  missing: string[];
   stop: { words: string } | null;
   cancelled_because: string | null;
   opened_at: string;
@@ -206,6 +206,18 @@ export interface CallShown extends Attempt {
     cost: string | null;
     words: Json;
     redacted: boolean;
+  } | null;
+}
+
+/** The prompt of a request, rendered again from the log. */
+export interface PromptShown {
+  agrees: boolean;
+  told: string;
+  rendered: {
+    messages: { speaker: string; text: string }[];
+    reply_schema: Json;
+    output_tokens_max: number;
+    web_search: boolean;
   } | null;
 }
 

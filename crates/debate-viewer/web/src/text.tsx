@@ -20,6 +20,19 @@ export function Prose({ text }: { text: string }) {
   );
 }
 
+/** Texts of a line each. */
+export function Lines({ texts }: { texts: string[] }) {
+  return (
+    <ul>
+      {texts.map((text) => (
+        <li key={text}>
+          <Words text={text} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Any JSON, laid out for reading. */
 export function Tree({ value }: { value: Json }) {
   if (value === null || value === "") return <span class="quiet">none</span>;

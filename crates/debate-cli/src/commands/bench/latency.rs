@@ -227,6 +227,7 @@ impl Found {
             ("p99", Column::Right),
             (over_base, Column::Right),
             ("extra calls", Column::Right),
+            ("extra tokens", Column::Right),
             (deadline.as_str(), Column::Right),
         ];
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| self.cells(row)).collect();
@@ -255,6 +256,7 @@ impl Found {
             wall(summary.p99),
             format!("{:.3}", ratio(summary, self.base())),
             format!("{:.1} %", summary.extra_calls * 100.0),
+            format!("{:.1} %", summary.extra_tokens * 100.0),
             percent(summary.over_deadline),
         ]
     }
@@ -285,6 +287,7 @@ impl Found {
                 "p99_s": seconds(summary.p99),
                 "p99_ratio": ratio(summary, self.base()),
                 "extra_calls_share": summary.extra_calls,
+                "extra_tokens_share": summary.extra_tokens,
                 "over_deadline_share": summary.over_deadline,
                 "full_share": summary.full,
             })

@@ -1,0 +1,81 @@
+//! Lists have archived debates too, in their place, and say that they are.
+
+use debate_core::id::{DebateId, Timestamp};
+use debate_grpc::tokens::{Scope, TokenWishes};
+use debate_proto::v1;
+use debate_store::{Archive as _, EventStore as _};
+use serde_json::Value;
+
+use crate::house::PATIENCE;
+use crate::tokens::{Guarded, started, wishes};
+
+/// Four debates of a tenant, two of them archived, and one of another tenant's, archived; the newest first.
+async fn four_debates(guarded: &Guarded, ours: &str, theirs: &str) -> Vec<String> {
+    guarded.house.let_all_answer();
+    let (mut debates, mut others) = (guarded.debates(ours).await, guarded.debates(theirs).await);
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        ids.insert(0, started(&mut debates, &number.to_string()).await);
+    }
+    let foreign = started(&mut others, "").await;
+    for id in ids.iter().chain([&foreign]) {
+        assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    }
+    let store = &guarded.house.store;
+    for id in [&ids[1], &ids[2], &foreign] {
+        let debate: DebateId = id.parse().unwrap();
+        let head = store.head(debate.into()).await.unwrap().unwrap();
+        store.archive(debate.into(), head, "kept.bundle", Timestamp(1)).await.unwrap();
+    }
+    ids
+}
+
+#[tokio::test]
+async fn archived_debates_stand_in_lists_page_by_page_and_are_gone_where_they_are_asked_for() {
+    let guarded = Guarded::open().await;
+    let of = |tenant: &str| {
+        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
+    };
+    let (ours, theirs) = (of("ours"), of("theirs"));
+    let ids = four_debates(&guarded, &ours, &theirs).await;
+    let mut debates = guarded.debates(&ours).await;
+
+    let (concluded, archived) = (v1::DebateState::Concluded, v1::DebateState::Archived);
+    let whole = [(&ids[0], concluded), (&ids[1], archived), (&ids[2], archived), (&ids[3], concluded)];
+    for (states, wanted) in [
+        (vec![], whole.to_vec()),
+        (vec![concluded, archived], whole.to_vec()),
+        (vec![archived], whole[1..3].to_vec()),
+        (vec![concluded], vec![whole[0], whole[3]]),
+        (vec![v1::DebateState::Running], vec![]),
+    ] {
+        let states: Vec<i32> = states.into_iter().map(Into::into).collect();
+        for page_size in [1, 3, 4, 100] {
+            let mut request =
+                v1::ListDebatesRequest { page_size, states: states.clone(), ..Default::default() };
+            let mut listed = Vec::new();
+            loop {
+                let page = debates.list_debates(request.clone()).await.unwrap().into_inner();
+                assert!(page.debates.len() <= page_size as usize);
+                listed.extend(page.debates);
+                request.page_token = page.next_page_token;
+                if request.page_token.is_empty() {
+                    break;
+                }
+            }
+            let found: Vec<_> = listed.iter().map(|debate| (&debate.id, debate.state())).collect();
+            assert_eq!(found, wanted, "{states:?} by {page_size}");
+            assert!(listed.iter().all(|it| it.format == "prediction" && it.head_seq > 0), "{listed:?}");
+        }
+    }
+
+    let bearer = format!("Bearer {ours}");
+    let headers = [("Authorization", &*bearer)];
+    let answer = guarded.house.ask("GET", "/api/v1/debates?state=archived", &headers, b"").await;
+    let listed: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(listed["debates"].as_array().unwrap().len(), 2, "{listed}");
+    let (first, state) = (&listed["debates"][0]["id"], &listed["debates"][0]["state"]);
+    assert_eq!((first, state), (&Value::from(ids[1].as_str()), &Value::from("archived")));
+    let gone = guarded.house.ask("GET", &format!("/api/v1/debates/{}", ids[1]), &headers, b"").await;
+    assert_eq!(gone.status, 410, "{gone:?}");
+}
