@@ -370,6 +370,8 @@ pub struct Usage {
     pub output: Option<u64>,
     /// Tokens read from the provider's cache.
     pub cached: Option<u64>,
+    /// Tokens that the provider put into its cache, among the ones read; `None` where it does not say.
+    pub cache_written: Option<u64>,
     /// Tokens of thoughts among the ones written.
     pub reasoning: Option<u64>,
 }

@@ -61,7 +61,13 @@ impl ModelError {
     /// Makes an error of a call that was never sent: nothing was spent on it, and that is known.
     #[must_use]
     pub fn unsent(kind: ModelErrorKind, message: &str) -> Self {
-        let nothing = Usage { input: Some(0), output: Some(0), cached: Some(0), reasoning: Some(0) };
+        let nothing = Usage {
+            input: Some(0),
+            output: Some(0),
+            cached: Some(0),
+            cache_written: Some(0),
+            reasoning: Some(0),
+        };
         Self { usage: Box::new(nothing), ..Self::new(kind, message) }
     }
 

@@ -139,6 +139,7 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
             input: Some(speech::tokens_in(prompt_bytes)),
             output: Some(speech::tokens_in(text.len())),
             cached: Some(0),
+            cache_written: None,
             reasoning: None,
         };
         let finish = match ending {

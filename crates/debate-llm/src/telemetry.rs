@@ -155,6 +155,7 @@ impl<'a> Call<'a> {
         tokens!(input_tokens, usage.input);
         tokens!(output_tokens, usage.output);
         tokens!(cache_read.input_tokens, usage.cached);
+        tokens!(cache_write.input_tokens, usage.cache_written);
         tokens!(reasoning.output_tokens, usage.reasoning);
     }
 
@@ -196,6 +197,7 @@ impl<'a> Call<'a> {
         set("gen_ai.usage.input_tokens", count(usage.input));
         set("gen_ai.usage.output_tokens", count(usage.output));
         set("gen_ai.usage.cache_read.input_tokens", count(usage.cached));
+        set("gen_ai.usage.cache_write.input_tokens", count(usage.cache_written));
         set("gen_ai.usage.reasoning.output_tokens", count(usage.reasoning));
         set("debate.llm.wire_retries", Some(i64::from(retries).into()));
     }

@@ -257,6 +257,7 @@ impl Tokens {
             input: self.input_tokens.map(|fresh| cache.into_iter().fold(fresh, add)),
             output: self.output_tokens,
             cached: self.cache_read_input_tokens,
+            cache_written: self.cache_creation_input_tokens,
             reasoning: self.output_tokens_details.as_ref().and_then(|details| details.thinking_tokens),
         }
     }

@@ -267,6 +267,7 @@ impl Counts {
             input: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
             output: sum(self.candidates_token_count, self.thoughts_token_count),
             cached: self.cached_content_token_count,
+            cache_written: None,
             reasoning: self.thoughts_token_count,
         }
     }

@@ -213,6 +213,7 @@ fn read_usage(usage: &Value) -> Usage {
         input,
         output: written.map(|written| written.saturating_add(apart)),
         cached: detail("prompt_tokens_details", "cached_tokens").or(tokens("prompt_cache_hit_tokens")),
+        cache_written: detail("prompt_tokens_details", "cache_write_tokens"),
         reasoning,
     }
 }

@@ -108,7 +108,7 @@ async fn k3_a_reply_carries_what_the_provider_reports() {
     for provider in Provider::ALL {
         let (reply, _, _) = meet(provider, vec![ok(provider).header("request-id", "req-1")]).await;
         let reply = reply.unwrap();
-        let usage = Usage { input: Some(9), output: Some(4), cached: Some(8), reasoning: None };
+        let usage = Usage { input: Some(9), output: Some(4), cached: Some(8), ..Usage::default() };
         assert_eq!(reply.usage, usage, "{provider}");
         assert_eq!((reply.finish, reply.model.as_str()), (FinishReason::Stop, "test-model-01"));
         assert_eq!(reply.request_id.as_deref(), Some("req-1"));

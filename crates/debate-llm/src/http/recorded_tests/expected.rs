@@ -21,25 +21,27 @@ pub(super) struct Reading {
     thought_chars: Option<usize>,
     /// Tokens read and written.
     usage: Option<Usage>,
-    /// Tokens cached and tokens of thoughts, as the body tells them: what it does not tell is not known.
-    details: Option<[Option<u64>; 2]>,
+    /// Tokens read from a cache, put into it, and of thoughts, as the body tells them: what it does not tell is not known.
+    details: Option<[Option<u64>; 3]>,
 }
 
-/// Where a protocol tells of tokens that were cached and of tokens of thoughts.
-const fn details_in(provider: Provider) -> [&'static [&'static str]; 2] {
+/// Where a protocol tells of tokens that were read from a cache, put into it, and of thoughts.
+const fn details_in(provider: Provider) -> [&'static [&'static str]; 3] {
     match provider {
         Provider::Anthropic => [
             &["/message/usage/cache_read_input_tokens", "/usage/cache_read_input_tokens"],
+            &["/message/usage/cache_creation_input_tokens", "/usage/cache_creation_input_tokens"],
             &[
                 "/message/usage/output_tokens_details/thinking_tokens",
                 "/usage/output_tokens_details/thinking_tokens",
             ],
         ],
         Provider::Gemini => {
-            [&["/usageMetadata/cachedContentTokenCount"], &["/usageMetadata/thoughtsTokenCount"]]
+            [&["/usageMetadata/cachedContentTokenCount"], &[], &["/usageMetadata/thoughtsTokenCount"]]
         }
         Provider::OpenAi => [
             &["/usage/prompt_cache_hit_tokens", "/usage/prompt_tokens_details/cached_tokens"],
+            &["/usage/prompt_tokens_details/cache_write_tokens"],
             &["/usage/completion_tokens_details/reasoning_tokens"],
         ],
         Provider::OpenAiResponses => [
@@ -47,6 +49,7 @@ const fn details_in(provider: Provider) -> [&'static [&'static str]; 2] {
                 "/response/usage/input_tokens_details/cached_tokens",
                 "/usage/input_tokens_details/cached_tokens",
             ],
+            &[],
             &[
                 "/response/usage/output_tokens_details/reasoning_tokens",
                 "/usage/output_tokens_details/reasoning_tokens",
@@ -55,8 +58,8 @@ const fn details_in(provider: Provider) -> [&'static [&'static str]; 2] {
     }
 }
 
-/// Returns the last that events tell of tokens that were cached and of tokens of thoughts.
-fn details(provider: Provider, events: &[&str]) -> [Option<u64>; 2] {
+/// Returns the last that events tell of these tokens.
+fn details(provider: Provider, events: &[&str]) -> [Option<u64>; 3] {
     let events: Vec<Value> = events.iter().filter_map(|data| serde_json::from_str(data).ok()).collect();
     details_in(provider).map(|places| {
         let told = |event: &Value| places.iter().rev().find_map(|place| event.pointer(place)?.as_u64());
@@ -122,7 +125,8 @@ impl Expected {
             assert_eq!((input, output), (usage.input, usage.output), "{place}");
         }
         if let Some(details) = want.details {
-            assert_eq!([answer.usage.cached, answer.usage.reasoning], details, "{place}");
+            let Usage { cached, cache_written, reasoning, .. } = answer.usage;
+            assert_eq!([cached, cache_written, reasoning], details, "{place}");
         }
     }
 }

@@ -73,7 +73,7 @@ fn k3_unknown_usage_stays_unknown() {
     };
     assert_eq!(usage("null"), Usage::default());
     assert_eq!(usage(r#"{"prompt_tokens":null,"completion_tokens":"3"}"#), Usage::default());
-    let known = Usage { input: Some(5), output: Some(0), cached: Some(4), reasoning: None };
+    let known = Usage { input: Some(5), output: Some(0), cached: Some(4), ..Usage::default() };
     let details = r#""prompt_tokens_details":{"cached_tokens":4}"#;
     assert_eq!(usage(&format!(r#"{{"prompt_tokens":5,"completion_tokens":0,{details}}}"#)), known);
     assert_eq!(usage(r#"{"prompt_tokens":5,"completion_tokens":0,"prompt_cache_hit_tokens":4}"#), known);
@@ -151,23 +151,27 @@ fn a_question_that_a_filter_stops_is_refused() {
 }
 
 #[test]
-fn k3_cached_and_reasoning_tokens_are_told_apart() {
-    for (provider, body) in [
+fn k3_tokens_of_the_cache_and_of_thoughts_are_told_apart() {
+    for (provider, cache_written, body) in [
         (
             Provider::Anthropic,
+            Some(2),
             r#"{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":4,"output_tokens":9,"output_tokens_details":{"thinking_tokens":5}}}"#,
         ),
         (
             Provider::Gemini,
+            None,
             r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":7,"cachedContentTokenCount":4,"candidatesTokenCount":4,"thoughtsTokenCount":5}}"#,
         ),
         (
             Provider::OpenAi,
-            r#"{"choices":[{"message":{"content":""}}],"usage":{"prompt_tokens":7,"completion_tokens":9,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":5}}}"#,
+            Some(2),
+            r#"{"choices":[{"message":{"content":""}}],"usage":{"prompt_tokens":7,"completion_tokens":9,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":5}}}"#,
         ),
     ] {
         let usage = decode(provider, body.as_bytes(), 0).0.unwrap().usage;
-        let want = Usage { input: Some(7), output: Some(9), cached: Some(4), reasoning: Some(5) };
+        let want =
+            Usage { input: Some(7), output: Some(9), cached: Some(4), cache_written, reasoning: Some(5) };
         assert_eq!(usage, want, "{provider}");
     }
 }

@@ -277,6 +277,7 @@ impl Response<'_> {
                 input: usage.input_tokens,
                 output: usage.output_tokens,
                 cached: usage.input_tokens_details.as_ref().and_then(|details| details.cached_tokens),
+                cache_written: None,
                 reasoning: usage.output_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
             };
         }
