@@ -12,7 +12,7 @@ use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelError
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScriptedAnswer {
     /// Streams the reply's text and ends well.
-    Reply(ChatReply),
+    Reply(Box<ChatReply>),
     /// Streams the text as far as there is one, then fails.
     Fail {
         /// What is streamed before the failure.
@@ -26,19 +26,19 @@ pub enum ScriptedAnswer {
 
 impl From<&str> for ScriptedAnswer {
     fn from(text: &str) -> Self {
-        Self::Reply(ChatReply::new("scripted", text))
+        Self::Reply(Box::new(ChatReply::new("scripted", text)))
     }
 }
 
 impl From<String> for ScriptedAnswer {
     fn from(text: String) -> Self {
-        Self::Reply(ChatReply::new("scripted", text))
+        Self::Reply(Box::new(ChatReply::new("scripted", text)))
     }
 }
 
 impl From<ChatReply> for ScriptedAnswer {
     fn from(reply: ChatReply) -> Self {
-        Self::Reply(reply)
+        Self::Reply(Box::new(reply))
     }
 }
 
@@ -123,7 +123,7 @@ impl ChatModel for ScriptedModel {
         match (self.script)(request) {
             ScriptedAnswer::Reply(reply) => {
                 speech::say(&reply.text, self.chunk_bytes, chunks);
-                Ok(reply)
+                Ok(*reply)
             }
             ScriptedAnswer::Fail { after, error } => {
                 speech::say(&after, self.chunk_bytes, chunks);
