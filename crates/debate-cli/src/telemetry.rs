@@ -213,7 +213,13 @@ mod tests {
         let measured = told.filter_map(|word| prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)));
         // The counters of tokens share one line of source.
         let usage = "gen_ai.client.inference.usage.";
-        let kinds = ["input_tokens", "output_tokens", "cache_read.input_tokens", "reasoning.output_tokens"];
+        let kinds = [
+            "input_tokens",
+            "output_tokens",
+            "cache_read.input_tokens",
+            "cache_write.input_tokens",
+            "reasoning.output_tokens",
+        ];
         let tokens = kinds.map(|kind| format!("{usage}{kind}"));
         let measured: BTreeSet<&str> = measured
             .filter(|name| name.contains('.') && *name != usage)

@@ -199,18 +199,21 @@ impl Spans {
 impl Asked {
     /// Measures what it took to settle a question: failed attempts and second requests are in it.
     fn settled(&self, format: &'static str, key: &CallKey) {
-        macro_rules! settled {
-            ($($measurement:ident).+, $value:expr) => {
-                measured!(
-                    histogram.gen_ai.invoke_agent.$($measurement).+ = $value,
-                    gen_ai.workflow.name = format,
-                    gen_ai.agent.name = %key.role
-                );
-            };
-        }
-        settled!(duration, self.since.elapsed().as_secs_f64());
-        settled!(inference_calls, self.attempts);
-        settled!(tool_calls, self.tools);
+        measured!(
+            histogram.gen_ai.invoke_agent.duration = self.since.elapsed().as_secs_f64(),
+            gen_ai.workflow.name = format,
+            gen_ai.agent.name = %key.role
+        );
+        measured!(
+            histogram.gen_ai.invoke_agent.inference_calls = self.attempts,
+            gen_ai.workflow.name = format,
+            gen_ai.agent.name = %key.role
+        );
+        measured!(
+            histogram.gen_ai.invoke_agent.tool_calls = self.tools,
+            gen_ai.workflow.name = format,
+            gen_ai.agent.name = %key.role
+        );
     }
 }
 
