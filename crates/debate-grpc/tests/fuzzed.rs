@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
-use std::fs;
-use std::path::Path;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -13,20 +11,14 @@ use proptest::sample::Index;
 mod answer;
 #[path = "../../../fuzz/checks/port.rs"]
 mod port;
+#[path = "../../../fuzz/checks/seeds.rs"]
+mod seeds;
 #[path = "../../../fuzz/checks/wire.rs"]
 mod wire;
 
-static ANSWERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds("answer"));
-static CONNECTIONS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds("port"));
-static MESSAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds("wire"));
-
-/// Returns the seeds of a target, in the order of their names.
-fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|path| fs::read(path).unwrap()).collect()
-}
+static ANSWERS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::of("answer"));
+static CONNECTIONS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::of("port"));
+static MESSAGES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::of("wire"));
 
 #[test]
 fn the_seeds_of_fuzzing_hold() {

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
-use std::fs;
-use std::path::Path;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -11,19 +9,13 @@ use proptest::sample::Index;
 
 #[path = "../../../fuzz/checks/reply.rs"]
 mod reply;
+#[path = "../../../fuzz/checks/seeds.rs"]
+mod seeds;
 #[path = "../../../fuzz/checks/sse.rs"]
 mod sse;
 
-static REPLIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds("reply"));
-static STREAMS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds("sse"));
-
-/// Returns the seeds of a target, in the order of their names.
-fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
-    let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|path| fs::read(path).unwrap()).collect()
-}
+static REPLIES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::of("reply"));
+static STREAMS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| seeds::of("sse"));
 
 #[test]
 fn the_seeds_of_fuzzing_hold() {

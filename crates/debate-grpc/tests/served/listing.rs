@@ -1,13 +1,13 @@
 //! Lists have archived debates too, in their place, and say that they are.
 
 use debate_core::id::{DebateId, Timestamp};
-use debate_grpc::tokens::{Scope, TokenWishes};
+use debate_grpc::tokens::Scope;
 use debate_proto::v1;
 use debate_store::{Archive as _, EventStore as _};
 use serde_json::Value;
 
 use crate::house::PATIENCE;
-use crate::tokens::{Guarded, started, wishes};
+use crate::tokens::{Guarded, started};
 
 /// Four debates of a tenant, two of them archived, and one of another tenant's, archived; the newest first.
 async fn four_debates(guarded: &Guarded, ours: &str, theirs: &str) -> Vec<String> {
@@ -33,9 +33,7 @@ async fn four_debates(guarded: &Guarded, ours: &str, theirs: &str) -> Vec<String
 #[tokio::test]
 async fn archived_debates_stand_in_lists_page_by_page_and_are_gone_where_they_are_asked_for() {
     let guarded = Guarded::open().await;
-    let of = |tenant: &str| {
-        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
-    };
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
     let (ours, theirs) = (of("ours"), of("theirs"));
     let ids = four_debates(&guarded, &ours, &theirs).await;
     let mut debates = guarded.debates(&ours).await;

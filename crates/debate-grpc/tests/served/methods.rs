@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use debate_engine::Engine;
-use debate_grpc::tokens::{Scope, TokenWishes};
+use debate_grpc::tokens::Scope;
 use debate_proof::bundle::BundleCheck;
 use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
@@ -16,7 +16,7 @@ use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
 
 use crate::house::{House, PATIENCE};
-use crate::tokens::{Guarded, start, started, wishes};
+use crate::tokens::{Guarded, start, started};
 
 async fn clients(house: &House) -> (DebateServiceClient<Channel>, AuditServiceClient<Channel>) {
     let channel = house.channel().await;
@@ -202,9 +202,7 @@ async fn large_answers_are_cut_to_what_is_wanted() {
 async fn all_debates_of_a_tenant_are_followed_and_resumed_without_loss_or_repeats() {
     let guarded = Guarded::open().await;
     guarded.house.let_all_answer();
-    let of = |tenant: &str| {
-        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
-    };
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
     let mut ours = guarded.debates(&of("ours")).await;
     let mut theirs = guarded.debates(&of("theirs")).await;
     let foreign = started(&mut theirs, "").await;

@@ -51,9 +51,7 @@ async fn ask_all(
 async fn another_tenants_debate_is_not_there_over_either_interface() {
     let guarded = Guarded::open().await;
     guarded.house.let_all_answer();
-    let of = |tenant: &str| {
-        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
-    };
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
     let (ours, theirs) = (of("ours"), of("theirs"));
     let mut debates = guarded.debates(&ours).await;
     let id = started(&mut debates, "same").await;
@@ -133,9 +131,7 @@ async fn k8_what_is_counted_nowhere_is_not_for_tokens_whose_money_is_limited() {
 #[tokio::test]
 async fn k11_a_request_id_is_each_tenants_own() {
     let guarded = Guarded::open().await;
-    let of = |tenant: &str| {
-        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes("app", &[Scope::Write]) })
-    };
+    let of = |tenant| guarded.token_of(tenant, Scope::Write);
     let (one, other) = (of("one"), of("other"));
     let first = started(&mut guarded.debates(&one).await, "r-1").await;
     let again = guarded.debates(&one).await.start_debate(start("r-1")).await.unwrap().into_inner();
@@ -154,9 +150,7 @@ async fn k11_a_request_id_is_each_tenants_own() {
 async fn another_tenants_archived_debate_is_not_there_either() {
     let guarded = Guarded::open().await;
     guarded.house.let_all_answer();
-    let of = |tenant: &str| {
-        guarded.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[Scope::Admin]) })
-    };
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
     let (ours, theirs) = (of("ours"), of("theirs"));
     let mut debates = guarded.debates(&ours).await;
     let id = started(&mut debates, "").await;

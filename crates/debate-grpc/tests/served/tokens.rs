@@ -58,6 +58,11 @@ impl Guarded {
         TokenFile::change(&self.file(), |file| file.create(wishes, Timestamp(0))).unwrap()
     }
 
+    /// Makes a token of a tenant.
+    pub(crate) fn token_of(&self, tenant: &str, scope: Scope) -> String {
+        self.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[scope]) })
+    }
+
     pub(crate) fn revoke(&self, id_or_name: &str) {
         assert_eq!(TokenFile::change(&self.file(), |file| Ok(file.revoke(id_or_name).len())).unwrap(), 1);
     }
