@@ -154,7 +154,21 @@ fn task(json: &str, context: &Fields<'_>) -> (String, String) {
     if raw.len() > TASK_BYTES_MAX {
         field.refuse(format_args!("has {} bytes; {TASK_BYTES_MAX} are allowed", raw.len()));
     }
+    if asks_nothing(value) {
+        field.refuse("asks nothing");
+    }
     (question(value), raw)
+}
+
+/// Returns whether nothing stands in a task that one could debate.
+fn asks_nothing(task: &Value) -> bool {
+    match task {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(asks_nothing),
+        Value::Object(map) => map.values().all(asks_nothing),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Returns the question that a task puts: its `question`, `title` or `text`, or else all of it.

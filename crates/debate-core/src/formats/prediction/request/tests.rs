@@ -103,6 +103,14 @@ fn the_question_is_found_in_the_task() {
 }
 
 #[test]
+fn k12_a_task_in_which_nothing_stands_is_refused() {
+    for task in [json!(""), json!(" \n"), json!({}), json!([]), json!({"question": "", "title": [null, " "]})]
+    {
+        check_refused("prediction_context.task", task, &["prediction_context.task: asks nothing"]);
+    }
+}
+
+#[test]
 fn p19_the_seed_follows_from_the_request_unless_given() {
     let seed = |request: &Value| accepted(request).0.seed;
     assert_eq!(seed(&request()), seed(&request()));
