@@ -113,6 +113,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
+const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RESET: u8 = 3;
 const GO_AWAY: u8 = 7;
@@ -185,6 +186,18 @@ async fn headers_that_never_end_end_their_connection_and_nobody_elses() {
         assert_eq!(flood(&house, frames.concat()).await, [ENHANCE_YOUR_CALM], "{what} without end");
     }
     other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_of_empty_frames_without_end_ends_its_connection() {
+    let house = House::open().await;
+    let path = b"/debate.v1.DebateService/GetDebate";
+    let length = u8::try_from(path.len()).unwrap();
+    let request = [&[0x83, 0x86, 0x04, length][..], path, &[0x01, 9], b"localhost", &[0x0f, 0x10, 16]];
+    let request = [&request.concat()[..], b"application/grpc"].concat();
+    let frames = [frame(HEADERS, 0x4, 1, &request), frame(DATA, 0, 1, &[]).repeat(10_000)];
+    assert_eq!(flood(&house, frames.concat()).await, [ENHANCE_YOUR_CALM]);
+    assert_eq!(house.get("/healthz").await.status, 200);
 }
 
 #[tokio::test]
