@@ -11,26 +11,15 @@ use crate::report::Ended;
 /// When there are none and they cannot be installed.
 #[cfg(unix)]
 pub(crate) fn provide() -> Result<Ended> {
-    use std::process::Command;
-
     use anyhow::bail;
     use debate_postgres_fixture::{Binaries, FixtureError};
 
-    use crate::cargo::{answers, succeed};
+    use crate::debian;
 
     let binaries = match Binaries::find() {
         Err(FixtureError::NotInstalled) => {
-            let mut apt_get = Command::new("apt-get");
-            apt_get.arg("--version");
-            if !answers(apt_get) {
+            if !debian::install("postgresql")? {
                 bail!("PostgreSQL is not installed, and there is no apt-get to install it with");
-            }
-            println!("PostgreSQL is not installed; installing Debian's: apt-get install postgresql");
-            for arguments in [&["update"][..], &["install", "--yes", "--no-install-recommends", "postgresql"]]
-            {
-                let mut apt_get = Command::new("apt-get");
-                apt_get.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-                succeed(apt_get)?;
             }
             Binaries::find()?
         }

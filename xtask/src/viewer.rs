@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::cargo::{Workspace, succeed};
+use crate::debian;
 use crate::npm;
 use crate::report::Ended;
 
@@ -55,14 +56,8 @@ pub(crate) fn provide_browser(workspace: &Workspace) -> Result<Ended> {
     if npm::is_there(workspace, "chromium") {
         return Ok(Ended::Passed);
     }
-    if !npm::is_there(workspace, "apt-get") {
+    if !debian::install("chromium")? {
         return Ok(Ended::Skipped("chromium is not installed, and there is no apt-get".to_owned()));
-    }
-    println!("chromium is not installed; installing Debian's: apt-get install chromium");
-    for arguments in [&["update"][..], &["install", "--yes", "--no-install-recommends", "chromium"]] {
-        let mut apt_get = workspace.program(Path::new("apt-get"));
-        apt_get.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        succeed(apt_get)?;
     }
     Ok(Ended::Passed)
 }

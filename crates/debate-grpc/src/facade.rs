@@ -354,9 +354,7 @@ impl Desk {
     /// # Errors
     /// The caller's tenant has no such debate, it takes no more rounds, or they cost more than the caller may spend.
     pub async fn continue_debate(&self, id: &str, added: AddedRounds) -> Result<AnyDebate, Refusal> {
-        let debate = self.debate(id, None).await?;
-        self.check_format(debate.format())?;
-        let _turn = self.turn_to_go_on(&debate).await?;
+        let _turn = self.turn_to_go_on(&self.debate(id, None).await?).await?;
         let AddedRounds { rounds, focus } = added;
         self.control(id, Control::Continue { rounds, focus }).await
     }
@@ -417,6 +415,7 @@ impl Desk {
 
     /// Waits for a turn to let a debate go on that does not run, and checks that the token allows it.
     async fn turn_to_go_on(&self, debate: &AnyDebate) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
+        self.check_format(debate.format())?;
         let turn = self.turn_to_spend().await;
         spending::check_running(self.engine(), &self.grant, Some(debate.id())).await?;
         if let Some(allowance) = spending::allowance(self.engine(), &self.grant, Some(debate.id())).await? {

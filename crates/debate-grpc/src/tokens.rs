@@ -24,7 +24,7 @@ const ID_DIGITS: usize = 12;
 /// Characters of the name of a client or tenant.
 const NAME_CHARS_MAX: usize = 64;
 /// Names under which the log has what nobody came in for.
-const RESERVED: [&str; 4] = ["engine", "cli", "grpc", "rest"];
+const RESERVED: [&str; 5] = ["engine", "cli", "grpc", "rest", "mcp"];
 /// Bytes of a file of tokens: some three thousand fit.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -106,7 +106,7 @@ pub struct TokenWishes {
     pub tenant: String,
     /// What it may do.
     pub scopes: BTreeSet<Scope>,
-    /// The formats that it may start; all of them where none is named.
+    /// The formats that it may start, fork and let go on; all of them where none is named.
     pub formats: BTreeSet<String>,
     /// What it may use.
     pub limits: TokenLimits,
@@ -127,7 +127,7 @@ pub struct TokenEntry {
     pub tenant: String,
     /// What it may do.
     pub scopes: BTreeSet<Scope>,
-    /// The formats that it may start; all of them where none is named.
+    /// The formats that it may start, fork and let go on; all of them where none is named.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub formats: BTreeSet<String>,
     /// What it may use.

@@ -3,11 +3,17 @@
 /// The longest `tracestate` that is kept, in bytes: what the recommendation asks everybody to pass on.
 const STATE_BYTES_MAX: usize = 512;
 
+/// Hex digits of the parts of a `traceparent`: version, trace, span, flags.
+const PARENT_PARTS: [usize; 4] = [2, 32, 16, 2];
+
 /// Reads `traceparent`, and behind a space `tracestate` where there is one, as far as they have the shape of such.
 ///
 /// A list of vendors without a cause belongs to nothing, and one that is too long is left out whole.
 pub(crate) fn read<'a>(header: impl Fn(&'static str) -> Option<&'a str>) -> Option<String> {
-    let is_parent = |text: &&str| text.len() == 55 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let is_parent = |text: &&str| {
+        let parts = text.split('-').map(str::len);
+        parts.eq(PARENT_PARTS) && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+    };
     let is_state = |text: &&str| {
         (1..=STATE_BYTES_MAX).contains(&text.len()) && text.chars().all(|c| c == ' ' || c.is_ascii_graphic())
     };
@@ -38,7 +44,9 @@ mod tests {
     #[test]
     fn what_has_not_the_shape_of_a_trace_is_left_out() {
         assert_eq!(of(None, Some("congo=1")), None);
-        assert_eq!(of(Some("00-4bf9"), None), None);
+        for parent in ["00-4bf9", &"-".repeat(55), &"0".repeat(55), &PARENT.replace("f0", "g0")] {
+            assert_eq!(of(Some(parent), None), None, "{parent}");
+        }
         for state in ["", "a=\u{7f}", &"x".repeat(STATE_BYTES_MAX + 1)] {
             assert_eq!(of(Some(PARENT), Some(state)).as_deref(), Some(PARENT), "{state}");
         }

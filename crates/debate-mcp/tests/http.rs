@@ -45,8 +45,12 @@ async fn send(address: SocketAddr, token: Option<&str>, content_type: &str, body
 
 /// Uses a tool and returns its result.
 async fn use_tool(address: SocketAddr, token: &str, name: &str, arguments: Value) -> Value {
-    let params = json!({ "name": name, "arguments": arguments });
-    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    asked(address, token, "tools/call", json!({ "name": name, "arguments": arguments })).await
+}
+
+/// Calls a method and returns its result.
+async fn asked(address: SocketAddr, token: &str, method: &str, params: Value) -> Value {
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let (status, body) = post(address, Some(token), &call).await;
     assert_eq!(status, 200, "{body}");
     let json = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
@@ -144,21 +148,42 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     let id = started["structuredContent"]["debate"]["id"].as_str().unwrap().to_owned();
     assert_eq!(started["structuredContent"]["debate"]["state"], "concluded");
 
-    let refused = use_tool(address, &reader, "start_roundtable", topic).await;
+    let refused = use_tool(address, &reader, "start_roundtable", topic.clone()).await;
     assert_eq!(
         (&refused["isError"], &refused["structuredContent"]["reason"]),
         (&json!(true), &json!("FORBIDDEN"))
     );
     let read = use_tool(address, &reader, "get_consensus", json!({ "debate_id": id })).await;
     assert_eq!(read["structuredContent"]["state"], "concluded", "{read}");
-    for (tool, arguments) in [
-        ("get_consensus", json!({ "debate_id": id })),
-        ("export_session", json!({ "debate_id": id })),
-        ("control_session", json!({ "debate_id": id, "action": "stop" })),
-        ("continue_roundtable", json!({ "debate_id": id })),
-    ] {
-        let hidden = use_tool(address, &stranger, tool, arguments).await;
-        assert_eq!(hidden["structuredContent"]["reason"], "DEBATE_NOT_FOUND", "{tool}: {hidden}");
+    let tools = asked(address, &writer, "tools/list", json!({})).await["tools"].take();
+    let auditor = token("auditor", "north", &[Scope::Audit]);
+    let only_writer = token("only-writer", "north", &[Scope::Write]);
+    for tool in tools.as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        let writes = tool["annotations"]["readOnlyHint"] != true;
+        let mut arguments = json!({ "debate_id": id, "agent": "ada", "round": 1, "action": "stop" });
+        let takes = tool["inputSchema"]["properties"].as_object().unwrap();
+        arguments.as_object_mut().unwrap().retain(|field, _| takes.contains_key(field));
+        if name != "start_roundtable" && takes.contains_key("debate_id") {
+            let hidden = use_tool(address, &stranger, name, arguments.clone()).await;
+            assert_eq!(hidden["structuredContent"]["reason"], "DEBATE_NOT_FOUND", "{name}: {hidden}");
+        }
+        if name == "start_roundtable" {
+            arguments = topic.clone();
+        }
+        for (token, may) in [(&auditor, false), (&reader, !writes), (&only_writer, writes)] {
+            let used = use_tool(address, token, name, arguments.clone()).await;
+            let is_forbidden = used["structuredContent"]["reason"] == "FORBIDDEN";
+            assert_eq!(is_forbidden, !may, "{name}: {used}");
+        }
+    }
+    let log = json!({ "uri": format!("debate://{id}/log") });
+    for (token, may) in [(&reader, true), (&auditor, false), (&only_writer, false), (&stranger, false)] {
+        let read = asked(address, token, "resources/read", log.clone()).await;
+        assert_eq!(read["contents"].is_array(), may, "{read}");
+        let listed = asked(address, token, "resources/list", json!({})).await;
+        let count = listed["resources"].as_array().map_or(0, Vec::len);
+        assert_eq!(count > 0, may, "{listed}");
     }
     let listed = use_tool(address, &stranger, "list_sessions", json!({})).await;
     assert_eq!(listed["structuredContent"]["debates"], json!([]));
@@ -166,6 +191,32 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     assert_eq!(post(address, None, &ping).await.0, 401);
     assert_eq!(post(address, Some("wrong"), &ping).await.0, 401);
+    server.abort();
+}
+
+#[tokio::test]
+async fn pages_of_other_sites_use_no_tool_without_tokens() {
+    let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    let own = address.to_string();
+    for (host, origin, status) in [
+        (&*own, None, "200"),
+        ("evil.example", None, "403"),
+        (&own, Some("https://evil.example"), "403"),
+        (&own, Some("null"), "403"),
+    ] {
+        let origin = origin.map(|origin| format!("Origin: {origin}\r\n")).unwrap_or_default();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n{origin}Content-Length: {}\r\n\r\n{ping}",
+            ping.len()
+        );
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert_eq!(answer.split(' ').nth(1), Some(status), "{host} {origin}: {answer}");
+    }
     server.abort();
 }
 

@@ -2,6 +2,8 @@
 
 mod markdown;
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use debate_core::id::{Digest, Timestamp};
@@ -50,8 +52,17 @@ impl Report {
     pub fn html(&self) -> String {
         let title = escaped(self.page.title.as_deref().unwrap_or(debate_core::prose::REDACTED));
         let text = escaped(&self.markdown());
-        // A reader of JSON takes the one for the other; a reader of HTML finds no markup.
-        let data = self.json().replace('<', "\\u003c");
+        // A reader of JSON takes the one for the other; a reader of HTML finds no markup, a terminal nothing to obey.
+        let steers = |c: char| c == '<' || steers(c);
+        let data = self.json().chars().fold(String::new(), |mut data, c| {
+            if steers(c) {
+                // Writing to a string does not fail. All of them have four digits.
+                let _ = write!(data, "\\u{:04x}", u32::from(c));
+            } else {
+                data.push(c);
+            }
+            data
+        });
         let (script, style) = (source(SCRIPT), source(STYLE));
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -72,7 +83,14 @@ fn source(text: &str) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    text.replace(steers, "\u{fffd}")
+}
+
+/// Returns whether a character steers a terminal or turns the text beside it around (rule K13).
+fn steers(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -88,5 +106,6 @@ mod tests {
     #[test]
     fn text_is_never_markup() {
         assert_eq!(escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
+        assert_eq!(escaped("a\u{1b}b\u{202e}\nc"), "a\u{fffd}b\u{fffd}\nc");
     }
 }

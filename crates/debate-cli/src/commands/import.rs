@@ -1,10 +1,12 @@
 //! `debate import`: brings debates of a bundle into a store.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use debate_core::counted::counted;
-use debate_core::envelope::Envelope;
+use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::Seq;
+use debate_engine::LIFECYCLE_KINDS;
 use debate_proof::bundle::BundleCheck;
 use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore, RequestKey};
 
@@ -19,7 +21,8 @@ use crate::store;
 /// Bring the debates of a bundle into the store, exact to the byte
 ///
 /// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
-/// left as they are; where it has other events under the same id, it keeps them and the import ends.
+/// left as they are; where it has other events under the same id, it keeps them and the import ends. Debates that have not
+/// ended go on where a server opens the store: import what you trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -48,7 +51,7 @@ impl Import {
         let store = store::open(&options.store, options.durability.into()).await?;
         let imported = self.import(&**store.events()).await;
         store.close().await?;
-        let (streams, events) = imported?;
+        let Imported { streams, events, going_on } = imported?;
         let path = self.file.display();
         let unsigned = match checked.not_wholly_signed() {
             0 => String::new(),
@@ -56,31 +59,58 @@ impl Import {
         };
         let debates = counted(streams, "debate", "debates");
         let events = counted(events, "event is", "events are");
-        print(&format!("{path}: {debates}, {events} in the store{unsigned}\n"))?;
+        let going_on = match going_on.len() {
+            0 => String::new(),
+            open => format!(
+                "; {} not ended and will go on where a server opens the store",
+                counted(open, "debate has", "debates have")
+            ),
+        };
+        print(&format!("{path}: {debates}, {events} in the store{unsigned}{going_on}\n"))?;
         Ok(End::Done)
     }
 
-    async fn import(&self, store: &dyn EventStore) -> anyhow::Result<(usize, usize)> {
+    async fn import(&self, store: &dyn EventStore) -> anyhow::Result<Imported> {
         let mut lines = BundleLines::open(&self.file)?;
         // Checked again: the file may have changed meanwhile.
         let mut check = BundleCheck::new(None, None);
         let mut batch = Batch::default();
-        let (mut streams, mut events) = (0, 0);
+        let mut imported = Imported::default();
         while let Some(line) = lines.next()? {
             let found = check.push(line).map_err(|error| Failure::fault(error.to_string()))?;
             let Some(envelope) = found else { continue };
-            streams += usize::from(envelope.seq == Seq(1));
-            events += 1;
+            imported.count(&envelope);
             let request = check.request_id().filter(|_| envelope.seq == Seq(1)).map(str::to_owned);
             batch.push(store, envelope).await?;
             batch.opened_by(request);
         }
         batch.flush(store).await?;
         let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
-        if report.is_sound() {
-            Ok((streams, events))
-        } else {
-            Err(Failure::fault("the bundle changed meanwhile"))
+        if report.is_sound() { Ok(imported) } else { Err(Failure::fault("the bundle changed meanwhile")) }
+    }
+}
+
+/// What a bundle brought.
+#[derive(Debug, Default)]
+struct Imported {
+    streams: usize,
+    events: usize,
+    /// The debates that a server goes on with, for the operator's money.
+    going_on: BTreeSet<StreamId>,
+}
+
+impl Imported {
+    fn count(&mut self, envelope: &Envelope) {
+        self.streams += usize::from(envelope.seq == Seq(1));
+        self.events += 1;
+        match envelope.kind.as_str() {
+            "paused" | "concluded" => {
+                self.going_on.remove(&envelope.stream);
+            }
+            kind if LIFECYCLE_KINDS.contains(&kind) => {
+                self.going_on.insert(envelope.stream);
+            }
+            _ => {}
         }
     }
 }

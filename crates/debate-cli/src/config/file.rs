@@ -1,7 +1,7 @@
 //! The file: a flat table in TOML, each value under the name of its flag.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{File, Metadata};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use toml_span::Value;
@@ -47,12 +47,19 @@ impl ConfigFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// It cannot be read, or is no TOML.
+    /// It cannot be read, is no TOML, or everybody could change what it says.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = path.display();
         let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text));
-        read.map_err(|error| Failure::bad_input(format!("cannot read the configuration {name}: {error}")))?;
+        let cannot =
+            |error: io::Error| Failure::bad_input(format!("cannot read the configuration {name}: {error}"));
+        let file = File::open(path).map_err(cannot)?;
+        if is_everybodys(&file.metadata().map_err(cannot)?) {
+            return Err(Failure::bad_input(format!(
+                "the configuration {name} may be written by everybody; use chmod o-w"
+            )));
+        }
+        file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
         if text.len() as u64 > BYTES_MAX {
             return Err(Failure::bad_input(format!(
                 "the configuration {name} is longer than {BYTES_MAX} bytes"
@@ -86,6 +93,18 @@ impl Given {
             Self::Nothing(_) => Vec::new(),
         }
     }
+}
+
+/// Returns whether everybody on the machine may write a file. Groups may: that of a user alone is common.
+#[cfg(unix)]
+fn is_everybodys(about: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    about.is_file() && about.permissions().mode() & 0o002 != 0
+}
+
+#[cfg(not(unix))]
+fn is_everybodys(_: &Metadata) -> bool {
+    false
 }
 
 fn given(value: &Value<'_>) -> Given {

@@ -49,21 +49,24 @@ pub(crate) fn events(folder: &Path, archived: &Archived) -> anyhow::Result<Vec<E
     let mut lines = BundleLines::open(&path)?;
     let mut check = BundleCheck::new(None, None);
     let mut events = Vec::new();
+    let other_end =
+        || fault(format!("the debate in it does not end with event {}, as archived", archived.head.seq));
     while let Some(line) = lines.next()? {
         let event = check.push(line).map_err(|error| fault(error.to_string()))?;
         // A fork's bundle holds what it was forked from too.
-        events.extend(event.filter(|event| event.stream == archived.stream));
+        let Some(event) = event.filter(|event| event.stream == archived.stream) else { continue };
+        // No more is held than was archived, whatever is in the file.
+        if event.seq > archived.head.seq {
+            return Err(other_end());
+        }
+        events.push(event);
     }
     let report = check.finish().map_err(|error| fault(error.to_string()))?;
     if let Some(found) = report.streams.iter().find_map(|stream| stream.fault.as_ref()) {
         return Err(fault(found.to_string()));
     }
     let head = events.last().map(|last| Head { seq: last.seq, hash: last.hash });
-    if head == Some(archived.head) {
-        Ok(events)
-    } else {
-        Err(fault(format!("the debate in it does not end with event {}, as archived", archived.head.seq)))
-    }
+    if head == Some(archived.head) { Ok(events) } else { Err(other_end()) }
 }
 
 /// A store whose archived debates are read from the archive, as if they were in it. What it reads is checked.

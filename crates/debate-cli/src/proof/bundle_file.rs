@@ -13,7 +13,7 @@ use crate::exit::Failure;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A bundle being written. It appears under its name when it is whole.
+/// A bundle being written, which holds whole debates and so is its owner's alone. It appears under its name when it is whole.
 #[derive(Debug)]
 pub(crate) struct BundleWriter {
     path: PathBuf,
@@ -27,7 +27,13 @@ impl BundleWriter {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".new");
         let draft = PathBuf::from(draft);
-        let file = File::create(&draft)
+        // One that was left behind, or that a link stands for, is nothing to write into.
+        let gone = fs::remove_file(&draft).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+        let file = gone
+            .and_then(|()| private().open(&draft))
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", draft.display())))?;
         let file = GzEncoder::new(BufWriter::new(file), Compression::default());
         Ok(Self { path: path.to_owned(), draft, file })
@@ -59,6 +65,14 @@ impl BundleWriter {
         }
         Ok(())
     }
+}
+
+fn private() -> fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// The lines of a bundle.

@@ -241,3 +241,23 @@ fn k2_an_archive_of_a_database_killed_at_any_step_loses_nothing_and_is_finished_
     let url = debate_postgres_fixture::fresh_database().unwrap();
     killed_at_every_step(&["--store", &url]);
 }
+
+#[cfg(unix)]
+#[test]
+fn bundles_of_an_archive_and_of_exports_are_for_their_owner_alone() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    // What somebody put in the way gets nothing.
+    let trap = program.write("trap", "");
+    symlink(&trap, program.path("one.bundle.new")).unwrap();
+    assert_eq!(program.run(["export", &id, "--output", "one.bundle"]).code, Some(0));
+    assert_eq!(fs::read(&trap).unwrap(), b"");
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let archived = program.path("archive").join(bundle_of(&program, &id));
+    for path in [program.path("one.bundle"), archived] {
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+    }
+}

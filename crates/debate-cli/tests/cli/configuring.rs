@@ -128,3 +128,18 @@ fn a_server_and_other_commands_run_with_the_values_of_a_file() {
     let elsewhere = program.run(["list", "--config", "debate.toml", "--store", "sqlite://gone.sqlite"]);
     assert!(elsewhere.stderr.contains("gone.sqlite"), "{elsewhere:?}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_everybody_may_write_configures_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let program = Program::new();
+    let file = program.write("debate.toml", "debates-max = 3\n");
+    for (mode, code) in [(0o602, 2), (0o666, 2), (0o664, 0), (0o600, 0)] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        let ran = check(&program, &["debate.toml"], &[]);
+        assert_eq!(ran.code, Some(code), "{mode:o}: {ran:?}");
+        assert_eq!(ran.stderr.contains("may be written by everybody"), code == 2, "{mode:o}: {ran:?}");
+    }
+}

@@ -150,3 +150,35 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         assert!(told.contains(unsigned), "{number}: {told}");
     }
 }
+
+#[test]
+fn k15_a_little_that_unpacks_to_much_is_refused_before_it_is_all_unpacked() {
+    let program = audited();
+    let endless = gzip(&vec![b'['; 80 * 1024 * 1024]);
+    assert!(endless.len() < 100 * 1024);
+    // Twenty times as much as a line may have, and no line feed.
+    program.write("bomb.bundle", endless.repeat(16));
+    for arguments in [&["verify", "--bundle", "bomb.bundle"][..], &["import", "bomb.bundle"]] {
+        let refused = program.run(arguments);
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        assert!(refused.stderr.contains("a line is cut off or too long"), "{refused:?}");
+    }
+}
+
+#[test]
+fn an_import_tells_which_debates_would_go_on() {
+    let stranger = Program::new();
+    stranger.debate("deliberation.json");
+    let whole = exported(&stranger, &[]);
+    let mut begun = whole.clone();
+    begun.truncate(8);
+    begun.push(json!({}));
+    let program = Program::new();
+    for (lines, is_told) in [(counted(begun), true), (whole, false)] {
+        program.write("it.bundle", text(&lines));
+        let imported = program.run(["import", "it.bundle"]);
+        assert_eq!(imported.code, Some(0), "{imported:?}");
+        let told = imported.stdout.contains("; 1 debate has not ended and will go on");
+        assert_eq!(told, is_told, "{imported:?}");
+    }
+}

@@ -29,6 +29,7 @@ mod running;
 mod searching;
 mod server;
 mod serving;
+mod steering;
 mod stores;
 mod tokens;
 mod upgrading;

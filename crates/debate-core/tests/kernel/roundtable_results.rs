@@ -135,3 +135,21 @@ fn t10_markup_in_a_topic_stays_text() {
     let document = markdown::document(&told);
     assert!(document.starts_with("# Roundtable: Should &lt;script> # we&lt;/script> move?\n"), "{document}");
 }
+
+#[test]
+fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() {
+    let stage = check::<Roundtable>(
+        "given    started agents=ada,bo rounds=1 mode=collaborative
+         when     answer respond/1/ada: x
+         when     answer respond/1/bo: y",
+    );
+    let mut told = result(&stage);
+    let words = "a\u{1b}[2J\r# b\u{9b}m\u{202e}c ![d](https://evil.test/?e)";
+    told.topic = words.to_owned();
+    told.agent_responses[0].response.position = words.to_owned();
+    let document = markdown::document(&told);
+    let line = "> a\u{fffd}[2J\u{fffd}# b\u{fffd}m\u{fffd}c !\\[d](https://evil.test/?e)\n";
+    assert!(document.contains(line), "{document:?}");
+    assert!(!document.contains(|c: char| c != '\n' && c.is_control()), "{document:?}");
+    assert!(!document.contains("!["), "{document:?}");
+}

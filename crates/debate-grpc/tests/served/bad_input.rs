@@ -289,6 +289,24 @@ async fn k12_what_is_compressed_is_never_unpacked_over_either_protocol() {
             house.ask("POST", "/api/v1/debates", &[("Content-Encoding", encoding)], b"\x1f\x8b\x08").await;
         assert_eq!(answer.status, 422, "{encoding}: {answer:?}");
     }
+    // A request that is served as it is, and not when it is packed, as one block that gzip only stores.
+    let crc_32: u32 = 0xe507_8354;
+    let request = br#"{"format":"deliberation","topic":"Tabs?","mode":"weak","participants":["ada","ben"],"orchestrator":"mod"}"#;
+    let length = u16::try_from(request.len()).unwrap();
+    let packed = [
+        &b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01"[..],
+        &length.to_le_bytes(),
+        &(!length).to_le_bytes(),
+        request,
+        &crc_32.to_le_bytes(),
+        &u32::from(length).to_le_bytes(),
+    ];
+    for (headers, body, status) in
+        [(&[][..], &request[..], 201), (&[("Content-Encoding", "gzip")], &packed.concat(), 422)]
+    {
+        let answer = house.ask("POST", "/api/v1/debates", headers, body).await;
+        assert_eq!(answer.status, status, "{answer:?}");
+    }
 }
 
 #[tokio::test]

@@ -60,23 +60,27 @@ async fn connections_that_bring_no_request_are_ended() {
 #[tokio::test]
 async fn header_floods_are_refused() {
     let house = House::open().await;
-    let many: String = (0..200).map(|n| format!("X-{n}: 1\r\n")).collect();
-    let long = format!("X: {}\r\n", "y".repeat(100_000));
-    for headers in [many, long] {
-        let told =
-            send(&house, format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{headers}\r\n").as_bytes()).await;
-        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431"), "{told}");
+    let many = |count| (0..count).map(|n| format!("X-{n}: 1\r\n")).collect::<String>();
+    let long = |bytes| format!("X: {}\r\n", "y".repeat(bytes));
+    // Host and Connection are headers too.
+    for (headers, status) in
+        [(many(98), "200"), (many(99), "431"), (long(31 * 1024), "200"), (long(33 * 1024), "431")]
+    {
+        let request = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n");
+        let told = send(&house, request.as_bytes()).await;
+        assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{} bytes: {told}", headers.len());
     }
-    let stream = TcpStream::connect(house.address).await.unwrap();
-    let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
-    tokio::spawn(connection);
-    let flood = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate");
-    let flood = flood.header("content-type", "application/grpc").header("x", "y".repeat(100_000));
-    let refused = match client.send_request(flood.body(()).unwrap(), true) {
-        Ok((response, _)) => response.await.map(|response| response.status().as_u16()),
-        Err(error) => Err(error),
-    };
-    assert!(refused.is_err() || refused.unwrap() == 431);
+    for (count, bytes, status) in [(500, 1, 200), (1_000, 1, 431), (1, 31 * 1024, 200), (1, 33 * 1024, 431)] {
+        let stream = TcpStream::connect(house.address).await.unwrap();
+        let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let value = "y".repeat(bytes);
+        let request = (0..count).fold(http::Request::get("http://localhost/healthz"), |request, n| {
+            request.header(format!("x-{n}"), &value)
+        });
+        let (response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
+        assert_eq!(response.await.unwrap().status(), status, "{count} headers of {bytes} bytes");
+    }
     assert_eq!(house.get("/healthz").await.status, 200);
 }
 
@@ -109,34 +113,34 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-#[tokio::test]
-async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connection_and_nobody_else_theirs() {
-    const HEADERS: u8 = 1;
-    const RESET: u8 = 3;
-    const GO_AWAY: u8 = 7;
-    const ENHANCE_YOUR_CALM: u8 = 11;
-    let house = House::open().await;
-    let mut other = DebateServiceClient::new(house.channel().await);
-    other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
-    // GET http://localhost/healthz, as HPACK writes it.
-    let request = [&[0x82, 0x86, 0x04, 8][..], b"/healthz", &[0x01, 9], b"localhost"].concat();
-    let opened_and_reset = move |n: u32| {
-        let stream = 2 * n + 1;
-        [frame(HEADERS, 0x5, stream, &request), frame(RESET, 0, stream, &[0, 0, 0, 8])].concat()
-    };
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RESET: u8 = 3;
+const GO_AWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+const ENHANCE_YOUR_CALM: u8 = 11;
+
+/// GET http://localhost/healthz, as HPACK writes it.
+fn health() -> Vec<u8> {
+    [&[0x82, 0x86, 0x04, 8][..], b"/healthz", &[0x01, 9], b"localhost"].concat()
+}
+
+/// Sends frames all at once, so that the server never gets to look at one before the next is there; returns the reasons for
+/// which it ends the connection.
+async fn flood(house: &House, frames: Vec<u8>) -> Vec<u8> {
     let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, &[])].concat();
     let (mut reading, mut writing) = TcpStream::connect(house.address).await.unwrap().into_split();
-    let flood = tokio::spawn(async move {
+    let flooding = tokio::spawn(async move {
         writing.write_all(&preface).await.unwrap();
-        // All at once: the server never gets to look at one before the next is there.
-        let flood: Vec<u8> = (0..10_000).flat_map(opened_and_reset).collect();
         // The server may end the connection before it has read everything.
-        let _unread = writing.write_all(&flood).await;
+        let _unread = writing.write_all(&frames).await;
         writing
     });
     let mut told = Vec::new();
     let ended = tokio::time::timeout(PATIENCE, reading.read_to_end(&mut told)).await;
     let _reset = ended.expect("the server ends the connection");
+    flooding.await.unwrap();
     let mut reasons = Vec::new();
     let mut rest = &told[..];
     while let [a, b, c, kind, _, _, _, _, _, payload @ ..] = rest {
@@ -147,9 +151,53 @@ async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connectio
         }
         rest = after;
     }
-    assert_eq!(reasons, [ENHANCE_YOUR_CALM]);
-    flood.await.unwrap();
+    reasons
+}
+
+#[tokio::test]
+async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connection_and_nobody_else_theirs() {
+    let house = House::open().await;
+    let mut other = DebateServiceClient::new(house.channel().await);
     other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+    let opened = |n: u32| (2 * n + 1, frame(HEADERS, 0x5, 2 * n + 1, &health()));
+    let reset = |n| {
+        let (stream, headers) = opened(n);
+        [headers, frame(RESET, 0, stream, &[0, 0, 0, 8])].concat()
+    };
+    // More of a window than there can be: the server has to reset the stream itself.
+    let made_reset = |n| {
+        let (stream, headers) = opened(n);
+        [headers, frame(WINDOW_UPDATE, 0, stream, &[0x7f, 0xff, 0xff, 0xff])].concat()
+    };
+    assert_eq!(flood(&house, (0..10_000).flat_map(reset).collect()).await, [ENHANCE_YOUR_CALM]);
+    assert_eq!(flood(&house, (0..10_000).flat_map(made_reset).collect()).await, [ENHANCE_YOUR_CALM]);
+    other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn headers_that_never_end_end_their_connection_and_nobody_elses() {
+    let house = House::open().await;
+    let mut other = DebateServiceClient::new(house.channel().await);
+    other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+    // A header of 16,000 bytes, and one of none.
+    let long = [&[0x00, 1, b'x', 0x7f, 0x81, 0x7c][..], &[b'y'; 16_000]].concat();
+    for (what, more) in [("nothing", &[][..]), ("long headers", &long)] {
+        let frames = [frame(HEADERS, 0x1, 1, &health()), frame(CONTINUATION, 0, 1, more).repeat(10_000)];
+        assert_eq!(flood(&house, frames.concat()).await, [ENHANCE_YOUR_CALM], "{what} without end");
+    }
+    other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_of_empty_frames_without_end_ends_its_connection() {
+    let house = House::open().await;
+    let path = b"/debate.v1.DebateService/GetDebate";
+    let length = u8::try_from(path.len()).unwrap();
+    let request = [&[0x83, 0x86, 0x04, length][..], path, &[0x01, 9], b"localhost", &[0x0f, 0x10, 16]];
+    let request = [&request.concat()[..], b"application/grpc"].concat();
+    let frames = [frame(HEADERS, 0x4, 1, &request), frame(DATA, 0, 1, &[]).repeat(10_000)];
+    assert_eq!(flood(&house, frames.concat()).await, [ENHANCE_YOUR_CALM]);
+    assert_eq!(house.get("/healthz").await.status, 200);
 }
 
 #[tokio::test]

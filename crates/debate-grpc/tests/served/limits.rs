@@ -163,3 +163,41 @@ async fn k8_rounds_that_a_token_adds_to_the_debates_of_others_are_its_own_money_
     assert!(wait_of(&refused).is_some(), "the rounds added to the first may cost most of what there is");
     others.continue_debate(more(&concluded[1])).await.unwrap();
 }
+
+#[tokio::test]
+async fn k8_a_fork_is_let_in_like_a_start_by_its_models_its_money_and_what_runs() {
+    let guarded = Guarded::open().await;
+    let other = guarded.token(wishes("other", &[Scope::Write]));
+    let unlimited = started(&mut guarded.debates(&other).await, "unlimited").await;
+    let limits = TokenLimits {
+        debate_cost_micros_max: Some(600_000),
+        day_cost_micros_max: Some(1_200_000),
+        debates_at_once: NonZeroU32::new(2),
+        ..TokenLimits::default()
+    };
+    let token = guarded.token(limited(limits));
+    let (mut debates, mut audits) = (guarded.debates(&token).await, guarded.audits(&token).await);
+    let fork = |debate_id: &str, change: &str| v1::ForkDebateRequest {
+        debate_id: debate_id.to_owned(),
+        change: change.to_owned(),
+        ..Default::default()
+    };
+    let refused = audits.fork_debate(fork(&unlimited, "")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "nobody has limited what it may cost");
+    let own = started(&mut debates, "own").await;
+    for change in ["model=simulated:8", "model.roles.judge=openai:gpt-5"] {
+        let refused = audits.fork_debate(fork(&own, change)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{change} is not offered: {refused:?}");
+    }
+    let forked = audits.fork_debate(fork(&own, "")).await.unwrap().into_inner().debate.unwrap().id;
+    assert!(wait_of(&audits.fork_debate(fork(&own, "")).await.unwrap_err()).is_some(), "two run");
+    let cancel = v1::CancelDebateRequest { debate_id: forked, ..Default::default() };
+    debates.cancel_debate(cancel).await.unwrap();
+    guarded.house.let_all_answer();
+    assert!(guarded.house.engine.concluded(own.parse().unwrap(), PATIENCE).await.unwrap());
+    guarded.house.forbid_answers();
+    audits.fork_debate(fork(&own, "")).await.unwrap();
+    let refused = audits.fork_debate(fork(&own, "")).await.unwrap_err();
+    assert!(wait_of(&refused).is_some(), "what the first fork may cost is taken from the day");
+    assert!(refused.message().contains("1200000"), "{refused:?}");
+}

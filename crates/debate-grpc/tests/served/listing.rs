@@ -1,13 +1,21 @@
-//! Lists have archived debates too, in their place, and say that they are.
+//! Lists have archived debates too, in their place, and say that they are; pages of logs end before they grow too large.
+
+use std::sync::Arc;
 
 use debate_core::id::{DebateId, Timestamp};
+use debate_engine::Engine;
+use debate_grpc::ServeOptions;
 use debate_grpc::tokens::Scope;
+use debate_llm::{ChatModel, ChatReply, ScriptedModel};
+use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
-use debate_store::{Archive as _, EventStore as _};
+use debate_proto::v1::audit_service_client::AuditServiceClient;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
+use debate_store::{Archive as _, EventStore as _, MemoryStore};
 use serde_json::Value;
 
-use crate::house::PATIENCE;
-use crate::tokens::{Guarded, started};
+use crate::house::{House, PATIENCE};
+use crate::tokens::{Guarded, start, started};
 
 /// Four debates of a tenant, two of them archived, and one of another tenant's, archived; the newest first.
 async fn four_debates(guarded: &Guarded, ours: &str, theirs: &str) -> Vec<String> {
@@ -76,4 +84,35 @@ async fn archived_debates_stand_in_lists_page_by_page_and_are_gone_where_they_ar
     assert_eq!((first, state), (&Value::from(ids[1].as_str()), &Value::from("archived")));
     let gone = guarded.house.ask("GET", &format!("/api/v1/debates/{}", ids[1]), &headers, b"").await;
     assert_eq!(gone.status, 410, "{gone:?}");
+}
+
+/// The most that a page of a log may take: 2 MiB of texts, and what is around them.
+const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
+
+#[tokio::test]
+async fn a_log_of_long_words_comes_in_pages_of_2_mib_over_both_protocols() {
+    let long = ChatReply::new("scripted", "x".repeat(600_000));
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(move |_| long.clone()));
+    let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
+    let house = House::of(engine, ServeOptions::default()).await;
+    let mut debates = DebateServiceClient::new(house.channel().await);
+    let debate_id = debates.start_debate(start("")).await.unwrap().into_inner().debate.unwrap().id;
+    assert!(house.engine.concluded(debate_id.parse().unwrap(), PATIENCE).await.unwrap());
+    let mut audits = AuditServiceClient::new(house.channel().await);
+    let (mut after, mut pages) = (0, 0);
+    loop {
+        let read = v1::ReadLogRequest { debate_id: debate_id.clone(), after_seq: after, page_size: 1_000 };
+        let page = audits.read_log(read).await.unwrap().into_inner();
+        assert!(prost::Message::encoded_len(&page) < PAGE_BYTES, "after {after}");
+        let path = format!("/api/v1/debates/{debate_id}/events?after={after}&page_size=1000");
+        let over_rest = house.get(&path).await;
+        assert!(over_rest.body.len() < PAGE_BYTES, "after {after}");
+        assert_eq!(over_rest.json()["events"].as_array().unwrap().len(), page.events.len());
+        pages += 1;
+        after = page.events.last().unwrap().seq;
+        if after == page.head_seq {
+            break;
+        }
+    }
+    assert!(pages > 1, "all of it is on one page");
 }

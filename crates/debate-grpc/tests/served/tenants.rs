@@ -1,14 +1,18 @@
 //! Tenants see nothing of one another.
 
+use std::collections::BTreeSet;
+
 use debate_core::id::{DebateId, Timestamp};
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_proto::v1;
+use debate_proto::v1::policy_service_client::PolicyServiceClient;
 use debate_store::{Archive as _, EventStore as _};
+use prost_reflect::{DescriptorPool, FieldDescriptor};
 use serde_json::json;
 use tonic::{Code, Status};
 
 use crate::house::{PATIENCE, request};
-use crate::tokens::{Audits, Debates, Guarded, start, started, wishes};
+use crate::tokens::{Audits, Bearer, Debates, Guarded, start, started, wishes};
 
 /// Asks every method that takes a debate's id for this one, and returns what each said.
 #[allow(clippy::needless_update, reason = "some requests have no other field")]
@@ -47,6 +51,42 @@ async fn ask_all(
     ]
 }
 
+/// Returns the names of all methods that take a debate's id.
+fn methods_of_debates() -> BTreeSet<String> {
+    let pool = DescriptorPool::decode(v1::FILE_DESCRIPTOR_SET).unwrap();
+    let methods = pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
+    let takes_id = |field: FieldDescriptor| field.name().starts_with("debate_id");
+    let methods = methods.filter(|method| method.input().fields().any(takes_id));
+    let snake = |name: &str| {
+        name.chars().fold(String::new(), |mut snake, c| {
+            if c.is_ascii_uppercase() && !snake.is_empty() {
+                snake.push('_');
+            }
+            snake.push(c.to_ascii_lowercase());
+            snake
+        })
+    };
+    methods.map(|method| snake(method.name())).collect()
+}
+
+/// Returns every route that takes a debate's id, by the served description, with its first round and judge.
+async fn routes_of_debates(guarded: &Guarded, token: &str) -> Vec<(String, String)> {
+    let bearer = format!("Bearer {token}");
+    let headers = [("Authorization", &*bearer)];
+    let described = guarded.house.ask("GET", "/api/v1/openapi.json", &headers, b"").await.json();
+    let mut routes = Vec::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        let path = path.replace("{round_number}", "1").replace("{role_name}", "judge");
+        if path.contains("{debate_id}") {
+            let methods =
+                methods.as_object().unwrap().keys().filter(|key| ["get", "post"].contains(&&***key));
+            routes.extend(methods.map(|method| (method.to_uppercase(), path.clone())));
+        }
+    }
+    assert!(routes.len() > 7 && routes.iter().any(|(method, _)| method == "POST"), "{routes:?}");
+    routes
+}
+
 #[tokio::test]
 async fn another_tenants_debate_is_not_there_over_either_interface() {
     let guarded = Guarded::open().await;
@@ -60,6 +100,8 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
     let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
     let unknown = ask_all(&mut strangers.0, &mut strangers.1, nobody).await;
     let foreign = ask_all(&mut strangers.0, &mut strangers.1, &id).await;
+    let asked = foreign.iter().map(|(method, _)| (*method).to_owned()).collect();
+    assert_eq!(methods_of_debates(), asked, "every method that takes a debate's id is asked");
     for ((method, foreign), (_, unknown)) in foreign.into_iter().zip(unknown) {
         let (foreign, unknown) = (foreign.unwrap_err(), unknown.unwrap_err());
         assert_eq!(foreign.code(), Code::NotFound, "{method}");
@@ -68,25 +110,33 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
     let list = v1::ListDebatesRequest::default();
     assert_eq!(strangers.0.list_debates(list.clone()).await.unwrap().into_inner().debates, []);
     assert_eq!(debates.list_debates(list).await.unwrap().into_inner().debates.len(), 1);
-    let contract =
-        ["", "/round/1", "/role/judge", "/consensus"].map(|rest| format!("reasoning/debate/{id}{rest}"));
-    let paths = contract.into_iter().chain(["", "/events"].map(|rest| format!("debates/{id}{rest}")));
-    for path in paths.map(|path| format!("/api/v1/{path}")) {
-        for (token, status) in [(&ours, 200), (&theirs, 404)] {
-            let bearer = format!("Bearer {token}");
-            for accept in ["application/json", "text/event-stream"] {
-                let headers = [("Authorization", &*bearer), ("Accept", accept)];
-                assert_eq!(guarded.house.ask("GET", &path, &headers, b"").await.status, status, "{path}");
-            }
+    let routes = routes_of_debates(&guarded, &ours).await;
+    for ((method, route), accept) in routes
+        .iter()
+        .flat_map(|route| ["application/json", "text/event-stream"].map(|accept| (route, accept)))
+    {
+        let body: &[u8] = if route.ends_with("/resolution") { br#"{"outcome_id": "yes"}"# } else { b"{}" };
+        let ask = async |token: &str, id: &str| {
+            let headers = [("Authorization", &*format!("Bearer {token}")), ("Accept", accept)];
+            let path = route.replace("{debate_id}", id);
+            let answer = guarded.house.ask(method, &path, &headers, body).await;
+            (answer.status, answer.body.replace(id, "ID"))
+        };
+        let foreign = ask(&theirs, &id).await;
+        assert_eq!((foreign.0, &foreign), (404, &ask(&theirs, nobody).await), "{method} {route}");
+        if method == "GET" {
+            assert_eq!(ask(&ours, &id).await.0, 200, "{route}");
         }
     }
+    let own = started(&mut strangers.0, "own").await;
+    for (a, b) in [(&id, &own), (&own, &id)] {
+        let diff = v1::DiffDebatesRequest { debate_id_a: a.clone(), debate_id_b: b.clone() };
+        assert_eq!(strangers.1.diff_debates(diff).await.unwrap_err().code(), Code::NotFound);
+    }
     let bearer = format!("Bearer {theirs}");
-    let resolution = format!("/api/v1/debates/{id}/resolution");
-    let body = br#"{"outcome_id": "yes"}"#;
-    let got = guarded.house.ask("POST", &resolution, &[("Authorization", &bearer)], body).await;
-    assert_eq!(got.status, 404, "{}", got.body);
     let listed = guarded.house.ask("GET", "/api/v1/debates", &[("Authorization", &bearer)], b"").await;
-    assert_eq!(listed.json()["debates"], json!([]));
+    let listed = listed.json()["debates"].clone();
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["id"]), (1, &json!(own)));
     for (method, done) in ask_all(&mut debates, &mut guarded.audits(&ours).await, &id).await {
         let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
         assert!(code != Code::NotFound || method == "list_arguments", "{method}: {code:?}");
@@ -97,16 +147,42 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
 async fn v7_what_follows_from_reviews_of_all_tenants_is_for_none_of_them() {
     let guarded = Guarded::open().await;
     let tenant = TokenWishes { tenant: "ours".to_owned(), ..wishes("ours", &[Scope::Admin]) };
-    let tokens = [
-        (guarded.token(tenant), 403),
-        (guarded.token(wishes("auditor", &[Scope::Audit])), 403),
-        (guarded.token(wishes("operator", &[Scope::Admin])), 200),
-    ];
-    for (token, status) in tokens {
+    let policy = "/api/v1/reasoning/policy";
+    for (token, is_refused) in [
+        (guarded.token(tenant), true),
+        (guarded.token(wishes("auditor", &[Scope::Read, Scope::Write, Scope::Audit])), true),
+        (guarded.token(wishes("operator", &[Scope::Admin])), false),
+    ] {
         let bearer = format!("Bearer {token}");
-        let path = "/api/v1/reasoning/policy/insights";
-        let got = guarded.house.ask("GET", path, &[("Authorization", &bearer)], b"").await;
-        assert_eq!(got.status, status, "{}", got.body);
+        let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
+        for (method, path, body) in [
+            ("GET", "insights", &b""[..]),
+            ("GET", "proposals?role=security", b""),
+            ("POST", "proposals", br#"{"role": "security"}"#),
+            ("POST", "acceptances", br#"{"role": "security"}"#),
+        ] {
+            let got = guarded.house.ask(method, &format!("{policy}/{path}"), &headers, body).await;
+            assert_eq!(got.status == 403, is_refused, "{method} {path}: {got:?}");
+        }
+        let channel = guarded.house.channel().await;
+        let mut client = PolicyServiceClient::with_interceptor(channel, Bearer(token));
+        let role = || "security".to_owned();
+        let propose = v1::ProposePromptRequest { role: role(), ..Default::default() };
+        for (method, done) in [
+            ("insights", client.get_policy_insights(v1::GetPolicyInsightsRequest::default()).await.map(drop)),
+            (
+                "get",
+                client.get_proposal(v1::GetProposalRequest { role: role(), number: None }).await.map(drop),
+            ),
+            ("propose", client.propose_prompt(propose).await.map(drop)),
+            (
+                "accept",
+                client.accept_prompt(v1::AcceptPromptRequest { role: role(), number: None }).await.map(drop),
+            ),
+        ] {
+            let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
+            assert_eq!(code == Code::PermissionDenied, is_refused, "{method}: {code:?}");
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::house::{House, request};
 
 /// Sends a token with every request.
 #[derive(Clone)]
-pub(crate) struct Bearer(String);
+pub(crate) struct Bearer(pub(crate) String);
 
 impl tonic::service::Interceptor for Bearer {
     fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
@@ -140,11 +140,35 @@ async fn a_token_may_be_kept_to_some_formats() {
     let guarded = Guarded::open().await;
     let formats = BTreeSet::from(["deliberation".to_owned()]);
     let token = guarded.token(TokenWishes { formats, ..wishes("some", &[Scope::Write]) });
-    let refused = guarded.debates(&token).await.start_debate(start("")).await.unwrap_err();
-    assert_eq!(refused.code(), Code::PermissionDenied);
+    let mut other = guarded.debates(&guarded.token(wishes("other", &[Scope::Admin]))).await;
+    let id = started(&mut other, "").await;
+    other.pause_debate(v1::PauseDebateRequest { debate_id: id.clone() }).await.unwrap();
+    let debate_id = || id.clone();
+    let (mut debates, mut audits) = (guarded.debates(&token).await, guarded.audits(&token).await);
+    let held = v1::HoldDebateRequest { start: Some(start("")), read_mask: None };
+    let more = v1::ContinueDebateRequest { debate_id: debate_id(), ..Default::default() };
+    let fork = v1::ForkDebateRequest { debate_id: debate_id(), ..Default::default() };
+    let resume = v1::ResumeDebateRequest { debate_id: debate_id() };
+    for (what, done) in [
+        ("start", debates.start_debate(start("")).await.map(drop)),
+        ("hold", debates.hold_debate(held).await.map(drop)),
+        ("resume", debates.resume_debate(resume).await.map(drop)),
+        ("continue", debates.continue_debate(more).await.map(drop)),
+        ("fork", audits.fork_debate(fork).await.map(drop)),
+    ] {
+        assert_eq!(done.unwrap_err().code(), Code::PermissionDenied, "{what}");
+    }
     let bearer = format!("Bearer {token}");
-    let refused = guarded.house.post(&[("Authorization", &bearer)], request().to_string().as_bytes()).await;
-    assert_eq!((refused.status, &refused.json()["reason"]), (403, &"FORBIDDEN".into()));
+    let headers = [("Authorization", &*bearer)];
+    let body = request().to_string();
+    for (path, body) in [
+        ("/api/v1/reasoning/debate", &*body),
+        ("/api/v1/debates", &body),
+        (&format!("/api/v1/debates/{id}/continue"), "{}"),
+    ] {
+        let refused = guarded.house.ask("POST", path, &headers, body.as_bytes()).await;
+        assert_eq!((refused.status, &refused.json()["reason"]), (403, &"FORBIDDEN".into()), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -157,7 +157,13 @@ fn metadata(page: &mut Page, result: &RoundtableResult) {
 struct Page(String);
 
 impl Page {
+    /// Writes a line, in which nothing steers a terminal, ends the line or turns it around (rule K13).
     fn line(&mut self, text: &str) {
+        let steers = |c: char| {
+            c.is_control()
+                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        let text = text.replace('\t', "    ").replace(steers, "\u{fffd}");
         let _infallible = writeln!(self.0, "{text}");
     }
 
@@ -211,7 +217,8 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Keeps markup of HTML from being read as such.
+/// Keeps markup of HTML from being read as such, and images from being fetched, whose addresses would tell what was read to
+/// whoever made the words up.
 fn escaped(text: &str) -> String {
-    text.replace('<', "&lt;")
+    text.replace('<', "&lt;").replace("![", "!\\[")
 }
