@@ -308,20 +308,21 @@ fn events_of<'a>(appends: &'a [&Append]) -> impl Iterator<Item = &'a Envelope> {
 }
 
 fn bind(arguments: &mut SqliteArguments, envelope: &Envelope) -> Result<(), sqlx::error::BoxDynError> {
-    arguments.add(envelope.stream.kind.as_str())?;
+    let text = |text: &str| Arc::<str>::from(text);
+    arguments.add(text(envelope.stream.kind.as_str()))?;
     arguments.add(envelope.stream.id.as_bytes().to_vec())?;
     arguments.add(integer(envelope.seq.0))?;
-    arguments.add(envelope.kind.clone())?;
+    arguments.add(text(&envelope.kind))?;
     arguments.add(envelope.version)?;
     arguments.add(envelope.at.0)?;
-    arguments.add(envelope.tenant.clone())?;
-    arguments.add(envelope.actor.clone())?;
-    arguments.add(envelope.trace.clone())?;
+    arguments.add(text(&envelope.tenant))?;
+    arguments.add(text(&envelope.actor))?;
+    arguments.add(envelope.trace.as_deref().map(text))?;
     arguments.add(envelope.hash.0.to_vec())?;
     arguments.add(envelope.prose_digest.map(|digest| digest.0.to_vec()))?;
     arguments.add(envelope.prose.as_ref().map(|prose| prose.salt.to_vec()))?;
-    arguments.add(envelope.body.clone())?;
-    arguments.add(envelope.prose.as_ref().map(|prose| prose.text.clone()))?;
+    arguments.add(text(&envelope.body))?;
+    arguments.add(envelope.prose.as_ref().map(|prose| text(&prose.text)))?;
     Ok(())
 }
 
