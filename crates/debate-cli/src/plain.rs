@@ -1,6 +1,8 @@
 //! Text of people and models made safe for a terminal: it may not move the cursor, change colours or reverse the
 //! direction of what stands beside it (rule K13).
 
+use debate_core::steering::steers;
+
 /// Returns a text without control characters; line breaks stay, tabs become spaces.
 pub(crate) fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -8,7 +10,7 @@ pub(crate) fn plain(text: &str) -> String {
         match c {
             '\n' => safe.push('\n'),
             '\t' => safe.push_str("    "),
-            c if should_drop(c) => safe.push('\u{fffd}'),
+            c if steers(c) => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }
@@ -18,11 +20,6 @@ pub(crate) fn plain(text: &str) -> String {
 /// Returns a text as one line: breaks and runs of white space become single spaces.
 pub(crate) fn one_line(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Control characters, and those that change the direction of the text around them.
-fn should_drop(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 #[cfg(test)]

@@ -31,5 +31,6 @@ pub mod prose;
 pub mod record;
 pub mod request;
 pub mod spend;
+pub mod steering;
 pub mod stop;
 pub mod tools;

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use debate_core::id::{Digest, Timestamp};
+use debate_core::steering::steers;
 use debate_engine::Verification;
 use serde::Serialize;
 
@@ -53,9 +54,8 @@ impl Report {
         let title = escaped(self.page.title.as_deref().unwrap_or(debate_core::prose::REDACTED));
         let text = escaped(&self.markdown());
         // A reader of JSON takes the one for the other; a reader of HTML finds no markup, a terminal nothing to obey.
-        let steers = |c: char| c == '<' || steers(c);
         let data = self.json().chars().fold(String::new(), |mut data, c| {
-            if steers(c) {
+            if c == '<' || is_unfit(c) {
                 // Writing to a string does not fail. All of them have four digits.
                 let _ = write!(data, "\\u{:04x}", u32::from(c));
             } else {
@@ -84,13 +84,12 @@ fn source(text: &str) -> String {
 
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    text.replace(steers, "\u{fffd}")
+    text.replace(is_unfit, "\u{fffd}")
 }
 
-/// Returns whether a character steers a terminal or turns the text beside it around (rule K13).
-fn steers(c: char) -> bool {
-    (c.is_control() && c != '\n')
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Returns whether a character may not stand in a document of several lines (rule K13).
+fn is_unfit(c: char) -> bool {
+    c != '\n' && steers(c)
 }
 
 #[cfg(test)]

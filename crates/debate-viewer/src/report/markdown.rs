@@ -8,6 +8,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
 use debate_core::prose::REDACTED;
+use debate_core::steering::turns_text;
 use debate_core::stop::Completeness;
 use serde_json::Value;
 
@@ -197,7 +198,7 @@ fn plain(text: &str) -> String {
                 // Writing to a string does not fail.
                 let _ = write!(shown, "\\{c}");
             }
-            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            c if turns_text(c) => {}
             c if c.is_control() => shown.push(' '),
             c => shown.push(c),
         }

@@ -9,6 +9,7 @@ use super::outcome::{
     WebSourceEntry,
 };
 use crate::id::Role;
+use crate::steering::steers;
 
 /// Returns the document.
 #[must_use]
@@ -159,10 +160,6 @@ struct Page(String);
 impl Page {
     /// Writes a line, in which nothing steers a terminal, ends the line or turns it around (rule K13).
     fn line(&mut self, text: &str) {
-        let steers = |c: char| {
-            c.is_control()
-                || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        };
         let text = text.replace('\t', "    ").replace(steers, "\u{fffd}");
         let _infallible = writeln!(self.0, "{text}");
     }
