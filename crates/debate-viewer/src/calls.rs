@@ -10,11 +10,21 @@ use debate_core::record::Record as _;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::events::text_bytes;
+use crate::fitting::fitting;
 use crate::log::Log;
 use crate::wording::dollars;
 
 /// The most requests of one page.
 pub(crate) const CALLS_MAX: usize = 200;
+
+/// Requests right behind a place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct CallPage {
+    calls: Vec<CallShown>,
+    /// Whether others began behind them.
+    more: bool,
+}
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,28 +64,36 @@ struct CallEnd {
     redacted: bool,
 }
 
-/// Returns at most `limit` requests of the debate's own stream, those begun behind `after`.
-pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> Vec<CallShown> {
-    let mut shown: Vec<CallShown> = Vec::new();
+/// Returns at most `limit` requests of the debate's own stream, those begun behind `after`; fewer where they are long.
+pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> CallPage {
+    let (mut shown, mut bytes): (Vec<CallShown>, Vec<usize>) = Default::default();
     let mut open: BTreeMap<(CallKey, u32, u32, u32), usize> = BTreeMap::new();
+    let mut more = false;
     for event in log.own().iter().filter(|event| event.seq > after) {
         let Some(Ok(kernel)) = KernelEvent::decode(&event.kind, event.version, &event.body, None) else {
             continue;
         };
         if let KernelEvent::CallStarted(started) = kernel {
-            if shown.len() < limit.min(CALLS_MAX) {
+            if shown.len() < limit.clamp(1, CALLS_MAX) {
                 let key = (started.call.clone(), started.revision, started.attempt, started.turn);
                 open.insert(key, shown.len());
                 shown.push(begun(event, started));
+                bytes.push(text_bytes(event));
+            } else {
+                more = true;
             }
         } else if let Some((attempt, why, reply)) = ended(kernel) {
             let AttemptRef { call, revision, attempt, turn } = attempt;
             if let Some(place) = open.remove(&(call, revision, attempt, turn)) {
                 shown[place].end = Some(end(event, why, reply));
+                bytes[place] += text_bytes(event);
             }
         }
     }
-    shown
+    let fits = fitting(bytes);
+    more |= fits < shown.len();
+    shown.truncate(fits);
+    CallPage { calls: shown, more }
 }
 
 fn begun(event: &Envelope, started: CallStarted) -> CallShown {

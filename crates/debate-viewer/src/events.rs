@@ -5,10 +5,21 @@ use debate_core::id::Seq;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::fitting::fitting;
 use crate::log::Log;
 
 /// The most events of one page.
 pub(crate) const EVENTS_MAX: usize = 500;
+
+/// Events right behind a place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct EventPage {
+    /// The last event of the log as it was read.
+    head_seq: u64,
+    events: Vec<EventShown>,
+    /// Whether there are others behind them.
+    more: bool,
+}
 
 /// One stored event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,8 +55,20 @@ impl From<&Envelope> for EventShown {
     }
 }
 
-/// Returns at most `limit` events of the debate's own stream, those right behind `after`.
-pub(crate) fn events(log: &Log, after: Seq, limit: usize) -> Vec<EventShown> {
-    let behind = log.own().iter().filter(|event| event.seq > after);
-    behind.take(limit.min(EVENTS_MAX)).map(|event| EventShown::from(event.as_ref())).collect()
+/// Returns at most `limit` events of the debate's own stream, those right behind `after`; fewer where they are long.
+pub(crate) fn events(log: &Log, after: Seq, limit: usize) -> EventPage {
+    let behind = log.own().iter().skip_while(|event| event.seq <= after);
+    let behind: Vec<&Envelope> = behind.map(AsRef::as_ref).collect();
+    let shown = &behind[..behind.len().min(limit.clamp(1, EVENTS_MAX))];
+    let shown = &shown[..fitting(shown.iter().map(|event| text_bytes(event)))];
+    EventPage {
+        head_seq: log.head().0.0,
+        events: shown.iter().map(|event| EventShown::from(*event)).collect(),
+        more: shown.len() < behind.len(),
+    }
+}
+
+/// Returns how many bytes the texts of an event have.
+pub(crate) fn text_bytes(event: &Envelope) -> usize {
+    event.body.len() + event.prose.as_ref().map_or(0, |prose| prose.text.len())
 }

@@ -125,15 +125,12 @@ async fn page(Reached { log, place }: Reached) -> Result<Response, Refused> {
 
 async fn event_page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let limit = place.limit.unwrap_or(EVENTS_MAX);
-    let head = log.head().0;
-    let events = beside(move || events(&log, Seq(place.after), limit)).await?;
-    Ok(json(&json!({ "head_seq": head, "events": events })))
+    Ok(json(&beside(move || events(&log, Seq(place.after), limit)).await?))
 }
 
 async fn call_page(Reached { log, place }: Reached) -> Result<Response, Refused> {
     let limit = place.limit.unwrap_or(CALLS_MAX);
-    let calls = beside(move || calls(&log, Seq(place.after), limit)).await?;
-    Ok(json(&json!({ "calls": calls })))
+    Ok(json(&beside(move || calls(&log, Seq(place.after), limit)).await?))
 }
 
 async fn prompted(

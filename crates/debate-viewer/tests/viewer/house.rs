@@ -11,9 +11,9 @@ use debate_core::codec::Author;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest, accept_bytes};
 use debate_core::id::DebateId;
-use debate_engine::{Engine, Hedge, Hedging, Settings, Start, Tenant};
+use debate_engine::{Engine, Hedge, Hedging, Resumable, Settings, Start, Tenant};
 use debate_llm::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, Debater, ModelError, SimulatedModel, debater,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, Debater, ModelError, ScriptedModel, SimulatedModel, debater,
 };
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::investigation::InvestigationPrompts;
@@ -98,6 +98,8 @@ pub(crate) struct House {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
+    /// Whether the server may let it go where nobody reads it.
+    pub(crate) resumable: bool,
     pub(crate) body: Vec<u8>,
 }
 
@@ -117,10 +119,20 @@ impl House {
     pub(crate) fn quiet() -> Self {
         let gate = Arc::new(Semaphore::new(0));
         let model = Gated { model: debater("simulated:7".parse().unwrap()), gate: Arc::clone(&gate) };
+        Self::of(Arc::new(model), gate)
+    }
+
+    /// Opens a house whose model says the same to everything.
+    pub(crate) fn saying(words: &str) -> Self {
+        let words = ChatReply::new("scripted", words.to_owned());
+        Self::of(Arc::new(ScriptedModel::by(move |_| words.clone())), Arc::new(Semaphore::new(0)))
+    }
+
+    fn of(model: Arc<dyn ChatModel>, gate: Arc<Semaphore>) -> Self {
         // A model that is kept waiting is neither given up nor asked a second time meanwhile.
         let hedging = Hedging { after: Hedge::Off, ..Hedging::default() };
         let settings = Settings { call_timeout: Duration::from_secs(600), hedging, ..Settings::default() };
-        let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model) as Arc<dyn ChatModel>)
+        let engine = Engine::builder(Arc::new(MemoryStore::new()), model)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)
@@ -204,8 +216,9 @@ pub(crate) async fn asked(router: &Router, path: &str, headers: &[(&str, &str)])
     }
     let response = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     let (parts, body) = response.into_parts();
+    let resumable = parts.extensions.get::<Resumable>().is_some();
     let body = tokio::time::timeout(PATIENCE, to_bytes(body, usize::MAX)).await.expect("an answer").unwrap();
-    Answer { status: parts.status, headers: parts.headers, body: body.to_vec() }
+    Answer { status: parts.status, headers: parts.headers, resumable, body: body.to_vec() }
 }
 
 pub(crate) fn prediction() -> Value {

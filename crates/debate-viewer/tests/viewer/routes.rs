@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use crate::house::{House, asked, deliberation, investigation, prediction, review, roundtable};
+use crate::house::{Answer, House, asked, deliberation, investigation, prediction, review, roundtable};
 
 async fn page(house: &House, debate: DebateId, at: &str) -> Value {
     house.data(&format!("/data/debates/{debate}{at}")).await.json()
@@ -170,6 +170,7 @@ async fn who_was_cut_off_misses_no_event_and_the_stream_says_its_end() {
     };
     let whole = asked(&house.data, &path, &[]).await;
     assert_eq!(ids(whole.text()), (1..=head).collect::<Vec<_>>());
+    assert!(whole.resumable, "where nobody reads it, it is let go");
     let rest = asked(&house.data, &path, &[("last-event-id", "20")]).await;
     assert_eq!(ids(rest.text()), (21..=head).collect::<Vec<_>>());
     assert!(rest.text().trim_end().ends_with("event: end\ndata: {}"), "{}", rest.text());
@@ -307,6 +308,34 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
     assert!(read == log.len() + 1 && check.finish().unwrap().is_sound());
 }
 
+/// The most that a page for auditors may take: 2 MiB of texts, and what is around them.
+const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_of_long_words_comes_in_pages_of_2_mib_to_auditors_and_each_goes_on_where_the_last_ended() {
+    let house = House::saying(&"x".repeat(600_000));
+    let debate = house.held(&prediction()).await;
+    let whole: Vec<u64> = (1..=house.engine.log(debate, None).await.unwrap().len() as u64).collect();
+    for (part, wanted) in [("events", whole), ("calls", call_events(&house, debate).await)] {
+        let (mut seen, mut pages): (Vec<u64>, usize) = Default::default();
+        loop {
+            let after = seen.last().copied().unwrap_or_default();
+            let path = format!("/data/debates/{debate}/{part}?after={after}&limit=500");
+            let shown = house.data(&path).await;
+            assert!(shown.body.len() < PAGE_BYTES, "{part} after {after}: {} bytes", shown.body.len());
+            let shown = shown.json();
+            let entries = shown[part].as_array().unwrap().iter();
+            seen.extend(entries.map(|entry| entry["seq"].as_u64().unwrap()));
+            pages += 1;
+            if shown["more"] == false {
+                break;
+            }
+        }
+        assert_eq!(seen, wanted, "{part}");
+        assert!(pages > 1, "all {part} are on one page");
+    }
+}
+
 /// The events that begin the requests of a debate.
 async fn call_events(house: &House, debate: DebateId) -> Vec<u64> {
     let log = house.engine.log(debate, None).await.unwrap();
@@ -392,6 +421,27 @@ async fn what_cannot_be_shown_is_refused_with_a_reason() {
     }
 }
 
+/// Checks what every answer of the viewer tells a browser that may be led astray: nothing runs, loads, goes out or is
+/// framed but what this server itself serves, and nothing is kept.
+fn is_guarded(answer: &Answer, of: &str) {
+    let header = |name: &str| answer.headers.get(name).map_or("", |value| value.to_str().unwrap());
+    let policy: BTreeSet<&str> = header("content-security-policy").split(';').map(str::trim).collect();
+    let wanted = [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ];
+    assert_eq!(policy, BTreeSet::from(wanted), "{of}");
+    assert_eq!(header("x-content-type-options"), "nosniff", "{of}");
+    assert_eq!(header("referrer-policy"), "no-referrer", "{of}");
+    assert_eq!(header("cache-control"), "no-store", "{of}");
+}
+
 #[tokio::test]
 async fn the_first_paint_is_small_and_nothing_is_fetched_from_elsewhere() {
     let house = House::open();
@@ -399,13 +449,34 @@ async fn the_first_paint_is_small_and_nothing_is_fetched_from_elsewhere() {
     for path in ["/", "/assets/viewer.js", "/assets/viewer.css", "/assets/icon.svg"] {
         let answer = asked(&house.viewer.pages, path, &[]).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
-        let policy = answer.headers["content-security-policy"].to_str().unwrap();
-        assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");
-        assert_eq!(answer.headers["x-content-type-options"], "nosniff");
-        assert_eq!(answer.headers["cache-control"], "no-store");
+        is_guarded(&answer, path);
         bytes += answer.body.len();
     }
     assert!(bytes < 200_000, "{bytes}");
     let page = asked(&house.viewer.pages, "/debates/anything", &[]).await;
     assert!(!page.text().contains("https:") && !page.text().contains("style="), "{}", page.text());
+}
+
+#[tokio::test]
+async fn whatever_is_opened_by_itself_in_a_browser_runs_nothing_and_is_kept_nowhere() {
+    let house = House::open();
+    let debate = house.held(&prediction()).await;
+    let own = |rest: &str| format!("/data/debates/{debate}{rest}");
+    let first = call_events(&house, debate).await[0];
+    for path in [
+        "/data/formats".to_owned(),
+        "/data/debates".to_owned(),
+        "/data/calibration".to_owned(),
+        format!("/data/difference?a={debate}&b={debate}"),
+        own(""),
+        own("/events"),
+        own("/calls"),
+        own(&format!("/calls/{first}/prompt")),
+        own("/verification"),
+        own("/bundle"),
+        own("/follow"),
+        own("?at=x"),
+    ] {
+        is_guarded(&house.data(&path).await, &path);
+    }
 }

@@ -84,3 +84,38 @@ export async function renewed({ page, browser, told, open, data, control, holds 
   await list.waitForSelector(".list > li .badge.good");
   await list.close();
 }
+
+/** A log whose pages end before they are full is walked whole: each goes on where the last one ended. */
+export async function pages({ page, told, open, data, holds, press }) {
+  const id = told.calm[0];
+  const short = (request) => {
+    const url = new URL(request.url());
+    if (!/\/(events|calls)$/.test(url.pathname)) return request.continue();
+    url.searchParams.set("limit", "9");
+    return request.continue({ url: url.href });
+  };
+  page.on("request", short);
+  await page.setRequestInterception(true);
+  await open(`/debates/${id}?tab=audit`);
+  const numbers = (section) => page.$$eval(`section[aria-labelledby=${section}] > .entry .number`, (found) => found.map((entry) => Number(entry.textContent)));
+  const { head_seq: head } = await data(`/debates/${id}`);
+  const seen = [];
+  for (;;) {
+    await holds((first) => document.querySelector("section[aria-labelledby=events] > .entry .number")?.textContent === String(first), seen.length + 1);
+    seen.push(...(await numbers("events")));
+    const label = await page.$eval("section[aria-labelledby=events] .row span", (span) => span.textContent);
+    assert.ok(label.includes(` to ${seen.length} of ${head}`), label);
+    if (await page.$eval("section[aria-labelledby=events] .row button:last-child", (button) => button.disabled)) break;
+    await press("Later");
+  }
+  assert.deepEqual(seen, Array.from({ length: head }, (_, place) => place + 1), "every event is shown once");
+  const { calls } = await data(`/debates/${id}/calls`);
+  for (let shown = 9; shown < calls.length; shown += 9) {
+    await holds((shown) => document.querySelectorAll("section[aria-labelledby=calls] > .entry").length === shown, shown);
+    await press("More requests");
+  }
+  await holds((all) => document.querySelectorAll("section[aria-labelledby=calls] > .entry").length === all, calls.length);
+  assert.deepEqual(await numbers("calls"), calls.map((call) => call.seq), "every request is shown once");
+  page.off("request", short);
+  await page.setRequestInterception(false);
+}

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
-import { mended, prompts, renewed } from "./audit.mjs";
+import { mended, pages, prompts, renewed } from "./audit.mjs";
 import { faint, saysTheSame, withholding } from "./looks.mjs";
 
 const told = JSON.parse(process.argv[2]);
@@ -475,6 +475,7 @@ try {
   await step("renewed", () => renewed(tools));
   await step("prompts", () => prompts(tools));
   await step("mended", () => mended(tools));
+  await step("pages", () => pages(tools));
   await step("slider", slider);
   await step("comparison", comparison);
   await step("calibration", calibration);

@@ -88,10 +88,10 @@ function Calls({ page, head, fail }: { page: DebatePage; head: number; fail: Fai
   const known = useRef<CallShown[]>([]);
   const more = (from: CallShown[], signal?: AbortSignal) => {
     const path = `${debatePath(id)}/calls${query({ after: from.at(-1)?.seq, limit: PAGE })}`;
-    load<{ calls: CallShown[] }>("calls", path, ({ calls: next }) => {
+    load<{ calls: CallShown[]; more: boolean }>("calls", path, ({ calls: next, more }) => {
       known.current = [...from, ...next];
       setCalls(known.current);
-      setMore(next.length === PAGE);
+      setMore(more);
     }, fail, signal);
   };
   // As the log grows, requests come to their ends and others begin: all from the first open one on are asked for again.
@@ -232,15 +232,25 @@ function Raw({ words }: { words: Json }) {
   );
 }
 
+/** Events right behind a place: as many as a page takes, fewer where they are long. */
+interface EventPage {
+  head_seq: number;
+  events: EventShown[];
+  more: boolean;
+}
+
 function Events({ id, head, fail, move }: { id: string; head: number; fail: Fail; move: (at: number | null) => void }) {
   const [after, setAfter] = useState(0);
-  const [events, setEvents] = useState<EventShown[] | null>(null);
-  const isFull = events?.length === PAGE;
+  const [page, setPage] = useState<(EventPage & { of: string }) | null>(null);
+  const path = `${debatePath(id)}/events${query({ after, limit: PAGE })}`;
+  const here = page?.of === path ? page : null;
+  const last = here?.events.at(-1)?.seq ?? Math.min(after + PAGE, head);
   useEffect(() => {
+    if (here !== null && (here.more || here.head_seq >= head)) return undefined;
     const stop = new AbortController();
-    load<{ events: EventShown[] }>("events", `${debatePath(id)}/events${query({ after, limit: PAGE })}`, ({ events }) => setEvents(events), fail, stop.signal);
+    load<EventPage>("events", path, (found) => setPage({ of: path, ...found }), fail, stop.signal);
     return () => stop.abort();
-  }, [id, after, isFull ? 0 : head]);
+  }, [path, head]);
   return (
     <section aria-labelledby="events">
       <h2 id="events">Events</h2>
@@ -248,12 +258,12 @@ function Events({ id, head, fail, move }: { id: string; head: number; fail: Fail
         <button type="button" disabled={after === 0} onClick={() => setAfter(Math.max(0, after - PAGE))}>
           Earlier
         </button>
-        <span>{`${count(Math.min(after + 1, head))} to ${count(Math.min(after + PAGE, head))} of ${count(head)}`}</span>
-        <button type="button" disabled={after + PAGE >= head} onClick={() => setAfter(after + PAGE)}>
+        <span>{`${count(Math.min(after + 1, head))} to ${count(last)} of ${count(head)}`}</span>
+        <button type="button" disabled={here?.more !== true} onClick={() => setAfter(last)}>
           Later
         </button>
       </p>
-      {events?.map((event) => <EventView key={event.seq} event={event} move={move} />)}
+      {page?.events.map((event) => <EventView key={event.seq} event={event} move={move} />)}
     </section>
   );
 }
