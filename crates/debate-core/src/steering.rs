@@ -12,7 +12,7 @@ pub fn steers(c: char) -> bool {
 /// and marks of the Unicode bidirectional algorithm (UAX #9).
 #[must_use]
 pub fn turns_text(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -21,7 +21,9 @@ mod tests {
 
     #[test]
     fn k13_what_steers_or_turns_is_told_from_what_is_read() {
-        assert!(['\u{1b}', '\u{9b}', '\r', '\u{202e}', '\u{2067}', '\u{200f}'].into_iter().all(steers));
+        assert!(
+            ['\u{1b}', '\u{9b}', '\r', '\u{61c}', '\u{202e}', '\u{2067}', '\u{200f}'].into_iter().all(steers)
+        );
         assert!(!['a', 'é', '\u{5d0}', '\u{200d}', '\u{2028}'].into_iter().any(steers));
         assert!(!turns_text('\u{1b}'));
     }

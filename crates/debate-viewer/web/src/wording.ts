@@ -47,5 +47,5 @@ export function stopReason(page: DebatePage): string {
 
 /** Takes signs out of a text that would turn around what stands beside it, for places that take no markup. */
 export function flat(text: string): string {
-  return text.replace(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\p{Cc}]/gu, " ");
+  return text.replace(/[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\p{Cc}]/gu, " ");
 }
