@@ -3,11 +3,14 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use debate_core::chain::hash_of;
+use debate_core::envelope::Envelope;
 use debate_core::event::Resolved;
 use debate_core::id::Timestamp;
 use debate_engine::Control;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
 use debate_grpc::{ServeOptions, serve};
+use debate_store::Append;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -27,8 +30,18 @@ impl Door {
     pub(crate) async fn of(house: &House) -> Self {
         let folder = tempfile::tempdir().unwrap();
         TokenFile::change(&folder.path().join("tokens.json"), |_| Ok(())).unwrap();
+        let tokens = Some(folder.path().join("tokens.json"));
+        Self::with(house, tokens, folder).await
+    }
+
+    /// Serves everybody on this machine.
+    async fn open(house: &House) -> Self {
+        Self::with(house, None, tempfile::tempdir().unwrap()).await
+    }
+
+    async fn with(house: &House, tokens: Option<PathBuf>, folder: TempDir) -> Self {
         let options = ServeOptions {
-            tokens: Some(folder.path().join("tokens.json")),
+            tokens,
             pages: house.viewer.pages.clone(),
             data: house.viewer.data.clone(),
             ..ServeOptions::default()
@@ -57,12 +70,15 @@ impl Door {
 
     /// Asks for something below `/viewer` and returns the status and the body.
     async fn ask(&self, path: &str, token: Option<&str>) -> (u16, String) {
-        let mut head =
-            format!("GET /viewer{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n", self.address);
-        if let Some(token) = token {
-            head.push_str(&format!("Authorization: Bearer {token}\r\n"));
-        }
-        head.push_str("\r\n");
+        let bearer = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+        let host = self.address.to_string();
+        self.ask_as(&host, path, &bearer).await
+    }
+
+    /// Asks as a browser does that was led here by a name.
+    async fn ask_as(&self, host: &str, path: &str, headers: &str) -> (u16, String) {
+        let head =
+            format!("GET /viewer{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n");
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut bytes = Vec::new();
@@ -158,4 +174,42 @@ async fn data_needs_a_token_with_the_scope_for_it_and_pages_need_none() {
         let (status, body) = door.ask(page, None).await;
         assert!(status == 200 && !body.contains("harbour"), "{page}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_tokens_pages_of_other_sites_and_names_that_lead_here_see_no_debate() {
+    let house = House::open();
+    let door = Door::open(&house).await;
+    let id = house.held(&prediction()).await.to_string();
+    let own = door.address.to_string();
+    let lists = ["/data/formats", "/data/debates", "/data/calibration"].map(|path| (path.to_owned(), false));
+    for (path, _) in places(&id, &id).into_iter().chain(lists) {
+        for (host, headers, status) in [
+            (&*own, "", 200),
+            (&own, "Origin: http://localhost\r\n", 200),
+            ("evil.example", "", 403),
+            (&own, "Origin: https://evil.example\r\n", 403),
+            (&own, "Origin: null\r\n", 403),
+        ] {
+            let (got, body) = door.ask_as(host, &path, headers).await;
+            assert_eq!(got, status, "{path} of {host} {headers}: {body}");
+            assert!(status == 200 || !body.contains("harbour"), "{path}: {body}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k15_an_event_that_somebody_added_to_a_log_is_a_fault_that_names_it() {
+    let house = House::open();
+    let door = Door::open(&house).await;
+    let debate = house.held(&prediction()).await;
+    let log = house.engine.log(debate, None).await.unwrap();
+    let head = log.last().unwrap();
+    // Whoever has the store can chain what could not have happened.
+    let mut forged = Envelope { seq: head.seq.next(), ..log[0].clone() };
+    forged.hash = hash_of(&head.hash, &forged);
+    house.engine.store().append(Append::new(forged.stream, head.seq, vec![forged])).await.unwrap();
+    let (_, body) = door.ask(&format!("/data/debates/{debate}/verification"), None).await;
+    let found: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((&found["ok"], &found["fault_seq"]), (&false.into(), &head.seq.next().0.into()), "{body}");
 }
