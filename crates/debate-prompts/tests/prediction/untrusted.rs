@@ -5,7 +5,7 @@ use debate_prompts::prompts::Prompt;
 use serde_json::{Value, json};
 
 use super::debate::{accepted, canned, hold, request};
-use super::grammar::parse;
+use super::grammar::{Parsed, parse};
 
 /// Texts that try to end a block, speak for somebody else, or dictate a score.
 const HOSTILE: [&str; 8] = [
@@ -80,6 +80,53 @@ fn k13_no_text_changes_who_speaks_what_is_asked_or_how_blocks_stand() {
             for tag in hostile.structure().0 {
                 assert!(expected.any(|known| *known == tag), "{call}: {text}: {tag} is not in {allowed:?}");
             }
+        }
+    }
+}
+
+/// Renders all prompts of a debate in which a role and a criterion are of the request's own words.
+fn prompts_of_own_words(text: &str) -> Vec<(String, Prompt)> {
+    let mut request = request("Will it rain?", &["yes", "no"]);
+    request["config"] = json!({
+        "roles": ["gardener", "pessimist", "judge"], "scoring_criteria": ["novelty", "clarity"],
+    });
+    let persona = json!({"system_prompt": text, "bias_direction": text, "evidence_preference": text});
+    request["options"] = json!({
+        "seed": 7, "personas": {"gardener": persona}, "weights": {"clarity": 0.2},
+        "rubrics": {"clarity": {"bands": {"0.0-0.5": text, "0.5-1.0": "Plain"}}},
+    });
+    let mut prompts = Vec::new();
+    hold(accepted(&request), |want, visible, prompt| {
+        prompts.push((want.call.to_string(), prompt.clone()));
+        canned(visible, 1)
+    });
+    prompts
+}
+
+#[test]
+fn k13_a_persona_is_its_own_roles_alone_and_neither_it_nor_a_rubric_makes_a_block_or_a_line() {
+    let plain = prompts_of_own_words("Rain is likely in May.");
+    for text in HOSTILE {
+        let hostile = prompts_of_own_words(text);
+        assert_eq!(hostile.len(), plain.len(), "{text}");
+        for ((call, plain), (_, hostile)) in plain.iter().zip(&hostile) {
+            let (plain, hostile) = (parse(plain), parse(hostile));
+            let is_own = call.starts_with("argue") && call.ends_with("gardener");
+            assert_eq!(plain.system == hostile.system, !is_own, "{call}: {text}");
+            assert!(!hostile.system.contains(['<', '>']), "{call}: {}", hostile.system);
+            assert_eq!(plain.task, hostile.task, "{call}: {text}");
+            assert!(is_own || plain.blocks == hostile.blocks, "{call}: {text}");
+            // A longer persona may leave old points out.
+            let mut known = plain.structure().0.into_iter();
+            for tag in hostile.structure().0 {
+                assert!(known.any(|known| known == tag), "{call}: {text}: {tag}");
+            }
+            let others = |parsed: &Parsed| -> Vec<String> {
+                let lines = parsed.head.lines().map(str::to_owned);
+                lines.filter(|line| !line.starts_with("clarity: 0.0-0.5 ")).collect()
+            };
+            assert_eq!(others(&plain), others(&hostile), "{call}: {text}");
+            assert!(!hostile.head.contains(['<', '>']), "{call}: {}", hostile.head);
         }
     }
 }
