@@ -401,3 +401,40 @@ impl Open {
         Ok(Some(envelope))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use debate_core::envelope::StreamKind;
+    use debate_core::id::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_of_more_than_a_million_events_is_read_no_further() {
+        let stream = StreamId { kind: StreamKind::Debate, id: Default::default() };
+        let event = Envelope {
+            stream,
+            seq: Seq(1),
+            kind: "opened".to_owned(),
+            version: 1,
+            at: Timestamp(0),
+            tenant: String::new(),
+            actor: "engine".to_owned(),
+            trace: None,
+            body: "{}".to_owned(),
+            prose: None,
+            prose_digest: None,
+            hash: Digest::default(),
+        };
+        let event = Line::Event((&event).into()).text();
+        let mut check = BundleCheck::new(None, None);
+        for line in [Line::start(false), Line::opened(stream, None, None)] {
+            check.push(&line.text()).unwrap();
+        }
+        // As if so many had been read but one.
+        check.open.as_mut().unwrap().lines = EVENTS_MAX - 1;
+        check.push(&event).unwrap();
+        let refused = check.push(&event).unwrap_err();
+        assert_eq!(refused.what, LineError::Events { stream, events: EVENTS_MAX + 1 });
+    }
+}

@@ -130,16 +130,18 @@ pub(super) async fn open(location: &str, options: &SqliteOptions) -> Result<Open
     }
 }
 
-/// Makes a new file that its owner alone may read: debates are nobody else's. SQLite makes the files beside it alike.
+/// Makes a new file that its owner alone may read, also where a link leads to it: debates are nobody else's. SQLite makes
+/// the files beside it alike.
 fn make_private(path: &Path) -> io::Result<()> {
+    // One that is there is not opened: closing it would let go of locks that this process has on it.
+    if path.exists() {
+        return Ok(());
+    }
     let mut options = File::options();
-    options.write(true).create_new(true);
+    options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        Ok(_) | Err(_) => Ok(()),
-    }
+    options.open(path).map(drop)
 }
 
 fn path_of(location: &str) -> Result<PathBuf, OpenError> {

@@ -49,6 +49,24 @@ async fn a_new_file_and_those_beside_it_are_for_their_owner_alone_and_an_old_one
     assert_eq!(mode("debates.sqlite"), 0o640, "whom its owner lets read it is the owner's affair");
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_file_that_a_link_leads_to_is_for_its_owner_alone() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let path = folder.path().join("debates.sqlite");
+    symlink(elsewhere.path().join("target"), &path).unwrap();
+    let store = open(&path).await.unwrap();
+    store.append(StreamWriter::new(1).append(1)).await.unwrap();
+    let files: Vec<_> = fs::read_dir(elsewhere.path()).unwrap().map(|entry| entry.unwrap()).collect();
+    assert!(files.iter().any(|file| file.file_name() == "target"), "{files:?}");
+    for file in files {
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+    store.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_location_may_be_a_path_or_a_url() {
     let folder = TempDir::new().unwrap();
