@@ -21,6 +21,7 @@ mod page;
 mod paper;
 mod plain;
 mod prices;
+mod private_file;
 mod proof;
 mod remote;
 mod request_file;

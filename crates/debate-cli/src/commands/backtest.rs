@@ -26,6 +26,7 @@ use crate::house::House;
 use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::prices;
+use crate::private_file;
 
 /// Hold debates on questions whose answers are known, and show how good their forecasts were
 ///
@@ -148,8 +149,7 @@ impl Backtest {
     fn show(&self, report: &Report, options: &Options) -> anyhow::Result<End> {
         let json = format!("{}\n", report.json());
         if let Some(path) = &self.output {
-            fs::write(path, &json)
-                .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))?;
+            private_file::write(path, &json)?;
         }
         if self.json {
             print(&json)?;

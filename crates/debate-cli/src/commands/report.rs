@@ -1,6 +1,5 @@
 //! `debate report`: a debate as one file for mail and archives.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -12,10 +11,11 @@ use super::print;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::house::House;
+use crate::private_file;
 
 /// Write a debate into one file for mail and archives, with charts and the check of its log
 ///
-/// The page needs no server and no network: it is what `debate serve` shows under /viewer/.
+/// The page needs no server and no network: it is what `debate serve` shows under /viewer/. A new file is for its owner alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,8 +64,7 @@ impl Report {
             Format::Json => report.json() + "\n",
         };
         match &self.output {
-            Some(path) => fs::write(path, text)
-                .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", path.display())))?,
+            Some(path) => private_file::write(path, &text)?,
             None => print(&text)?,
         }
         Ok(End::Done)

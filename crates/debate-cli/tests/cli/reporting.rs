@@ -25,7 +25,13 @@ fn a_report_is_one_file_that_says_what_the_result_says() {
         let (_, data) = html.split_once("<script type=\"application/json\" id=\"report\">").unwrap();
         let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
         assert_eq!(data["page"], json["page"]);
-        assert!(html.contains("default-src 'none'"), "nothing is loaded");
+        let (_, policy) = html.split_once("Content-Security-Policy\" content=\"").unwrap();
+        let policy: Vec<&str> = policy.split_once('"').unwrap().0.split("; ").collect();
+        let [loads, script, style] = policy[..] else { panic!("{policy:?}") };
+        assert_eq!(loads, "default-src 'none'", "nothing is loaded");
+        for (only, start) in [(script, "script-src 'sha256-"), (style, "style-src 'sha256-")] {
+            assert!(only.starts_with(start) && only.matches(' ').count() == 1, "its own alone: {only}");
+        }
         assert!(!html.contains("<link") && !html.contains("<script src"), "everything is in it");
 
         let markdown = program.run(["report", &id, "--format", "md"]).stdout;
@@ -95,6 +101,33 @@ fn says_what_the_page_says(markdown: &str, page: &Value, has_numbers: bool) {
     let arguments = rounds.flat_map(|round| round["arguments"].as_array().unwrap());
     let evidenced = arguments.filter(|argument| argument["evidence_cited"][0].is_string()).count();
     assert_eq!(markdown.matches("\nEvidence:\n").count(), evidenced, "{markdown}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_file_of_a_report_or_a_backtest_is_for_its_owner_alone_and_an_old_one_stays_for_whom_it_was() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    let mode = |name: &str| fs::metadata(program.path(name)).unwrap().permissions().mode() & 0o777;
+    let report = |name: &str| {
+        let ran = program.run(["report", &id, "--format", "md", "-o", name]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        fs::read_to_string(program.path(name)).unwrap()
+    };
+    report("report.md");
+    assert_eq!(mode("report.md"), 0o600);
+    let shared = program.write("shared.md", "x".repeat(100_000));
+    fs::set_permissions(shared, fs::Permissions::from_mode(0o640)).unwrap();
+    let text = report("shared.md");
+    assert!(text.starts_with("# ") && text.trim_end().ends_with('.'), "nothing of what was there is left");
+    assert_eq!(mode("shared.md"), 0o640);
+    let known = r#"{"id": "q", "question": "Will it rain?", "outcomes": ["Yes", "No"], "resolution": "no"}"#;
+    program.write("questions.jsonl", known);
+    let ran = program.run(["backtest", "questions.jsonl", "--rounds", "1", "--output", "found.json"]);
+    assert!(program.path("found.json").is_file(), "{ran:?}");
+    assert_eq!(mode("found.json"), 0o600);
 }
 
 #[test]
