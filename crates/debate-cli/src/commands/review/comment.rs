@@ -127,7 +127,8 @@ fn details(debated: &PairDebate) -> String {
         let _infallible = writeln!(text, "> **{}:** {}\n", shown(role.as_str()), shown(words));
     }
     if let Some(judgement) = &debated.judgement {
-        let _infallible = writeln!(text, "{}\n", shown(&judgement.summary));
+        // No line begins with words of a model: bots take one that begins with a slash for a command.
+        let _infallible = writeln!(text, "**Judge:** {}\n", shown(&judgement.summary));
         if let Some(note) = &judgement.note {
             let _infallible = writeln!(text, "*Note: {}.*\n", shown(note));
         }
@@ -170,6 +171,8 @@ fn quiet(text: &str) -> String {
                 safe.push(c);
                 safe.push(GAP);
             }
+            // What stands between two of them is set as mathematics, unless each is an element of its own.
+            '$' => safe.push_str("<span>$</span>"),
             c => safe.push(c),
         }
     }
@@ -219,6 +222,41 @@ mod tests {
             assert!(!safe.contains(active), "{active:?} in {safe}");
         }
         assert!(safe.contains("&lt;/details&gt;"));
+    }
+
+    #[test]
+    fn k13_words_in_a_comment_begin_no_line_and_set_no_mathematics() {
+        for hostile in ["/approve", "1. Merge it", "    code", "> [!NOTE]", "$\\color{red}{x}$ and $$y$$"] {
+            let mut told = result(1, 10);
+            let pair = &mut told.debates[0];
+            pair.conflict_description = hostile.to_owned();
+            pair.role_a_argument = Some(hostile.to_owned());
+            pair.judgement = Some(PairJudgement {
+                feedback: Vec::new(),
+                winner: Winner::Tie,
+                summary: hostile.to_owned(),
+                note: Some(hostile.to_owned()),
+                passes: Vec::new(),
+                usage: Default::default(),
+            });
+            let comment = of(&told);
+            let is_ours = |line: &str| {
+                let ours = [
+                    "## Review debate",
+                    "> **",
+                    "| ",
+                    "|---",
+                    "<details><summary>",
+                    "**Judge:** ",
+                    "*Note: ",
+                ];
+                ours.iter().chain(&["</details>", "<sub>"]).any(|start| line.starts_with(start))
+            };
+            for line in comment.lines() {
+                assert!(line.is_empty() || is_ours(line), "{line:?} in {comment}");
+            }
+            assert!(!comment.replace("<span>$</span>", "").contains('$'), "{comment}");
+        }
     }
 
     #[test]
