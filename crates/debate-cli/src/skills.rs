@@ -89,14 +89,20 @@ mod tests {
     #[test]
     fn d8_a_skill_that_fails_to_load_is_left_out_with_its_reason() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, bytes) in [("good", b"Look.".to_vec()), ("bad", vec![0xff]), ("empty", b" \n".to_vec())] {
+        for (name, bytes) in [
+            ("good", b"Look.".to_vec()),
+            ("bad", vec![0xff]),
+            ("empty", b" \n".to_vec()),
+            ("long", vec![b'x'; BYTES_MAX as usize + 1]),
+        ] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
             std::fs::write(folder.path().join(name).join(FILE), bytes).unwrap();
         }
-        let wanted = ["good", "bad", "empty", "gone", "../good", ".."];
+        let wanted = ["good", "bad", "empty", "long", "gone", "../good", ".."];
         let (loaded, problems) = load(Some(folder.path()), &wanted);
         assert_eq!(loaded.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["good"]);
-        assert_eq!(problems.len(), 5, "{problems:?}");
+        assert_eq!(problems.len(), 6, "{problems:?}");
+        assert!(problems[2].ends_with("it is longer than 65536 bytes"), "{problems:?}");
         assert!(problems[0].starts_with("skill bad is left out") && problems[0].ends_with("not UTF-8"));
         assert_eq!(load(None, &["good"]).1, ["skill good is left out: no --skills-dir is given"]);
     }

@@ -194,6 +194,35 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     server.abort();
 }
 
+/// The most that a page of a log may take: 2 MiB of texts, and what is around them.
+const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
+
+#[tokio::test]
+async fn a_log_of_long_words_comes_in_pages_of_2_mib_to_agents_too() {
+    let long = ChatReply::new("scripted", "x".repeat(600_000));
+    let (address, server) = serve(Arc::new(ScriptedModel::by(move |_| long.clone())), None).await;
+    let table = json!({ "topic": "Should we move?", "agents": ["ada", "bo", "cy"], "rounds": 1 });
+    let started = use_tool(address, "", "start_roundtable", table).await["structuredContent"].take();
+    let id = started["debate"]["id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    let (mut uri, mut seen, mut pages) = (format!("debate://{id}/log"), Vec::new(), 0);
+    loop {
+        let read = asked(address, "", "resources/read", json!({ "uri": uri })).await;
+        let text = read["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{read}"));
+        assert!(text.len() < PAGE_BYTES, "{uri}: {} bytes", text.len());
+        let page: Value = serde_json::from_str(text).unwrap();
+        // A number of 64 bits is a text in the JSON of Protocol Buffers.
+        let number = |seq: &Value| seq.as_u64().or_else(|| seq.as_str()?.parse().ok()).unwrap();
+        seen.extend(page["events"].as_array().unwrap().iter().map(|event| number(&event["seq"])));
+        pages += 1;
+        match page["next"].as_str() {
+            Some(next) => next.clone_into(&mut uri),
+            None => break assert_eq!(seen, (1..=number(&page["head_seq"])).collect::<Vec<_>>()),
+        }
+    }
+    assert!(pages > 1, "all of it is on one page");
+    server.abort();
+}
+
 #[tokio::test]
 async fn pages_of_other_sites_use_no_tool_without_tokens() {
     let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;

@@ -1,12 +1,19 @@
 //! What people and models say is shown by every command, and steers no terminal (rule K13).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::program::{Program, Ran};
 use crate::provider::{Answer, Provider};
 
 /// Clears the screen, names the window, colours what follows by a control of one character, turns the line around.
 const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf";
+
+/// Checks that an output shows and steers nothing; returns whether it has the words.
+fn is_calm(text: &str) -> bool {
+    let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+    assert!(!text.contains(steers), "{text:?}");
+    text.contains("owned")
+}
 
 #[test]
 fn k13_no_command_shows_words_that_steer_the_terminal() {
@@ -48,10 +55,107 @@ fn k13_no_command_shows_words_that_steer_the_terminal() {
     for ran in outputs {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         for text in [&ran.stdout, &ran.stderr] {
-            let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
-            assert!(!text.contains(steers), "{ran:?}");
-            shown += usize::from(text.contains("owned"));
+            shown += usize::from(is_calm(text));
         }
     }
     assert!(shown > 5, "the words are shown all the same");
+}
+
+/// Answers whatever is asked in any format, as far as it can be read, with words that steer; as words where no shape is
+/// asked for.
+fn steering(request: &str) -> Answer {
+    if !request.contains("response_format") {
+        return Answer::words(&[&format!("{STEERS} It leaks. I saw it {STEERS}.")]);
+    }
+    let feedback = |role: &str| json!({"role": role, "argument_quality_score": 5.5, "argument_labels": [STEERS], "policy_signal": STEERS});
+    let said = json!({
+        "argument": format!("It fell to 2.1% in March {STEERS}"), "supports": "A", "probabilities": {"A": 0.5, "B": 0.5},
+        "confidence": 0.7, "evidence_cited": [STEERS],
+        "precedents": [{"event": STEERS, "date": "1994-02", "outcome": STEERS, "relevance": STEERS, "similarity_score": 0.7}],
+        "reason": STEERS, "scores": {"logical_strength": 0.7, "evidence_quality": 0.7, "novelty": 0.7}, "reasoning": STEERS,
+        "disagreements": [{"topic": STEERS, "positions": [{"role": "optimist", "stance": STEERS, "strength": 0.8}], "resolved": false}],
+        "insights": [{"insight": STEERS, "source_role": "optimist", "round": 1, "impact": "high", "affected_outcomes": ["A"]}],
+        "summary": STEERS, "winner": "tie", "feedback": [feedback("security"), feedback("testing")],
+    });
+    Answer::words(&[&said.to_string()])
+}
+
+/// Returns a request of every format but the roundtable, with words that steer wherever a client chooses them.
+fn requests() -> [(&'static str, &'static str, Value); 4] {
+    let outcome = |id: &str| json!({"id": id, "label": format!("{id} {STEERS}"), "description": STEERS});
+    let share = |id: &str| json!({"outcome_id": id, "probability": 0.5});
+    let operation = |op: &str| json!([{"op": op, "target": STEERS, "value": STEERS}]);
+    let critique = |role: &str, op: &str| json!({"role": role, "system_prompt": STEERS, "operations": operation(op), "findings": [STEERS]});
+    [
+        (
+            "run",
+            "prediction",
+            json!({
+                "task_id": "t-1",
+                "prediction_context": {
+                    "task": {"question": STEERS, "background": STEERS}, "outcomes": [outcome("yes"), outcome("no")],
+                    "simulation_summary": {"final_distribution": [share("yes"), share("no")]},
+                },
+                "config": {"rounds": 1, "roles": ["optimist", "historian", "judge"]},
+            }),
+        ),
+        (
+            "run",
+            "deliberation",
+            json!({
+                "format": "deliberation", "mode": "weak", "topic": STEERS,
+                "participants": [{"name": "ada"}, {"name": "bo"}], "orchestrator": {"name": "mod"},
+            }),
+        ),
+        (
+            "review",
+            "review",
+            json!({
+                "format": "review", "original_prompt": STEERS, "context": STEERS, "debate": {"enabled": true},
+                "critiques": [critique("security", "AddConstraint"), critique("testing", "RemoveConstraint")],
+            }),
+        ),
+        (
+            "run",
+            "investigation",
+            json!({
+                "format": "investigation", "problem": STEERS, "context": STEERS, "investigators": ["ada", "bo"],
+                "rounds": 1,
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
+    let program = Program::new();
+    let provider = Provider::start(steering);
+    let run = |arguments: &[&str]| {
+        let mut command = program.command(arguments);
+        command.env("OPENAI_BASE_URL", &provider.base_url).env("OPENAI_API_KEY", "sk-1");
+        Ran::of(command.args(["--model", "openai:some-model"]).output().unwrap())
+    };
+    for (command, format, request) in requests() {
+        let file = format!("{format}.json");
+        program.write(&file, request.to_string());
+        let held = run(&[command, &file]);
+        let listed = program.run(["list", "--json"]).lines();
+        let id = listed.iter().find(|entry| entry["format"] == format);
+        let id = id.unwrap_or_else(|| panic!("{held:?}"))["debate_id"].as_str().unwrap();
+        let mut outputs = vec![held, run(&["list"]), run(&["policy", "insights"])];
+        for arguments in [
+            &["show", id][..],
+            &["log", id],
+            &["watch", id],
+            &["report", id, "--format", "md"],
+            &["report", id],
+        ] {
+            outputs.push(run(arguments));
+        }
+        if format == "prediction" {
+            outputs.extend([run(&["resolve", id, "no"]), run(&["calibration"]), run(&["influence", id])]);
+        }
+        let told = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
+        assert!(told.count() >= 5, "the words of a {format} are shown all the same: {outputs:?}");
+    }
 }

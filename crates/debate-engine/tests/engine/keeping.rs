@@ -1,6 +1,7 @@
 //! How a process keeps its debates: queues, pauses, and a store that fails without saying what it did.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use debate_core::formats::prediction::Prediction;
@@ -59,6 +60,33 @@ async fn k9_a_debate_that_is_taken_up_after_its_deadline_asks_nobody() {
     assert_eq!(engine.recover().await.unwrap(), 1);
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     assert!(!kinds(&log(&engine, debate).await).contains_key("call_started"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    let model = ScriptedModel::by(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        ScriptedAnswer::Hang
+    });
+    let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(3_600), ..Settings::default() };
+    let engine = Engine::builder(memory(), Arc::new(model) as Arc<dyn ChatModel>)
+        .format(PredictionPrompts)
+        .settings(settings)
+        .surroundings(paused_clock())
+        .build();
+    engine.start(start_of("busy")).await.unwrap();
+    let request = start(None);
+    let deadline = Duration::from_millis(request.limits.deadline_ms);
+    let waiting = engine.start(request).await.unwrap().debate;
+    assert!(engine.concluded(waiting, deadline + Duration::from_millis(1)).await.unwrap());
+    assert!(
+        kinds(&log(&engine, waiting).await).contains_key("call_started"),
+        "it waited for its turn to ask"
+    );
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "the one that has the turn");
 }
 
 fn start_of(tenant: &str) -> Start<Prediction> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use debate_core::chain::hash_of;
+use debate_core::envelope::Envelope;
 use debate_engine::Engine;
 use debate_grpc::tokens::Scope;
 use debate_proof::bundle::BundleCheck;
@@ -9,6 +11,7 @@ use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use debate_proto::v1::get_debate_response::Result as DebateOutcome;
+use debate_store::Append;
 use prost_types::FieldMask;
 use serde_json::json;
 use tonic::transport::Channel;
@@ -283,4 +286,21 @@ async fn k14_a_debate_is_forked_compared_exported_and_redacted() {
     let verify = v1::VerifyDebateRequest { debate_id: parent.clone() };
     assert!(audits.verify_debate(verify).await.unwrap().into_inner().ok);
     assert_eq!(audits.fork_debate(fork("", 0)).await.unwrap_err().code(), Code::FailedPrecondition);
+}
+
+#[tokio::test]
+async fn k15_an_event_that_somebody_added_to_a_log_is_a_fault_that_names_it() {
+    let house = House::open().await;
+    let (mut client, mut audits) = clients(&house).await;
+    let id = open(&mut client).await;
+    concluded(&house.engine, &id).await;
+    let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
+    let head = log.last().unwrap();
+    // Whoever has the store can chain what could not have happened.
+    let mut forged = Envelope { seq: head.seq.next(), ..log[0].clone() };
+    forged.hash = hash_of(&head.hash, &forged);
+    house.engine.store().append(Append::new(forged.stream, head.seq, vec![forged])).await.unwrap();
+    let verify = v1::VerifyDebateRequest { debate_id: id };
+    let found = audits.verify_debate(verify).await.unwrap().into_inner();
+    assert_eq!((found.ok, found.fault.unwrap().seq), (false, head.seq.next().0));
 }
