@@ -161,10 +161,13 @@ async function list() {
 /** A live debate is watched to its end, through a reload and a cut. */
 async function live() {
   const id = told.live;
+  // What is said before the page listens it need not hear.
+  const listens = page.waitForResponse((response) => response.url().endsWith(`/debates/${id}/follow`));
   await open(`/debates/${id}`);
   await page.waitForSelector("h1");
   await holds(() => document.querySelector("section[aria-label='Under way']")?.textContent.includes("round 1, argue"));
   assert.ok((await text(".whole")).includes("running"), "what is not whole comes first");
+  await listens;
   await control("/speak/2");
   await page.waitForSelector("article.said.live");
   await control("/speak/3");
@@ -237,7 +240,8 @@ async function slider() {
   await holds(() => document.querySelector("label[for=moment]").textContent.startsWith("Event 16 of"));
   assert.ok(page.url().includes("at=16"), "the address names the moment");
   assert.equal(await text(".notice.note"), `As it was at event 16 of ${count(head)}; it has since concluded.`);
-  assert.ok((await text(".glance")).includes("Intact"), "the whole log is checked, whatever moment is shown");
+  // The whole log is checked, whatever moment is shown.
+  await holds(() => document.querySelector(".glance").textContent.includes("Intact"));
   const lift = await withheld((url) => url.searchParams.get("at") === "15");
   await page.keyboard.press("ArrowLeft");
   await holds(() => document.querySelector(".notice.warn")?.textContent.startsWith("The server cannot be reached"));
