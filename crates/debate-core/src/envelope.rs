@@ -115,6 +115,12 @@ impl Envelope {
         self.prose_digest.is_some() && self.prose.is_none()
     }
 
+    /// Returns how many bytes its texts have: facts and prose.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        self.body.len() + self.prose.as_ref().map_or(0, |prose| prose.text.len())
+    }
+
     /// Returns the id of the event, derived from stream and sequence, so that a repeated append can be recognised.
     #[must_use]
     pub fn event_id(&self) -> String {

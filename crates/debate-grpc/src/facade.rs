@@ -20,7 +20,7 @@ use debate_core::request::{Violation, Violations};
 use debate_engine::{
     Control, Engine, Fork, Redact, Redaction, ReviewersFolder, Start, Started, Verification,
 };
-use debate_engine::{WatchError, Watched, exported_events, exported_streams};
+use debate_engine::{WatchError, Watched, exported_events, exported_streams, fitting};
 use debate_proto::v1;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -32,7 +32,6 @@ use crate::access::Grant;
 use crate::feed;
 use crate::following::Wanted;
 use crate::listing;
-use crate::page;
 use crate::refusal::Refusal;
 use crate::spending;
 use crate::tokens::Scope;
@@ -280,7 +279,7 @@ impl Desk {
             return Err(Refusal::BeyondHead { debate: id, asked: after, head: head.seq });
         }
         let mut events = store.read(id.into(), after, limit).await?;
-        page::fit(&mut events);
+        events.truncate(fitting(events.iter().map(Envelope::text_bytes)));
         Ok((events, head.seq))
     }
 

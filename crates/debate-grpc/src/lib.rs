@@ -14,7 +14,6 @@ pub mod from_proto;
 mod listen;
 mod listing;
 mod masks;
-mod page;
 mod peers;
 mod policy;
 mod policy_rest;

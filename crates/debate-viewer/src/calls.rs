@@ -7,11 +7,10 @@ use debate_core::envelope::Envelope;
 use debate_core::event::{AttemptRef, CallStarted, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::id::Seq;
 use debate_core::record::Record as _;
+use debate_engine::fitting;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::events::text_bytes;
-use crate::fitting::fitting;
 use crate::log::Log;
 use crate::wording::dollars;
 
@@ -78,7 +77,7 @@ pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> CallPage {
                 let key = (started.call.clone(), started.revision, started.attempt, started.turn);
                 open.insert(key, shown.len());
                 shown.push(begun(event, started));
-                bytes.push(text_bytes(event));
+                bytes.push(event.text_bytes());
             } else {
                 more = true;
             }
@@ -86,7 +85,7 @@ pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> CallPage {
             let AttemptRef { call, revision, attempt, turn } = attempt;
             if let Some(place) = open.remove(&(call, revision, attempt, turn)) {
                 shown[place].end = Some(end(event, why, reply));
-                bytes[place] += text_bytes(event);
+                bytes[place] += event.text_bytes();
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use debate_core::envelope::Envelope;
 use debate_core::id::Seq;
+use debate_engine::fitting;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::fitting::fitting;
 use crate::log::Log;
 
 /// The most events of one page.
@@ -60,15 +60,10 @@ pub(crate) fn events(log: &Log, after: Seq, limit: usize) -> EventPage {
     let behind = log.own().iter().skip_while(|event| event.seq <= after);
     let behind: Vec<&Envelope> = behind.map(AsRef::as_ref).collect();
     let shown = &behind[..behind.len().min(limit.clamp(1, EVENTS_MAX))];
-    let shown = &shown[..fitting(shown.iter().map(|event| text_bytes(event)))];
+    let shown = &shown[..fitting(shown.iter().map(|event| event.text_bytes()))];
     EventPage {
         head_seq: log.head().0.0,
         events: shown.iter().map(|event| EventShown::from(*event)).collect(),
         more: shown.len() < behind.len(),
     }
-}
-
-/// Returns how many bytes the texts of an event have.
-pub(crate) fn text_bytes(event: &Envelope) -> usize {
-    event.body.len() + event.prose.as_ref().map_or(0, |prose| prose.text.len())
 }

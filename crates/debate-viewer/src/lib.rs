@@ -10,7 +10,6 @@ mod calls;
 mod debate_page;
 mod decision;
 mod events;
-mod fitting;
 mod follow;
 mod listing;
 mod log;

@@ -1,11 +1,11 @@
-//! How much a page for auditors holds, so that none is larger than a browser takes or a server has room for.
+//! How much of a log one answer holds, so that none is larger than a client takes or a server has room for.
 
-/// Bytes of texts on a page.
+/// Bytes of texts on a page; clients of gRPC take messages of 4 MiB.
 const PAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Returns how many entries, given by the bytes of their texts, stand on a page before it grows over 2 MiB; one stands on
 /// it, however long.
-pub(crate) fn fitting(entries: impl IntoIterator<Item = usize>) -> usize {
+pub fn fitting(entries: impl IntoIterator<Item = usize>) -> usize {
     let mut bytes = 0_usize;
     let fits = entries.into_iter().enumerate().take_while(|(place, entry)| {
         bytes = bytes.saturating_add(*entry);
