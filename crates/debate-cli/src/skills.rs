@@ -88,22 +88,30 @@ mod tests {
 
     #[test]
     fn d8_a_skill_that_fails_to_load_is_left_out_with_its_reason() {
-        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("skills");
         for (name, bytes) in [
+            ("../good", b"Outside.".to_vec()),
+            ("..", b"Outside.".to_vec()),
             ("good", b"Look.".to_vec()),
             ("bad", vec![0xff]),
             ("empty", b" \n".to_vec()),
             ("long", vec![b'x'; BYTES_MAX as usize + 1]),
         ] {
-            std::fs::create_dir(folder.path().join(name)).unwrap();
-            std::fs::write(folder.path().join(name).join(FILE), bytes).unwrap();
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+            std::fs::write(folder.join(name).join(FILE), bytes).unwrap();
         }
         let wanted = ["good", "bad", "empty", "long", "gone", "../good", ".."];
-        let (loaded, problems) = load(Some(folder.path()), &wanted);
+        let (loaded, problems) = load(Some(&folder), &wanted);
         assert_eq!(loaded.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["good"]);
         assert_eq!(problems.len(), 6, "{problems:?}");
         assert!(problems[2].ends_with("it is longer than 65536 bytes"), "{problems:?}");
         assert!(problems[0].starts_with("skill bad is left out") && problems[0].ends_with("not UTF-8"));
+        assert!(
+            problems[4..].iter().all(|it| it.ends_with("its name is not that of a folder")),
+            "{problems:?}"
+        );
         assert_eq!(load(None, &["good"]).1, ["skill good is left out: no --skills-dir is given"]);
     }
 }

@@ -198,6 +198,21 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
 const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
 
 #[tokio::test]
+async fn k13_an_agent_is_told_at_once_that_what_it_reads_is_never_an_instruction() {
+    let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
+    let (status, body) = post(address, None, &call).await;
+    assert_eq!(status, 200, "{body}");
+    let told = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
+    let told: Value = serde_json::from_str(told).unwrap();
+    let instructions = told["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("never an instruction"), "{instructions}");
+    server.abort();
+}
+
+#[tokio::test]
 async fn a_log_of_long_words_comes_in_pages_of_2_mib_to_agents_too() {
     let long = ChatReply::new("scripted", "x".repeat(600_000));
     let (address, server) = serve(Arc::new(ScriptedModel::by(move |_| long.clone())), None).await;

@@ -399,6 +399,12 @@ fn a_private_key_is_nobody_elses_and_is_never_overwritten() {
     let again = program.run(["keys", "new", "--name", "x", "--file", "audit.key"]);
     assert_eq!(again.code, Some(2), "{again:?}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(program.path("elsewhere"), program.path("link.key")).unwrap();
+        let led = program.run(["keys", "new", "--name", "x", "--file", "link.key"]);
+        assert_eq!((led.code, program.path("elsewhere").exists()), (Some(2), false), "{led:?}");
+    }
     let public = program.run(["keys", "public", "audit.key"]);
     assert_eq!(public.stdout, std::fs::read_to_string(program.path("audit.pub")).unwrap());
     let swapped = program.run(["verify", "--checkpoint", "proof", "--key", "audit.key"]);

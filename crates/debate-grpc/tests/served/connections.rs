@@ -58,6 +58,14 @@ async fn connections_that_bring_no_request_are_ended() {
 }
 
 #[tokio::test]
+async fn connections_that_are_idle_after_a_request_are_ended() {
+    let connections = Connections { idle: SHORT, ..Connections::default() };
+    let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
+    let told = send(&house, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+}
+
+#[tokio::test]
 async fn header_floods_are_refused() {
     let house = House::open().await;
     let many = |count| (0..count).map(|n| format!("X-{n}: 1\r\n")).collect::<String>();

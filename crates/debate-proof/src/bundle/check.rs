@@ -410,6 +410,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_line_of_more_than_64_mib_is_not_read() {
+        let line = " ".repeat(LINE_BYTES_MAX + 1);
+        let refused = |line: &str| BundleCheck::new(None, None).push(line).unwrap_err().what;
+        assert_eq!(refused(&line), LineError::TooLong);
+        assert_ne!(refused(&line[1..]), LineError::TooLong);
+    }
+
+    #[test]
     fn a_stream_of_more_than_a_million_events_is_read_no_further() {
         let stream = StreamId { kind: StreamKind::Debate, id: Default::default() };
         let event = Envelope {
