@@ -116,3 +116,23 @@ async fn a_log_of_long_words_comes_in_pages_of_2_mib_over_both_protocols() {
     }
     assert!(pages > 1, "all of it is on one page");
 }
+
+#[tokio::test]
+async fn a_log_of_many_events_comes_in_pages_of_1000_over_both_protocols() {
+    let guarded = Guarded::open().await;
+    let token = guarded.token_of("ours", Scope::Admin);
+    let mut debates = guarded.debates(&token).await;
+    let debate_id = started(&mut debates, "").await;
+    for _ in 0..500 {
+        debates.pause_debate(v1::PauseDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
+        debates.resume_debate(v1::ResumeDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
+    }
+    let read = v1::ReadLogRequest { debate_id: debate_id.clone(), after_seq: 0, page_size: 100_000 };
+    let page = guarded.audits(&token).await.read_log(read).await.unwrap().into_inner();
+    assert_eq!((page.events.len(), page.head_seq > 1_000), (1_000, true), "head {}", page.head_seq);
+    let path = format!("/api/v1/debates/{debate_id}/events?page_size=100000");
+    let bearer = format!("Bearer {token}");
+    let over_rest = guarded.house.ask("GET", &path, &[("Authorization", &*bearer)], b"").await;
+    let told: Value = serde_json::from_str(&over_rest.body).unwrap();
+    assert_eq!(told["events"].as_array().map(Vec::len), Some(1_000), "{}", over_rest.status);
+}
