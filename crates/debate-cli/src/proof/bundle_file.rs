@@ -10,6 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::exit::Failure;
+use crate::private_file;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -33,7 +34,7 @@ impl BundleWriter {
             _ => Err(error),
         });
         let file = gone
-            .and_then(|()| private().open(&draft))
+            .and_then(|()| private_file::to_write().create_new(true).open(&draft))
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", draft.display())))?;
         let file = GzEncoder::new(BufWriter::new(file), Compression::default());
         Ok(Self { path: path.to_owned(), draft, file })
@@ -65,14 +66,6 @@ impl BundleWriter {
         }
         Ok(())
     }
-}
-
-fn private() -> fs::OpenOptions {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 /// The lines of a bundle.

@@ -1,12 +1,13 @@
 //! Keys as they are given on the command line.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
 use debate_proof::key::{SigningKey, VerifierKey};
 
 use crate::exit::Failure;
+use crate::private_file;
 
 /// Reads a public key: the key itself, or the path of a file with it.
 pub(crate) fn verifier(given: &str) -> anyhow::Result<VerifierKey> {
@@ -33,14 +34,7 @@ pub(crate) fn signing(path: &Path) -> anyhow::Result<SigningKey> {
 
 /// Writes a private key into a new file that nobody else may read.
 pub(crate) fn write(path: &Path, key: &SigningKey) -> anyhow::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    let written = options.open(path).and_then(|mut file| {
+    let written = private_file::to_write().create_new(true).open(path).and_then(|mut file| {
         writeln!(file, "{}", key.secret_text())?;
         file.sync_all()
     });
