@@ -8,6 +8,7 @@ mod archive;
 mod commit;
 mod fault;
 mod feed;
+mod insert;
 mod leases;
 mod open;
 mod queue;

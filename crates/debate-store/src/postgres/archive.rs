@@ -10,8 +10,8 @@ use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::{Connection as _, Postgres, Row as _};
 
 use super::PostgresStore;
-use super::commit::insert_query;
 use super::fault::{Fault, Patience, answer};
+use super::insert::insert_query;
 use super::read::{Fields, integer};
 use crate::append::Append;
 use crate::archive::{Archive, ArchiveError, Archived, Step, check_whole, decide_archive, decide_restore};

@@ -1,7 +1,7 @@
 //! Commits a group of appends in one statement, and finds out what became of it when that fails.
 //!
-//! Nothing is locked and nothing asked before: the key refuses a place that is taken, a trigger one that is not yet
-//! reached. What this process knows of a stream's last event only saves it from asking; the server decides. A statement
+//! Nothing is locked and nothing asked before: the key refuses a place that is taken, the statement itself one that is
+//! not yet reached. What this process knows of a stream's last event only saves it from asking; the server decides. A statement
 //! whose answer was lost is simply sent again: if its first time did commit, or does so meanwhile, the key refuses the
 //! second, and reading tells that the events are these very ones.
 
@@ -10,7 +10,7 @@ use std::error::Error;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use debate_core::chain::GENESIS;
-use debate_core::envelope::{Envelope, StreamId};
+use debate_core::envelope::StreamId;
 use debate_core::id::{Digest, Seq};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool};
 use sqlx::{ConnectOptions as _, Row as _};
@@ -20,6 +20,7 @@ use crate::append::{Append, AppendError};
 use crate::decision::Decision;
 use crate::port::{BoxError, Head, Position};
 use crate::postgres::fault::{Fault, Patience, answer};
+use crate::postgres::insert::insert_query;
 use crate::postgres::{PostgresOptions, archive, read};
 
 /// Heads remembered; when there are more, all are forgotten.
@@ -27,33 +28,6 @@ const HEADS_MAX: usize = 8_192;
 
 /// How often an append is decided anew because the server and what was read do not agree.
 const DECISIONS_MAX: u32 = 8;
-
-/// One event alone, a parameter for each column: it takes the server two thirds of what arrays of one take.
-const INSERT_ONE: &str = "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, \
-     trace, hash, prose_digest, salt, body, prose) \
-     VALUES (position_of(pg_current_xact_id()), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-     RETURNING position";
-
-/// The events, one array for each column; their order is that of their positions.
-const INSERT: &str = "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, trace, \
-     hash, prose_digest, salt, body, prose) \
-     SELECT position_of(pg_current_xact_id()) + n - 1, a, b, c, d, e, f, g, h, i, j, k, l, m, o \
-     FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8::text[], \
-     $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::text[], $14::text[]) \
-     WITH ORDINALITY AS r (a, b, c, d, e, f, g, h, i, j, k, l, m, o, n) \
-     RETURNING position";
-
-/// The same with the requests that the events answer, in the same transaction.
-const INSERT_WITH_REQUESTS: &str = "WITH asked AS (\
-     INSERT INTO requests (tenant, request_id, body_hash, stream_kind, stream_id) \
-     SELECT * FROM unnest($15::text[], $16::text[], $17::bytea[], $18::text[], $19::uuid[])) \
-     INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, trace, \
-     hash, prose_digest, salt, body, prose) \
-     SELECT position_of(pg_current_xact_id()) + n - 1, a, b, c, d, e, f, g, h, i, j, k, l, m, o \
-     FROM unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[], $5::integer[], $6::bigint[], $7::text[], $8::text[], \
-     $9::text[], $10::bytea[], $11::bytea[], $12::bytea[], $13::text[], $14::text[]) \
-     WITH ORDINALITY AS r (a, b, c, d, e, f, g, h, i, j, k, l, m, o, n) \
-     RETURNING position";
 
 const REQUEST_ALONE: &str = "INSERT INTO requests (tenant, request_id, body_hash, stream_kind, stream_id) \
      VALUES ($1, $2, $3, $4, $5)";
@@ -338,79 +312,6 @@ impl Committer {
     fn heads(&self) -> MutexGuard<'_, HashMap<StreamId, Head>> {
         self.heads.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A statement with its parameters.
-type Insert<'a> = sqlx::query::Query<'a, sqlx::Postgres, sqlx::postgres::PgArguments>;
-
-pub(super) fn insert_query<'a>(appends: &[&'a Append]) -> Insert<'a> {
-    let events: Vec<&'a Envelope> =
-        appends.iter().flat_map(|append| &append.envelopes).map(|it| &**it).collect();
-    let requests: Vec<_> =
-        appends.iter().filter_map(|it| it.request.as_ref().map(|request| (request, it.stream))).collect();
-    if let ([event], []) = (&*events, &*requests) {
-        return insert_one(event);
-    }
-    let column = |text: fn(&'a Envelope) -> &'a str| -> Vec<&'a str> {
-        events.iter().map(|event| text(event)).collect()
-    };
-    let query = sqlx::query(if requests.is_empty() { INSERT } else { INSERT_WITH_REQUESTS })
-        .bind(column(|it| it.stream.kind.as_str()))
-        .bind(events.iter().map(|it| it.stream.id).collect::<Vec<Uuid>>())
-        .bind(events.iter().map(|it| read::integer(it.seq.0)).collect::<Vec<i64>>())
-        .bind(column(|it| &it.kind))
-        .bind(events.iter().map(|it| i32::from(it.version)).collect::<Vec<i32>>())
-        .bind(events.iter().map(|it| it.at.0).collect::<Vec<i64>>())
-        .bind(column(|it| &it.tenant))
-        .bind(column(|it| &it.actor))
-        .bind(events.iter().map(|it| it.trace.as_deref()).collect::<Vec<Option<&str>>>())
-        .bind(events.iter().map(|it| it.hash.0.as_slice()).collect::<Vec<&[u8]>>())
-        .bind(
-            events
-                .iter()
-                .map(|it| it.prose_digest.as_ref().map(|digest| digest.0.as_slice()))
-                .collect::<Vec<Option<&[u8]>>>(),
-        )
-        .bind(
-            events
-                .iter()
-                .map(|it| it.prose.as_ref().map(|prose| prose.salt.as_slice()))
-                .collect::<Vec<Option<&[u8]>>>(),
-        )
-        .bind(column(|it| &it.body))
-        .bind(
-            events
-                .iter()
-                .map(|it| it.prose.as_ref().map(|prose| prose.text.as_str()))
-                .collect::<Vec<Option<&str>>>(),
-        );
-    if requests.is_empty() {
-        return query;
-    }
-    query
-        .bind(requests.iter().map(|(it, _)| it.tenant.as_str()).collect::<Vec<&str>>())
-        .bind(requests.iter().map(|(it, _)| it.request_id.as_str()).collect::<Vec<&str>>())
-        .bind(requests.iter().map(|(it, _)| it.body_hash.0.as_slice()).collect::<Vec<&[u8]>>())
-        .bind(requests.iter().map(|(_, stream)| stream.kind.as_str()).collect::<Vec<&str>>())
-        .bind(requests.iter().map(|(_, stream)| stream.id).collect::<Vec<Uuid>>())
-}
-
-fn insert_one(event: &Envelope) -> Insert<'_> {
-    sqlx::query(INSERT_ONE)
-        .bind(event.stream.kind.as_str())
-        .bind(event.stream.id)
-        .bind(read::integer(event.seq.0))
-        .bind(event.kind.as_str())
-        .bind(i32::from(event.version))
-        .bind(event.at.0)
-        .bind(event.tenant.as_str())
-        .bind(event.actor.as_str())
-        .bind(event.trace.as_deref())
-        .bind(event.hash.0.as_slice())
-        .bind(event.prose_digest.as_ref().map(|digest| digest.0.as_slice()))
-        .bind(event.prose.as_ref().map(|prose| prose.salt.as_slice()))
-        .bind(event.body.as_str())
-        .bind(event.prose.as_ref().map(|prose| prose.text.as_str()))
 }
 
 /// Returns whether a failed decision may go better the next time: also one that was overtaken by another writer.

@@ -36,7 +36,7 @@ impl Fault {
             return if is_ours { Self::Lasting } else { Self::Passing };
         };
         match error.code().as_deref().unwrap_or_default() {
-            // A taken place; and ours, of events_refuse(), events_refuse_archived() and archived_check().
+            // A taken place; and ours, of refuse_hole(), refuse_archived() and archived_check().
             "23505" | "DB001" | "DB004" | "DB005" => Self::Refused,
             // Serialisation, deadlock, lock or statement timed out; too many connections; shut down, crashed,
             // starting, dropped while idle; read-only, as a server is that has not yet taken over from another.

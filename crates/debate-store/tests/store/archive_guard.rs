@@ -159,11 +159,11 @@ mod postgres {
         writer.event("concluded", "{}");
         let resolved = writer.event("resolved", "{}");
 
-        // Somebody adds an event: the archive waits, and is refused.
+        // Somebody adds an event, holding on to the one before as an append does: the archive waits, and is refused.
         sqlx::raw_sql("BEGIN").execute(&mut other).await.unwrap();
         let insert = "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
              SELECT position_of(pg_current_xact_id()), stream_kind, stream_id, 4, 'resolved', 1, $1, '', 'engine', $2, '{}' \
-             FROM events WHERE seq = 3";
+             FROM events WHERE seq = 3 FOR KEY SHARE";
         sqlx::query(insert)
             .bind(resolved.at.0)
             .bind(resolved.hash.0.to_vec())
