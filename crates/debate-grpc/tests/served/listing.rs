@@ -140,7 +140,7 @@ async fn a_log_of_many_events_comes_in_pages_of_1000_over_both_protocols() {
     let debate_id = started(&mut debates, "").await;
     debates.pause_debate(v1::PauseDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
     debates.resume_debate(v1::ResumeDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
-    lengthen(&*guarded.house.store, debate_id.parse().unwrap()).await;
+    lengthen(&guarded.house.store, debate_id.parse().unwrap()).await;
     let read = v1::ReadLogRequest { debate_id: debate_id.clone(), after_seq: 0, page_size: 100_000 };
     let page = guarded.audits(&token).await.read_log(read).await.unwrap().into_inner();
     assert_eq!((page.events.len(), page.head_seq > 1_000), (1_000, true), "head {}", page.head_seq);
