@@ -11,6 +11,9 @@ mod facade;
 mod feed;
 mod following;
 pub mod from_proto;
+#[cfg(test)]
+#[path = "../tests/served/hearing.rs"]
+mod hearing;
 mod listen;
 mod listing;
 mod masks;

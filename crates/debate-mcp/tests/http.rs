@@ -239,6 +239,21 @@ async fn a_log_of_long_words_comes_in_pages_of_2_mib_to_agents_too() {
 }
 
 #[tokio::test]
+async fn a_log_of_many_events_comes_in_pages_of_200_to_agents() {
+    let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
+    let agents: Vec<String> = (0..20).map(|number| format!("agent-{number}")).collect();
+    let table = json!({ "topic": "Should we move?", "agents": agents, "rounds": 4 });
+    let started = use_tool(address, "", "start_roundtable", table).await["structuredContent"].take();
+    let id = started["debate"]["id"].as_str().unwrap_or_else(|| panic!("{started}"));
+    let uri = format!("debate://{id}/log");
+    let read = asked(address, "", "resources/read", json!({ "uri": uri })).await;
+    let page: Value = serde_json::from_str(read["contents"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(page["events"].as_array().map(Vec::len), Some(200), "{read}");
+    assert_eq!(page["next"], format!("{uri}?after=200"));
+    server.abort();
+}
+
+#[tokio::test]
 async fn pages_of_other_sites_use_no_tool_without_tokens() {
     let (address, server) = serve(Arc::new(ScriptedModel::by(giving_in)), None).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();

@@ -140,6 +140,31 @@ fn k15_an_archived_debate_is_restored_to_the_byte_and_from_nothing_else() {
 }
 
 #[test]
+fn k15_of_an_archived_debate_no_more_is_read_than_was_archived() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let events = program.run(["log", &id, "--json"]).lines().len();
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let bundle = program.path("archive").join(bundle_of(&program, &id));
+    // Elsewhere it has gone on: a sound bundle that goes beyond what was archived.
+    let elsewhere = Program::new();
+    assert_eq!(elsewhere.run(["import".as_ref(), bundle.as_os_str()]).code, Some(0));
+    assert_eq!(elsewhere.run(["resolve", &id, "yes"]).code, Some(0));
+    assert_eq!(elsewhere.run(["export", &id, "--output", "longer.bundle"]).code, Some(0));
+    let longer = fs::File::open(elsewhere.path("longer.bundle")).unwrap();
+    let longer = std::io::read_to_string(flate2::read::MultiGzDecoder::new(longer)).unwrap();
+    // Whoever went on reading behind the first event too many would come to a line that is none, and say so.
+    let (before, end) = longer.trim_end().rsplit_once('\n').unwrap();
+    for bytes in [&longer, &format!("{before}\nno line of a bundle\n{end}\n")] {
+        fs::write(&bundle, bytes).unwrap();
+        let refused = program.run(["restore", &id, "--from", "archive"]);
+        assert_eq!(refused.code, Some(4), "{refused:?}");
+        let told = format!("the debate in it does not end with event {events}, as archived");
+        assert!(refused.stderr.contains(&told), "{refused:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_archived_or_restored_is_one_clear_line() {
     let program = Program::new();
     let id = program.debate("deliberation.json");

@@ -150,6 +150,7 @@ mod tests {
     use debate_core::id::Timestamp;
 
     use super::*;
+    use crate::hearing::Hearing;
     use crate::tokens::{Scope, TokenWishes};
 
     fn wishes(name: &str, expires_at: Option<Timestamp>) -> TokenWishes {
@@ -179,9 +180,12 @@ mod tests {
         assert!(Arc::ptr_eq(&keyring.grant(Some(&old)).unwrap(), &first), "counts go on over a change");
         TokenFile::change(&path, |file| Ok(file.revoke(&old[4..16]))).unwrap();
         assert!(keyring.grant(Some(&old)).is_none() && !first.holds());
+        let (hearing, _listening) = Hearing::begin();
         fs::write(&path, "{").unwrap();
         assert!(keyring.grant(Some(&new)).is_some(), "a broken file leaves things as they were");
         assert!(keyring.grant(Some(&old)).is_none());
+        let logged = hearing.logged("ERROR", "tokens stay as they were");
+        assert!(matches!(&logged[..], [once] if once.contains("is no file of tokens")), "{logged:?}");
     }
 
     #[test]

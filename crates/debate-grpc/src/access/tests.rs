@@ -22,6 +22,7 @@ use debate_store::MemoryStore;
 use futures::StreamExt as _;
 
 use super::*;
+use crate::hearing::Hearing;
 use crate::tokens::{Scope, TokenFile, TokenWishes};
 
 fn door(token: Option<&str>) -> Door {
@@ -219,10 +220,11 @@ async fn the_silent_stream_of_a_revoked_token_ends_with_the_next_sign_of_life() 
 }
 
 #[tokio::test]
-async fn a_panic_in_a_handler_is_an_answer() {
+async fn a_panic_in_a_handler_is_an_answer_without_its_message_and_an_error_in_the_log() {
     async fn panics() -> &'static str {
         panic!("on purpose")
     }
+    let (hearing, _listening) = Hearing::begin();
     let app = Router::new().route("/healthz", get(panics));
     let mut app = app.layer(from_fn_with_state(door(None), guard));
     for (content_type, status) in [("application/json", 500), ("application/grpc", 200)] {
@@ -230,15 +232,18 @@ async fn a_panic_in_a_handler_is_an_answer() {
         let answer = app.call(request.body(Body::empty()).unwrap()).await.unwrap();
         assert_eq!(answer.status(), StatusCode::from_u16(status).unwrap());
         if status == 200 {
-            let told = Status::from_header_map(answer.headers()).unwrap();
-            assert_eq!(told.code(), Code::Internal);
-            assert!(!format!("{told:?}").contains("on purpose"));
-        } else {
-            let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+            assert_eq!(Status::from_header_map(answer.headers()).unwrap().code(), Code::Internal);
+        }
+        let headers = format!("{:?}", answer.headers());
+        let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+        if status == 500 {
             let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
             assert_eq!(problem["reason"], "INTERNAL");
         }
+        let told = format!("{headers} {}", String::from_utf8_lossy(&body));
+        assert!(!told.contains("purpose"), "{told}");
     }
+    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 2);
 }
 
 #[tokio::test]
@@ -287,18 +292,29 @@ fn without_tokens_pages_of_other_sites_are_refused() {
 }
 
 #[tokio::test]
-async fn causes_inside_the_house_stay_there() {
+async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
     use axum::response::IntoResponse as _;
-    use debate_store::ReadError;
+    use debate_core::id::DebateId;
+    use debate_store::{AppendError, ReadError};
 
+    let (hearing, _listening) = Hearing::begin();
+    let stream = DebateId(uuid::Uuid::nil()).into();
     for secret in ["password=sesame host=db-7", "/var/lib/debates.sqlite: disk I/O error"] {
-        let refusal = Refusal::from(ReadError::backend(secret));
-        assert_eq!(refusal, Refusal::Unavailable);
-        let mut told = HeaderMap::new();
-        Status::from(refusal.clone()).add_header(&mut told).unwrap();
-        let problem = to_bytes(refusal.into_response().into_body(), usize::MAX).await.unwrap();
-        let told = format!("{told:?} {}", String::from_utf8_lossy(&problem));
-        assert!(secret.split(['=', ' ', ':']).all(|word| word.len() < 4 || !told.contains(word)), "{told}");
+        let read = Refusal::from(ReadError::backend(secret));
+        let append = Refusal::from(AppendError::Backend { stream, source: secret.into() });
+        for (refusal, message) in
+            [(read, "the store cannot be read"), (append, "the store did not take events")]
+        {
+            assert_eq!(refusal, Refusal::Unavailable);
+            let mut told = HeaderMap::new();
+            Status::from(refusal.clone()).add_header(&mut told).unwrap();
+            let problem = to_bytes(refusal.into_response().into_body(), usize::MAX).await.unwrap();
+            let told = format!("{told:?} {}", String::from_utf8_lossy(&problem));
+            let is_told = secret.split(['=', ' ', ':']).any(|word| word.len() > 3 && told.contains(word));
+            assert!(!is_told, "{told}");
+            let logged = hearing.logged("ERROR", message);
+            assert!(logged.iter().any(|line| line.contains(secret)), "{logged:?}");
+        }
     }
 }
 

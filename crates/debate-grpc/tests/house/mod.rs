@@ -30,7 +30,7 @@ use tonic::transport::Channel;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the model costs that most houses have.
-const PRICE: Price = Price { input: 1_000_000, cached_input: 1_000_000, output: 5_000_000 };
+pub(crate) const PRICE: Price = Price { input: 1_000_000, cached_input: 1_000_000, output: 5_000_000 };
 
 /// A simulated model whose answers wait for permission.
 struct Gated {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use debate_core::id::{DebateId, Timestamp};
+use debate_core::chain::hash_of;
+use debate_core::envelope::Envelope;
+use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_engine::Engine;
 use debate_grpc::ServeOptions;
 use debate_grpc::tokens::Scope;
@@ -11,7 +13,7 @@ use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
-use debate_store::{Archive as _, EventStore as _, MemoryStore};
+use debate_store::{Append, Archive as _, EventStore as _, MemoryStore};
 use serde_json::Value;
 
 use crate::house::{House, PATIENCE};
@@ -117,16 +119,28 @@ async fn a_log_of_long_words_comes_in_pages_of_2_mib_over_both_protocols() {
     assert!(pages > 1, "all of it is on one page");
 }
 
+/// Adds 1,000 events to a debate: its last two, which are a pause and its end, over and over.
+async fn lengthen(store: &MemoryStore, debate: DebateId) {
+    let log = store.read(debate.into(), Seq::START, 1_000).await.unwrap();
+    let (Some(head), mut added) = (log.last(), Vec::new()) else { panic!("it has no events") };
+    for event in log[log.len() - 2..].iter().cycle().take(1_000) {
+        let last = added.last().unwrap_or(head);
+        let mut next = Envelope { seq: last.seq.next(), ..event.clone() };
+        next.hash = hash_of(&last.hash, &next);
+        added.push(next);
+    }
+    store.append(Append::new(debate.into(), head.seq, added)).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_log_of_many_events_comes_in_pages_of_1000_over_both_protocols() {
     let guarded = Guarded::open().await;
     let token = guarded.token_of("ours", Scope::Admin);
     let mut debates = guarded.debates(&token).await;
     let debate_id = started(&mut debates, "").await;
-    for _ in 0..500 {
-        debates.pause_debate(v1::PauseDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
-        debates.resume_debate(v1::ResumeDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
-    }
+    debates.pause_debate(v1::PauseDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
+    debates.resume_debate(v1::ResumeDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
+    lengthen(&guarded.house.store, debate_id.parse().unwrap()).await;
     let read = v1::ReadLogRequest { debate_id: debate_id.clone(), after_seq: 0, page_size: 100_000 };
     let page = guarded.audits(&token).await.read_log(read).await.unwrap().into_inner();
     assert_eq!((page.events.len(), page.head_seq > 1_000), (1_000, true), "head {}", page.head_seq);

@@ -14,6 +14,7 @@ mod listing;
 mod measured;
 mod methods;
 mod modes;
+mod money;
 mod pressure;
 mod ready;
 mod tenants;

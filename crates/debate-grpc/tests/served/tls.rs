@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use crate::hearing::Hearing;
@@ -158,6 +158,23 @@ async fn when_a_certificate_runs_out_is_measured_and_follows_its_replacement_tho
     hearing.wait("gauge.debate.tls.certificate_expires=1804118400", 1).await;
     write(&folder, &ends_in(2028));
     hearing.wait("gauge.debate.tls.certificate_expires=1835740800", 1).await;
+}
+
+#[tokio::test]
+async fn a_server_in_plain_text_beyond_this_machine_says_so_in_its_log() {
+    let (hearing, _listening) = Hearing::begin();
+    let folder = tempfile::tempdir().unwrap();
+    let engine = House::quiet().await.engine;
+    let certificate = || Some(write(&folder, &Authority::new().sign("localhost")));
+    for (address, tls, warnings) in
+        [("127.0.0.1:0", None, 0), ("0.0.0.0:0", certificate(), 0), ("0.0.0.0:0", None, 1)]
+    {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let options = ServeOptions { token: Some("secret".to_owned()), tls, ..ServeOptions::default() };
+        serve(listener, engine.clone(), options, async {}).await.unwrap();
+        let logged = hearing.logged("WARN", "tokens and debates go over the network in plain text");
+        assert_eq!(logged.len(), warnings, "{address}: {logged:?}");
+    }
 }
 
 #[tokio::test]

@@ -2,19 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use debate_core::id::Timestamp;
+use debate_engine::Engine;
 use debate_grpc::ServeOptions;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
 use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use tempfile::TempDir;
+use tokio::time::{Instant, timeout};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::house::{House, request};
+use crate::house::{House, PATIENCE, request};
 
 /// Sends a token with every request.
 #[derive(Clone)]
@@ -42,20 +45,30 @@ impl Guarded {
     }
 
     pub(crate) async fn with(options: ServeOptions) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        TokenFile::change(&folder.path().join("tokens.json"), |_| Ok(())).unwrap();
-        let tokens = Some(folder.path().join("tokens.json"));
-        let house = House::with(ServeOptions { tokens, ..options }, "simulated:7").await;
+        let folder = no_tokens();
+        let house = House::with(ServeOptions { tokens: Some(file(&folder)), ..options }, "simulated:7").await;
         Self { house, folder }
     }
 
-    fn file(&self) -> PathBuf {
-        self.folder.path().join("tokens.json")
+    /// Serves an engine.
+    pub(crate) async fn of(engine: Engine) -> Self {
+        Self::of_those_in(no_tokens(), engine).await
+    }
+
+    /// Ends the server and serves another engine to the same clients.
+    pub(crate) async fn restarted(self, engine: Engine) -> Self {
+        self.house.ended().await.unwrap();
+        Self::of_those_in(self.folder, engine).await
+    }
+
+    async fn of_those_in(folder: TempDir, engine: Engine) -> Self {
+        let options = ServeOptions { tokens: Some(file(&folder)), ..ServeOptions::default() };
+        Self { house: House::of(engine, options).await, folder }
     }
 
     /// Makes a token.
     pub(crate) fn token(&self, wishes: TokenWishes) -> String {
-        TokenFile::change(&self.file(), |file| file.create(wishes, Timestamp(0))).unwrap()
+        TokenFile::change(&file(&self.folder), |file| file.create(wishes, Timestamp(0))).unwrap()
     }
 
     /// Makes a token of a tenant.
@@ -64,7 +77,10 @@ impl Guarded {
     }
 
     pub(crate) fn revoke(&self, id_or_name: &str) {
-        assert_eq!(TokenFile::change(&self.file(), |file| Ok(file.revoke(id_or_name).len())).unwrap(), 1);
+        assert_eq!(
+            TokenFile::change(&file(&self.folder), |file| Ok(file.revoke(id_or_name).len())).unwrap(),
+            1
+        );
     }
 
     pub(crate) async fn debates(&self, token: &str) -> Debates {
@@ -74,6 +90,17 @@ impl Guarded {
     pub(crate) async fn audits(&self, token: &str) -> Audits {
         AuditServiceClient::with_interceptor(self.house.channel().await, Bearer(token.to_owned()))
     }
+}
+
+/// Makes a folder with a file that has no tokens yet.
+fn no_tokens() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    TokenFile::change(&file(&folder), |_| Ok(())).unwrap();
+    folder
+}
+
+fn file(folder: &TempDir) -> PathBuf {
+    folder.path().join("tokens.json")
 }
 
 /// Wishes for a token of a name with some scopes.
@@ -199,13 +226,38 @@ async fn tokens_are_replaced_while_streams_run_and_those_of_a_revoked_one_end() 
 }
 
 #[tokio::test]
+async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
+    let guarded = Guarded::open().await;
+    let token = guarded.token(wishes("app", &[Scope::Read, Scope::Write]));
+    let mut client = guarded.debates(&token).await;
+    let debate_id = started(&mut client, "").await;
+    let watch = v1::WatchDebateRequest { debate_id, ..Default::default() };
+    let mut stream = client.watch_debate(watch).await.unwrap().into_inner();
+    tokio::time::pause();
+    // Until nothing more comes: the model is not let answer.
+    while let Ok(told) = timeout(Duration::from_secs(1), stream.message()).await {
+        assert!(told.unwrap().is_some(), "it ended before its token did");
+    }
+    guarded.revoke(&token[4..16]);
+    let revoked = Instant::now();
+    let ended = async {
+        while stream.message().await?.is_some() {}
+        Ok::<(), Status>(())
+    };
+    let ended = timeout(PATIENCE, ended).await.expect("it ends").expect_err("it says why");
+    assert_eq!(ended.code(), Code::Unauthenticated);
+    // The file is looked at every second, and a sign of life comes every 15.
+    assert!(revoked.elapsed() <= Duration::from_secs(16), "{:?}", revoked.elapsed());
+}
+
+#[tokio::test]
 async fn the_log_names_the_client_and_never_its_token() {
     let guarded = Guarded::open().await;
     let token = guarded.token(wishes("app", &[Scope::Admin]));
     guarded.house.let_all_answer();
     let mut client = guarded.debates(&token).await;
     let id = started(&mut client, "").await;
-    assert!(guarded.house.engine.concluded(id.parse().unwrap(), crate::house::PATIENCE).await.unwrap());
+    assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
     let log = guarded.house.engine.log(id.parse().unwrap(), None).await.unwrap();
     assert_eq!(log[0].actor, "app");
     let secret = token.rsplit('_').next().unwrap();

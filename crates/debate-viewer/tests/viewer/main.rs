@@ -5,4 +5,5 @@
 mod browser;
 mod door;
 mod house;
+mod long_logs;
 mod routes;

@@ -308,36 +308,8 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
     assert!(read == log.len() + 1 && check.finish().unwrap().is_sound());
 }
 
-/// The most that a page for auditors may take: 2 MiB of texts, and what is around them.
-const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_log_of_long_words_comes_in_pages_of_2_mib_to_auditors_and_each_goes_on_where_the_last_ended() {
-    let house = House::saying(&"x".repeat(600_000));
-    let debate = house.held(&prediction()).await;
-    let whole: Vec<u64> = (1..=house.engine.log(debate, None).await.unwrap().len() as u64).collect();
-    for (part, wanted) in [("events", whole), ("calls", call_events(&house, debate).await)] {
-        let (mut seen, mut pages): (Vec<u64>, usize) = Default::default();
-        loop {
-            let after = seen.last().copied().unwrap_or_default();
-            let path = format!("/data/debates/{debate}/{part}?after={after}&limit=500");
-            let shown = house.data(&path).await;
-            assert!(shown.body.len() < PAGE_BYTES, "{part} after {after}: {} bytes", shown.body.len());
-            let shown = shown.json();
-            let entries = shown[part].as_array().unwrap().iter();
-            seen.extend(entries.map(|entry| entry["seq"].as_u64().unwrap()));
-            pages += 1;
-            if shown["more"] == false {
-                break;
-            }
-        }
-        assert_eq!(seen, wanted, "{part}");
-        assert!(pages > 1, "all {part} are on one page");
-    }
-}
-
 /// The events that begin the requests of a debate.
-async fn call_events(house: &House, debate: DebateId) -> Vec<u64> {
+pub(crate) async fn call_events(house: &House, debate: DebateId) -> Vec<u64> {
     let log = house.engine.log(debate, None).await.unwrap();
     log.iter().filter(|event| event.kind == "call_started").map(|event| event.seq.0).collect()
 }
