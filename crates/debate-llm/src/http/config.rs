@@ -251,6 +251,18 @@ mod tests {
     }
 
     #[test]
+    fn unless_told_otherwise_an_adapter_waits_and_reads_as_documented() {
+        let seconds = Duration::from_secs;
+        let documented = WireLimits {
+            connect_timeout: seconds(10),
+            first_byte_timeout: seconds(60),
+            idle_timeout: seconds(30),
+            reply_bytes_max: 4 * 1024 * 1024,
+        };
+        assert_eq!(HttpConfig::new(Provider::OpenAi, "https://h", "m").limits, documented);
+    }
+
+    #[test]
     fn a_base_url_leads_to_one_endpoint() {
         use Provider::{Anthropic, Gemini, OpenAi, OpenAiResponses};
         for (provider, base, want) in [
