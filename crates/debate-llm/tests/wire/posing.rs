@@ -93,7 +93,10 @@ async fn who_poses_as_a_provider_or_a_search_service_is_sent_nothing() {
     assert!(brought.len() > 1 && brought.iter().all(has_key), "{brought:?}");
     for (what, poser) in posers {
         let brought = poser.brought.lock().unwrap().clone();
-        assert!(brought.len() > 1 && brought.iter().all(Option::is_none), "a certificate {what}: {brought:?}");
+        assert!(
+            brought.len() > 1 && brought.iter().all(Option::is_none),
+            "a certificate {what}: {brought:?}"
+        );
     }
 }
 
