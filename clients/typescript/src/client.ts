@@ -101,11 +101,15 @@ export class DebateClient {
     if (this.options.token !== undefined) headers.set("authorization", `Bearer ${this.options.token}`);
     let response: Response;
     try {
-      response = await fetch(this.server + path, { ...init, headers });
+      // Token and words are for this server alone.
+      response = await fetch(this.server + path, { ...init, headers, redirect: "manual" });
     } catch (error) {
       throw new Away("the server cannot be reached", { cause: error });
     }
     if (response.ok) return response;
+    if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
+      throw new Problem(response.status, "REDIRECTED", [], "the server leads elsewhere, where nothing is sent");
+    }
     if (response.status === 503) throw new Away("the server is ending");
     const problem = (await response.json()) as Partial<Problem> & { detail?: string };
     throw new Problem(response.status, problem.reason ?? "", problem.errors ?? [], problem.detail ?? response.statusText);

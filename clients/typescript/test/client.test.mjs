@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -75,4 +76,27 @@ test("what no try can mend is told at once, with every field at fault", async (c
     assert.deepEqual(error.errors.map(({ field }) => field).sort(), ["participants", "topic"]);
     return error.status === 422;
   });
+});
+
+test("a server that leads elsewhere is told at once, and nothing goes there", async (context) => {
+  const asked = [];
+  const listen = async (answer) => {
+    const server = createServer((request, response) => {
+      asked.push(`${server.address().port} ${request.method}`);
+      answer(response);
+    });
+    context.after(() => server.close().closeAllConnections());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    return server.address().port;
+  };
+  const elsewhere = await listen((response) => response.end("{}"));
+  for (const status of [301, 302, 303, 307, 308]) {
+    const location = `http://127.0.0.1:${elsewhere}/`;
+    const port = await listen((response) => response.writeHead(status, { location }).end());
+    const client = new DebateClient(`http://127.0.0.1:${port}`, { token: "open-sesame" });
+    const led = (error) => error instanceof Problem && error.reason === "REDIRECTED";
+    await assert.rejects(client.start(deliberation), led);
+    await assert.rejects(client.events("any").next(), led);
+    assert.deepEqual(asked.splice(0), [`${port} POST`, `${port} GET`]);
+  }
 });

@@ -1,12 +1,14 @@
-//! The program's own log: to stderr, apart from what commands print.
+//! The program's own log: to stderr, apart from what commands print. An entry is one line, whoever's words are in it.
 
 mod causes;
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
+use console::{Color, Style};
+use debate_core::steering::steers;
 use indicatif::MultiProgress;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing::Subscriber;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -20,27 +22,33 @@ use crate::telemetry::Telemetry;
 /// The live view that is drawn on stderr, if one is.
 static VIEW: OnceLock<MultiProgress> = OnceLock::new();
 
+/// Characters of a level in a line.
+const LEVEL_CHARS: usize = 5;
+
 /// Begins to log.
 pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<()> {
     let filter = EnvFilter::builder().parse(&options.log_level).map_err(|error| {
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
-    let lines = lines(options.log_format, || Aside);
+    let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
+    let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();
     Ok(())
 }
 
-/// Returns what writes lines of a format.
-fn lines<S>(
+/// Writes entries to what `to` opens, each as one line.
+fn lines<S, W>(
     format: LogFormat,
-    writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static,
+    has_colours: bool,
+    to: impl Fn() -> W + Send + Sync + 'static,
 ) -> Box<dyn Layer<S> + Send + Sync>
 where
-    S: tracing::Subscriber + for<'a> LookupSpan<'a>,
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: Write + 'static,
 {
-    let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+    let lines = tracing_subscriber::fmt::layer().with_writer(move || Lines { to: to(), has_colours });
     match format {
-        LogFormat::Text => lines.with_ansi(console::colors_enabled_stderr()).boxed(),
+        LogFormat::Text => lines.with_ansi(false).boxed(),
         LogFormat::Json => lines.json().flatten_event(true).map_event_format(WithCauses).boxed(),
     }
 }
@@ -48,6 +56,49 @@ where
 /// Tells the log that a live view is drawn, so that lines do not run through it.
 pub(crate) fn beside(view: &MultiProgress) {
     VIEW.get_or_init(|| view.clone());
+}
+
+/// Writes entries, which come whole: what would break a line or steer the terminal is spelled out, as JSON spells it.
+struct Lines<W> {
+    to: W,
+    has_colours: bool,
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let entry = String::from_utf8_lossy(bytes);
+        let mut line = String::with_capacity(entry.len());
+        for c in entry.trim_end_matches('\n').chars() {
+            if steers(c) {
+                line.push_str(&format!("\\u{:04x}", u32::from(c)));
+            } else {
+                line.push(c);
+            }
+        }
+        let line = if self.has_colours { coloured(&line) } else { line };
+        self.to.write_all(format!("{line}\n").as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// Colours the time and the level with which a line begins: nobody else's words are among them.
+fn coloured(line: &str) -> String {
+    let begun =
+        line.split_once(' ').and_then(|(time, rest)| Some((time, rest.split_at_checked(LEVEL_CHARS)?)));
+    let Some((time, (level, rest))) = begun else { return line.to_owned() };
+    let colour = match level.trim() {
+        "ERROR" => Color::Red,
+        "WARN" => Color::Yellow,
+        "INFO" => Color::Green,
+        "DEBUG" => Color::Blue,
+        _ => Color::Magenta,
+    };
+    let paint = |style: Style, text| style.force_styling(true).apply_to(text);
+    format!("{} {}{rest}", paint(Style::new().dim(), time), paint(Style::new().fg(colour), level))
 }
 
 /// Writes to stderr, above the live view where there is one.
@@ -68,11 +119,34 @@ impl Write for Aside {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::sync::{Arc, Mutex};
 
     use serde_json::{Value, json};
 
     use super::*;
+
+    /// What was written so far.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Returns what is written of what `work` logs.
+    fn logged(format: LogFormat, has_colours: bool, work: impl FnOnce()) -> String {
+        let written = Written::default();
+        let to = written.clone();
+        let log = tracing_subscriber::registry().with(lines(format, has_colours, move || to.clone()));
+        tracing::subscriber::with_default(log, work);
+        String::from_utf8(written.0.lock().unwrap().clone()).unwrap()
+    }
 
     #[derive(Debug, thiserror::Error)]
     #[error("the door stays shut")]
@@ -80,17 +154,12 @@ mod tests {
 
     #[test]
     fn every_format_of_the_log_has_errors_with_their_causes() {
-        let logged = |format: LogFormat| {
-            let file = tempfile::NamedTempFile::new().unwrap();
-            let lines = lines(format, file.reopen().unwrap());
-            tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), || {
-                let shut = Shut(io::Error::other("no \"key\""));
-                tracing::error!(error = &shut as &dyn std::error::Error, "knocked");
-                tracing::info!("waited");
-            });
-            fs::read_to_string(file.path()).unwrap()
+        let knock = || {
+            let shut = Shut(io::Error::other("no \"key\""));
+            tracing::error!(error = &shut as &dyn std::error::Error, "knocked");
+            tracing::info!("waited");
         };
-        let json = logged(LogFormat::Json);
+        let json = logged(LogFormat::Json, false, knock);
         let [knocked, waited] = &json.lines().collect::<Vec<_>>()[..] else { panic!("{json}") };
         let knocked: Value = serde_json::from_str(knocked).unwrap();
         assert_eq!(
@@ -100,7 +169,35 @@ mod tests {
         assert_eq!(knocked["error.sources"], json!(["no \"key\""]));
         let waited: Value = serde_json::from_str(waited).unwrap();
         assert_eq!((&waited["level"], &waited["message"]), (&json!("INFO"), &json!("waited")));
-        let text = logged(LogFormat::Text);
+        let text = logged(LogFormat::Text, false, knock);
         assert!(text.contains("the door stays shut") && text.contains("no \"key\""), "{text}");
+    }
+
+    #[test]
+    fn k13_words_in_the_log_begin_no_line_and_steer_no_terminal() {
+        let odd = "a\n2026-01-01 ERROR b\r\n\tc\x1b[2J\x1b]0;d\x07e\u{9b}31m\u{202e}f\x08\x7fg\u{85}h";
+        for (format, has_colours) in
+            [(LogFormat::Text, false), (LogFormat::Text, true), (LogFormat::Json, false)]
+        {
+            let mut shown = logged(format, has_colours, || {
+                let error = anyhow::anyhow!(odd).context(odd);
+                let error: &(dyn std::error::Error + 'static) = error.as_ref();
+                tracing::warn!("{odd}");
+                tracing::warn!(path = %odd, agent = odd, tenant = ?odd, "asked");
+                tracing::warn!(error, "failed");
+                tracing::warn_span!("request", id = %odd).in_scope(|| tracing::warn!(odd));
+            });
+            if has_colours {
+                let warning = "Z\u{1b}[0m \u{1b}[33m WARN\u{1b}[0m";
+                assert_eq!(shown.matches(warning).count(), 4, "{shown:?}");
+                shown = shown.replace(warning, "Z  WARN").replace("\u{1b}[2m2", "2");
+            }
+            assert_eq!(shown.lines().count(), 4, "{shown}");
+            assert!(shown.lines().all(|line| !line.contains(steers)), "{shown:?}");
+            if format == LogFormat::Json {
+                let entry: Value = serde_json::from_str(shown.lines().next().unwrap()).unwrap();
+                assert_eq!(entry["message"], odd, "programs read what was said");
+            }
+        }
     }
 }

@@ -130,7 +130,14 @@ impl Opening<'_> {
             let model = Arc::new(sibling.with_model(name)?);
             return Ok(Arc::new(Governed::new(model, Arc::clone(gate))));
         }
-        let model = Arc::new(HttpModel::new(config(self.options, provider, name)?)?);
+        let config = config(self.options, provider, name)?;
+        if config.exposes_key() {
+            let variable = provider.base_url_variable();
+            tracing::warn!(
+                "the key of {provider} goes over the network unencrypted: write https:// in {variable}"
+            );
+        }
+        let model = Arc::new(HttpModel::new(config)?);
         let chosen = self.options.provider_limits.iter().find(|choice| choice.provider == provider);
         let limits = chosen.map(|choice| choice.limits).unwrap_or_default();
         let gate = Arc::new(Gate::new(provider, limits));

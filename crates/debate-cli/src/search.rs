@@ -42,14 +42,16 @@ impl Search {
     /// # Errors
     /// The address or the key of the service cannot be used.
     pub(crate) fn open(options: &Options) -> anyhow::Result<Option<Self>> {
-        let Some(url) = &options.search_endpoint else {
+        let Some(endpoint) = endpoint(options)? else {
             return Ok(options.is_simulated().then_some(Self::Simulated));
         };
-        let key = std::env::var(KEY_VARIABLE).ok().filter(|key| !key.trim().is_empty());
-        let key = key.map(|key| ApiKey::new(key.trim()));
-        let opened = SearchEndpoint::new(url, key.as_ref());
-        let refused = |error| Failure::bad_input(format!("--search-endpoint cannot be used: {error}"));
-        Ok(Some(Self::Endpoint(Box::new(opened.map_err(refused)?))))
+        if endpoint.exposes_key() {
+            tracing::warn!(
+                "the key of the search service goes over the network unencrypted: write https:// in \
+                 --search-endpoint"
+            );
+        }
+        Ok(Some(Self::Endpoint(Box::new(endpoint))))
     }
 
     /// Returns the tools that search.
@@ -59,6 +61,18 @@ impl Search {
         };
         Name::ALL.map(tool).into()
     }
+}
+
+/// Returns the search service, where one is named; connects to nothing yet.
+///
+/// # Errors
+/// Its address or its key cannot be used.
+pub(crate) fn endpoint(options: &Options) -> anyhow::Result<Option<SearchEndpoint>> {
+    let Some(url) = &options.search_endpoint else { return Ok(None) };
+    let key = std::env::var(KEY_VARIABLE).ok().filter(|key| !key.trim().is_empty());
+    let key = key.map(|key| ApiKey::new(key.trim()));
+    let refused = |error| Failure::bad_input(format!("--search-endpoint cannot be used: {error}"));
+    Ok(Some(SearchEndpoint::new(url, key.as_ref()).map_err(refused)?))
 }
 
 /// Checks that tools which a request names are to be had here.

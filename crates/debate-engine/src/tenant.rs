@@ -19,19 +19,20 @@ pub struct Resumable;
 impl Engine {
     /// Makes sure that a debate is a tenant's own and in the store.
     ///
+    /// For a debate of others as much is looked up as for one of nobody, so that the time tells little.
+    ///
     /// # Errors
     /// There is no such debate, which is also said of those of other tenants; it is archived; or the store failed.
     pub async fn reach(&self, debate: DebateId, tenant: &str) -> Result<(), LoadError> {
         let first = self.store().read(debate.into(), Seq::START, 1).await?;
-        match first.first() {
-            Some(first) if first.tenant == tenant => Ok(()),
-            Some(_) => Err(LoadError::NotFound(debate)),
-            None => match self.store().find_archived(debate.into()).await? {
-                Some(archived) if archived.tenant == tenant => {
-                    Err(LoadError::Archived { debate, bundle: archived.bundle })
-                }
-                Some(_) | None => Err(LoadError::NotFound(debate)),
-            },
+        if first.first().is_some_and(|first| first.tenant == tenant) {
+            return Ok(());
+        }
+        match self.store().find_archived(debate.into()).await? {
+            Some(archived) if archived.tenant == tenant => {
+                Err(LoadError::Archived { debate, bundle: archived.bundle })
+            }
+            Some(_) | None => Err(LoadError::NotFound(debate)),
         }
     }
 }

@@ -334,6 +334,22 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn unless_told_otherwise_connections_may_be_as_many_and_as_silent_as_documented() {
+        let seconds = Duration::from_secs;
+        let documented = Connections {
+            max: 20_000,
+            per_address_max: 10_000,
+            first_request: seconds(10),
+            headers: seconds(10),
+            body: seconds(30),
+            idle: seconds(300),
+            unread: seconds(30),
+            keepalive: seconds(30),
+        };
+        assert_eq!(crate::ServeOptions::default().connections, documented);
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_client_that_has_said_all_gets_its_answer_however_long_that_takes() {
         let slow = async || {

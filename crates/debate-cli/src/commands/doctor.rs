@@ -112,7 +112,7 @@ impl Doctor {
             report.add(check)?;
         }
         let (checks, model) = models::check(options);
-        for check in checks {
+        for check in checks.into_iter().chain(models::searching(options)) {
             report.add(check)?;
         }
         let mut measured = Vec::new();

@@ -242,3 +242,32 @@ fn limits_and_offers_that_cannot_be_used_are_one_clear_error() {
         .unwrap();
     assert!(simulated.status.success(), "a model that nobody asks is no trouble");
 }
+
+#[test]
+fn a_key_that_goes_over_the_network_unencrypted_is_warned_of_once() {
+    let program = Program::new();
+    let here = server("401 Unauthorized");
+    // Stands where the address leads, which is on no machine.
+    let (proxy, elsewhere) = (here.replace("/v1", ""), "http://models.invalid/v1");
+    let key = "sk-very-secret";
+    for (warnings, address, key_given) in [(2, elsewhere, key), (0, elsewhere, ""), (0, &*here, key)] {
+        let ran = |args: &[&str]| {
+            let mut command = program.command(args);
+            command.args(["--model", "openai:a", "--offer", "openai:b", "--store", "memory"]);
+            command.envs([("OPENAI_BASE_URL", address), ("DEBATE_SEARCH_ENDPOINT", address)]);
+            command.envs([("OPENAI_API_KEY", key_given), ("DEBATE_SEARCH_KEY", key_given)]);
+            for variable in ["NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "REQUEST_METHOD"] {
+                command.env_remove(variable);
+            }
+            Ran::of(command.env("http_proxy", &proxy).output().unwrap())
+        };
+        let held = ran(&["run", example("ice.json").to_str().unwrap()]);
+        let warned = held.stderr.matches("goes over the network unencrypted: write https://").count();
+        assert_eq!(warned, warnings, "{held:?}");
+        let told = ran(&["doctor"]);
+        let warned = told.stdout.matches("a key is set; it is sent unencrypted: write https://").count();
+        // Of models, each has a line.
+        assert_eq!(warned, warnings / 2 * 3, "{told:?}");
+        assert!([held, told].iter().all(|ran| !format!("{ran:?}").contains(key)));
+    }
+}

@@ -58,6 +58,17 @@ impl Program {
         command
     }
 
+    /// Returns the program about to run in the folder, which may have so many files open.
+    pub(crate) fn command_with_files(&self, files_max: u32, args: &[&str]) -> Command {
+        let command = self.command(args);
+        let mut shell = Command::new("sh");
+        let limited = format!("ulimit -n {files_max} && exec \"$0\" \"$@\"");
+        shell.args(["-c", &limited]).arg(command.get_program()).args(args).stdin(Stdio::null());
+        as_in(&command, &mut shell);
+        shell.current_dir(self.folder.path());
+        shell
+    }
+
     /// Runs the program to its end.
     pub(crate) fn run<S: AsRef<std::ffi::OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
         Ran::of(self.command(args).output().unwrap())
@@ -74,13 +85,7 @@ impl Program {
             [env!("CARGO_BIN_EXE_debate")].into_iter().chain(args.iter().copied()).collect();
         let mut script = Command::new("script");
         script.args(["-qec", &line.join(" "), "/dev/null"]).stdin(Stdio::null());
-        let command = self.command([""; 0]);
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => script.env(name, value),
-                None => script.env_remove(name),
-            };
-        }
+        as_in(&self.command([""; 0]), &mut script);
         script.env("TERM", kind).current_dir(self.folder.path()).output().ok().map(Ran::of)
     }
 
@@ -98,6 +103,16 @@ impl Program {
         let ran = self.run(["run".as_ref(), example(name).as_os_str(), "--json".as_ref()]);
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran.json()["debate_id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Gives a program the environment of another.
+fn as_in(other: &Command, program: &mut Command) {
+    for (name, value) in other.get_envs() {
+        match value {
+            Some(value) => program.env(name, value),
+            None => program.env_remove(name),
+        };
     }
 }
 

@@ -1,7 +1,7 @@
 //! A server of debates that ends with its test, and a client of it.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
@@ -26,7 +26,12 @@ impl Server {
     /// Starts a server at an address, with more arguments.
     pub(crate) fn start_at(program: &Program, address: &str, args: &[&str]) -> Self {
         let args = ["serve", "--listen", address].into_iter().chain(args.iter().copied());
-        let mut child = program.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        Self::of(program.command(args))
+    }
+
+    /// Starts the server that a command is.
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut server = Self { child, stdout, address: String::new() };
         let line = server.says();
@@ -57,7 +62,7 @@ impl Server {
     /// Sends the process a signal, such as `-STOP`.
     pub(crate) fn signal(&self, signal: &str) {
         let pid = self.child.id().to_string();
-        let told = std::process::Command::new("kill").args([signal, &pid]).status().unwrap();
+        let told = Command::new("kill").args([signal, &pid]).status().unwrap();
         assert!(told.success());
     }
 

@@ -1,7 +1,9 @@
 //! `debate serve`, and `debate watch` on a server.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -89,6 +91,42 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
     drop(server);
     assert_eq!(program.run(["list", "--json"]).lines()[0]["completeness"], "full");
     assert_eq!(program.run(["verify", &id]).code, Some(0));
+}
+
+/// Asks on a new connection whether the server is up; returns the connection, and what began to be said in time.
+fn asked(server: &Server) -> (TcpStream, std::io::Result<String>) {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    // A server that wants none of it may have ended already.
+    let _unread = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut told = [0; 12];
+    let read = stream.read(&mut told).map(|read| String::from_utf8_lossy(&told[..read]).into_owned());
+    (stream, read)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_has_as_many_connections_as_it_was_told_and_its_files_allow() {
+    let program = Program::new();
+    for (files, option, number, places, is_ended) in [
+        (1_024, "--connections-max", "3", 3, false),
+        (1_024, "--connections-per-address-max", "3", 3, true),
+        (256, "--connections-max", "20000", 56, false),
+    ] {
+        let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", option, number];
+        let server = Server::of(program.command_with_files(files, &args));
+        let mut held = Vec::new();
+        for place in 0..places {
+            let (stream, told) = asked(&server);
+            assert_eq!(told.unwrap(), "HTTP/1.1 200", "{option} {number}: place {place}");
+            held.push(stream);
+        }
+        let (_beyond, told) = asked(&server);
+        let got_none = told.as_ref().is_ok_and(String::is_empty)
+            || told.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConnectionReset);
+        let waits = told.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        assert_eq!((got_none, waits), (is_ended, !is_ended), "{option} {number}: {told:?}");
+    }
 }
 
 #[test]

@@ -18,5 +18,6 @@ mod redacting;
 mod searching;
 mod sent_prompts;
 mod sharing;
+mod tenants;
 mod tools;
 mod watching;

@@ -1,13 +1,14 @@
-//! A store that is down for a while, or does not tell that it wrote; otherwise the memory store.
+//! A store that is down for a while, or does not tell that it wrote, and knows what was looked up; otherwise the memory store.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::Seq;
 use debate_store::{
-    Append, AppendError, EventStore, Head, ListFilter, Listed, MemoryStore, Position, ReadError, RedactError,
-    RequestOwner,
+    Append, AppendError, Archived, EventStore, Head, ListFilter, Listed, MemoryStore, Position, ReadError,
+    RedactError, RequestOwner,
 };
 
 #[derive(Debug, Default)]
@@ -15,6 +16,7 @@ pub(crate) struct MoodyStore {
     inner: MemoryStore,
     is_down: AtomicBool,
     silent_appends: AtomicU32,
+    looked_up: Mutex<Vec<&'static str>>,
 }
 
 impl MoodyStore {
@@ -26,6 +28,11 @@ impl MoodyStore {
     /// Stores the next append and says that it failed.
     pub(crate) fn be_silent_once(&self) {
         self.silent_appends.store(1, Ordering::Relaxed);
+    }
+
+    /// Returns what was looked up in one stream since this was last asked.
+    pub(crate) fn looked_up(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.looked_up.lock().unwrap())
     }
 
     fn look(&self) -> Result<(), ReadError> {
@@ -46,6 +53,7 @@ impl EventStore for MoodyStore {
 
     async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError> {
         self.look()?;
+        self.looked_up.lock().unwrap().push("events");
         self.inner.read(stream, after, limit).await
     }
 
@@ -56,7 +64,14 @@ impl EventStore for MoodyStore {
 
     async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError> {
         self.look()?;
+        self.looked_up.lock().unwrap().push("head");
         self.inner.head(stream).await
+    }
+
+    async fn find_archived(&self, stream: StreamId) -> Result<Option<Archived>, ReadError> {
+        self.look()?;
+        self.looked_up.lock().unwrap().push("archived");
+        self.inner.find_archived(stream).await
     }
 
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {

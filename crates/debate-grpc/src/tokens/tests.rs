@@ -57,6 +57,27 @@ fn what_cannot_be_wished_for_is_named_at_once_and_nothing_changes() {
     assert!(matches!(busy, TokenFileError::Busy { .. }), "{busy}");
 }
 
+#[test]
+fn a_file_is_replaced_whole_and_stays_whole_where_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let create = |name: &str| TokenFile::change(&path, |file| file.create(wishes(name), NOW));
+    create("app").unwrap();
+    let before = fs::read_to_string(&path).unwrap();
+    let opened = File::open(&path).unwrap();
+    create("other").unwrap();
+    let changed = fs::read_to_string(&path).unwrap();
+    assert_ne!(changed, before);
+    assert_eq!(io::read_to_string(opened).unwrap(), before, "whoever had begun to read reads the old one");
+    assert!(create("a b").is_err());
+    assert_eq!(fs::read_to_string(&path).unwrap(), changed);
+    fs::write(&path, "{").unwrap();
+    assert!(create("app").is_err());
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{", "what cannot be read is not written over");
+    assert!(names().eq(["tokens.json"]), "{:?}", names().collect::<Vec<_>>());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_others_may_write_is_refused() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use debate_core::chain::hash_of;
 use debate_core::envelope::Envelope;
-use debate_core::id::{DebateId, Seq, Timestamp};
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_engine::Engine;
 use debate_grpc::ServeOptions;
 use debate_grpc::tokens::Scope;
@@ -13,8 +13,9 @@ use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
-use debate_store::{Append, Archive as _, EventStore as _, MemoryStore};
+use debate_store::{Append, Archive as _, EventStore as _, MemoryStore, Position};
 use serde_json::Value;
+use tonic::Code;
 
 use crate::house::{House, PATIENCE};
 use crate::tokens::{Guarded, start, started};
@@ -86,6 +87,41 @@ async fn archived_debates_stand_in_lists_page_by_page_and_are_gone_where_they_ar
     assert_eq!((first, state), (&Value::from(ids[1].as_str()), &Value::from("archived")));
     let gone = guarded.house.ask("GET", &format!("/api/v1/debates/{}", ids[1]), &headers, b"").await;
     assert_eq!(gone.status, 410, "{gone:?}");
+}
+
+/// A page token of a list of all formats and states, as whoever has read the source makes one.
+fn made_up(tenant: &str, position: u64) -> String {
+    let parts = [&b"page"[..], tenant.as_bytes(), b"", b"", &position.to_le_bytes()];
+    format!("{position:016x}{:016x}", Digest::of_parts(parts).as_seed())
+}
+
+#[tokio::test]
+async fn a_made_up_page_token_shows_a_tenant_its_own_debates_alone_over_both_protocols() {
+    let guarded = Guarded::open().await;
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
+    let (ours, theirs) = (of("ours"), of("theirs"));
+    let older = four_debates(&guarded, &ours, &theirs).await;
+    let mut debates = guarded.debates(&ours).await;
+    let newest = started(&mut debates, "newest").await;
+    let own: Vec<_> = [&newest].into_iter().chain(&older).cloned().collect();
+    let end = guarded.house.store.wait_all(Position::START).await.unwrap().0;
+    let bearer = format!("Bearer {ours}");
+    let mut found = 0;
+    for position in (0..end).step_by(9).chain([end + 1, u64::MAX >> 1]) {
+        let page_token = made_up("ours", position);
+        let path = format!("/api/v1/debates?page_token={page_token}");
+        let request = v1::ListDebatesRequest { page_token, ..Default::default() };
+        let page = debates.list_debates(request).await.unwrap().into_inner();
+        let ids: Vec<_> = page.debates.iter().map(|debate| debate.id.clone()).collect();
+        assert!(own.ends_with(&ids), "{position}: {ids:?}");
+        let over_rest = guarded.house.ask("GET", &path, &[("Authorization", &*bearer)], b"").await.json();
+        let shown = over_rest["debates"].as_array().unwrap().iter().map(|debate| debate["id"].as_str());
+        assert!(shown.eq(ids.iter().map(|id| Some(&**id))), "{position}: {over_rest}");
+        found = ids.len();
+    }
+    assert_eq!(found, own.len(), "behind all of them stands the whole list");
+    let foreign = v1::ListDebatesRequest { page_token: made_up("theirs", end), ..Default::default() };
+    assert_eq!(debates.list_debates(foreign).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 /// The most that a page of a log may take: 2 MiB of texts, and what is around them.

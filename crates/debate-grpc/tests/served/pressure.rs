@@ -2,18 +2,23 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::routing::get;
 use axum::{Extension, Router};
 use bytes::Bytes;
-use debate_engine::Resumable;
+use debate_engine::{Engine, Resumable};
 use debate_grpc::{Connections, ServeOptions};
+use debate_llm::{ChatModel, ChatReply, ScriptedModel};
+use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
+use debate_store::MemoryStore;
 use futures::future::join_all;
 use futures::stream;
+use prost::Message as _;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tonic::transport::Channel;
@@ -127,6 +132,30 @@ async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobo
     let mut rest = other.watch_debates(v1::WatchDebatesRequest { cursor, ..all }).await.unwrap().into_inner();
     let next = rest.message().await.unwrap().unwrap();
     assert!(next.event.is_some() && !places.contains(&next.cursor));
+}
+
+#[tokio::test]
+async fn k10_pieces_for_a_client_that_does_not_read_end_with_the_event_that_fills_32_kib() {
+    let (hearing, _listening) = Hearing::begin();
+    let words = ChatReply::new("scripted", "x".repeat(30_000));
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(move |_| words.clone()));
+    let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
+    let connections = Connections { unread: SHORT, ..Connections::default() };
+    let house = House::of(engine, ServeOptions { connections, ..ServeOptions::default() }).await;
+    let mut narrow = narrow(&house).await;
+    let id = begun(&mut narrow, "").await;
+    assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    let mut stopped = watch(&mut narrow, &id, 0).await;
+    hearing.wait(GIVEN_UP, 1).await;
+    let mut sizes = Vec::new();
+    while let Ok(Some(response)) = stopped.message().await {
+        sizes.push(response.encoded_len());
+    }
+    // One piece that is sent, and the one under way behind it.
+    let pieces_max = 2 * (32 * 1024 + sizes.iter().max().unwrap());
+    assert!(sizes.iter().sum::<usize>() <= pieces_max, "{sizes:?}");
+    let (whole, _) = read(watch(&mut narrow, &id, 0).await).await;
+    assert!(sizes.len() < whole.len(), "the rest is not taken in hand");
 }
 
 /// Begins to read the events of a debate over HTTP/2.

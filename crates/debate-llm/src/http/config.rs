@@ -7,6 +7,7 @@ use http::Uri;
 use http::header::{HeaderValue, InvalidHeaderValue};
 use url::Url;
 
+use super::connect::{is_in_the_clear, is_loopback};
 use super::retry::RetryPolicy;
 use crate::Provider;
 
@@ -61,6 +62,18 @@ impl HttpConfig {
         }
         let base_url = base_url.unwrap_or_else(|| provider.base_url().to_owned());
         Ok(Self { api_key, ..Self::new(provider, base_url, model) })
+    }
+
+    /// Returns whether the server is on this machine, by its name alone.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.endpoint_uri().is_ok_and(|endpoint| is_loopback(&endpoint))
+    }
+
+    /// Returns whether the key goes over a network unencrypted.
+    #[must_use]
+    pub fn exposes_key(&self) -> bool {
+        self.api_key.is_some() && self.endpoint_uri().is_ok_and(|endpoint| is_in_the_clear(&endpoint))
     }
 
     /// Returns the address that requests are sent to.
@@ -248,6 +261,38 @@ mod tests {
             assert!(matches!(bad.authorization(), Err(ConfigError::UnusableKey { .. })));
         }
         assert_eq!(&*ApiKey::new("sk-secret").redact("bad sk-secret!"), "bad [key]!");
+    }
+
+    #[test]
+    fn a_key_is_exposed_where_it_leaves_this_machine_unencrypted() {
+        for (base, key, is_local, is_exposed) in [
+            ("https://api.example.com/v1", Some("k1"), false, false),
+            ("http://api.example.com/v1", Some("k1"), false, true),
+            ("HTTP://api.example.com/v1", Some("k1"), false, true),
+            ("http://api.example.com/v1", None, false, false),
+            ("http://127.example.com/v1", Some("k1"), false, true),
+            ("http://localhost.example.com/v1", Some("k1"), false, true),
+            ("http://10.0.0.7:8000/v1", Some("k1"), false, true),
+            ("http://localhost:11434/v1", Some("k1"), true, false),
+            ("http://127.0.0.7:9/v1", Some("k1"), true, false),
+            ("http://[::1]:9/v1", Some("k1"), true, false),
+        ] {
+            let api_key = key.map(ApiKey::new);
+            let config = HttpConfig { api_key, ..HttpConfig::new(Provider::OpenAi, base, "m") };
+            assert_eq!((config.is_local(), config.exposes_key()), (is_local, is_exposed), "{base}");
+        }
+    }
+
+    #[test]
+    fn unless_told_otherwise_an_adapter_waits_and_reads_as_documented() {
+        let seconds = Duration::from_secs;
+        let documented = WireLimits {
+            connect_timeout: seconds(10),
+            first_byte_timeout: seconds(60),
+            idle_timeout: seconds(30),
+            reply_bytes_max: 4 * 1024 * 1024,
+        };
+        assert_eq!(HttpConfig::new(Provider::OpenAi, "https://h", "m").limits, documented);
     }
 
     #[test]

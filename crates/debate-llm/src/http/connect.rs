@@ -191,7 +191,13 @@ impl Write for Wire {
     }
 }
 
-fn is_loopback(endpoint: &Uri) -> bool {
+/// Returns whether what is sent to an address goes over a network unencrypted.
+pub(super) fn is_in_the_clear(endpoint: &Uri) -> bool {
+    endpoint.scheme() == Some(&Scheme::HTTP) && !is_loopback(endpoint)
+}
+
+/// Returns whether an address is on this machine, by its name alone.
+pub(super) fn is_loopback(endpoint: &Uri) -> bool {
     let host = endpoint.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -13,6 +13,7 @@ use url::Url;
 
 use super::client::{Client, connection_error, next_piece};
 use super::config::{ApiKey, WireLimits};
+use super::connect::is_in_the_clear;
 
 /// The most bytes of an answer.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -114,6 +115,12 @@ impl SearchEndpoint {
         let url: Uri = url.as_str().parse().map_err(|_| SearchConfigError::Address)?;
         let client = Client::new(&url, connect_timeout).map_err(SearchConfigError::Client)?;
         Ok(Self { client, url, authorization })
+    }
+
+    /// Returns whether the key goes over a network unencrypted.
+    #[must_use]
+    pub fn exposes_key(&self) -> bool {
+        self.authorization.is_some() && is_in_the_clear(&self.url)
     }
 
     /// Asks; the caller sets a limit of time.

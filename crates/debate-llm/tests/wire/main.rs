@@ -7,6 +7,8 @@ mod connections;
 mod fault_server;
 mod metrics;
 mod outcomes;
+#[cfg(target_os = "linux")]
+mod posing;
 mod proxied;
 mod requests;
 mod searching;

@@ -140,7 +140,8 @@ async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
         assert_eq!(found["resolved"], resolved, "{tenant}: {body}");
     }
     for (tenant, id) in [("ours", own), ("theirs", foreign)] {
-        for list in ["/data/debates", "/data/debates?state=concluded&search=harbour"] {
+        for asked in ["", "?state=concluded&search=harbour", "?before=1000000"] {
+            let list = &format!("/data/debates{asked}");
             let (_, body) = door.ask(list, Some(&door.token(tenant, &[Scope::Read]))).await;
             let list: Value = serde_json::from_str(&body).unwrap();
             let listed = list["debates"].as_array().unwrap();

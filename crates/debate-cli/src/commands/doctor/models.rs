@@ -1,6 +1,5 @@
 //! Whether the models are configured so that they can be asked.
 
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use debate_llm::{ChatModel, HttpConfig, HttpModel, Provider};
@@ -9,9 +8,13 @@ use super::{Check, Verdict};
 use crate::args::Options;
 use crate::exit;
 use crate::model::{self, ModelChoice};
+use crate::search;
 
 const MODEL: &str = "model";
 const OFFER: &str = "offer";
+const SEARCH: &str = "search";
+
+const UNENCRYPTED: &str = "it is sent unencrypted: write https://";
 
 /// The default model, ready to be asked.
 pub(super) struct Ready {
@@ -64,27 +67,28 @@ fn configured(name: &str, full: &str, provider: Provider, config: &HttpConfig) -
     // What stands behind the path may be a secret.
     let base = config.base_url.split(['?', '#']).next().unwrap_or_default().trim();
     let key = provider.key_variable();
-    let (has_key, is_here) = (config.api_key.is_some(), is_loopback(base));
+    let has_key = config.api_key.is_some();
     let key_said = if has_key { "a key is set" } else { "no key is set" };
     let text = format!("{full} at {base}; {key_said}");
-    match (has_key, is_here) {
-        (false, false) => {
-            Check::new(name, Verdict::Warn, text).remedy(format!("set {key} unless the server needs none"))
-        }
-        (true, false) if base.starts_with("http://") => {
-            Check::new(name, Verdict::Warn, text).remedy("it is sent unencrypted: write https://")
-        }
-        (true | false, _) => Check::new(name, Verdict::Ok, text),
+    if config.exposes_key() {
+        return Check::new(name, Verdict::Warn, text).remedy(UNENCRYPTED);
     }
+    if !has_key && !config.is_local() {
+        let remedy = format!("set {key} unless the server needs none");
+        return Check::new(name, Verdict::Warn, text).remedy(remedy);
+    }
+    Check::new(name, Verdict::Ok, text)
 }
 
-fn is_loopback(base: &str) -> bool {
-    let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
-    let host = rest.split('/').next().unwrap_or_default();
-    host.starts_with("[::1]")
-        || host.split(':').next().is_some_and(|host| {
-            host == "localhost" || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
-        })
+/// Checks the search service, where one is named; asks it nothing.
+pub(super) fn searching(options: &Options) -> Option<Check> {
+    match search::endpoint(options) {
+        Ok(endpoint) => endpoint.map(|endpoint| match endpoint.exposes_key() {
+            true => Check::new(SEARCH, Verdict::Warn, "a key is set").remedy(UNENCRYPTED),
+            false => Check::new(SEARCH, Verdict::Ok, "--search-endpoint is an address"),
+        }),
+        Err(error) => Some(Check::new(SEARCH, Verdict::Fail, exit::one_line(&error))),
+    }
 }
 
 #[cfg(test)]

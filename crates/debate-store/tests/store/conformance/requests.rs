@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use debate_core::id::{Digest, Seq};
-use debate_store::{Append, AppendError, EventStore, RequestKey, RequestOwner};
+use debate_store::{Append, AppendError, EventStore, ListFilter, RequestKey, RequestOwner};
 
 use crate::conformance::on_every_store;
 use crate::stream_writer::{StreamWriter, read_stream};
@@ -15,6 +15,7 @@ on_every_store! {
     k11_a_refused_append_leaves_the_request_id_free,
     k11_events_stored_without_a_request_take_one_later,
     k11_starts_at_the_same_time_open_one_stream,
+    words_that_would_end_a_statement_are_stored_and_found_as_they_are,
 }
 
 fn key(tenant: &str, request_id: &str, body: &str) -> RequestKey {
@@ -94,4 +95,45 @@ async fn k11_starts_at_the_same_time_open_one_stream(store: Arc<dyn EventStore>)
         }
     }
     assert_eq!(read_stream(&*store, owner.stream).await.len(), 2);
+}
+
+async fn words_that_would_end_a_statement_are_stored_and_found_as_they_are(store: Arc<dyn EventStore>) {
+    let odd = [
+        "'; DROP TABLE events; --",
+        "' OR '1'='1",
+        "\"",
+        "\\'",
+        "%",
+        "_",
+        "?1",
+        "$1",
+        "{}",
+        "}",
+        "a\n/*",
+        "ʼ",
+    ];
+    for (id, word) in (1..).zip(odd) {
+        let mut writer = StreamWriter::new(id).with_tenant(word);
+        let body = serde_json::json!({ "format": word }).to_string();
+        let events = vec![writer.told("opened", &body, word), writer.told(word, &body, word)];
+        let append = Append::new(writer.stream, Seq::START, events.clone());
+        store.append(append.with_request(key(word, word, word))).await.unwrap();
+        assert_eq!(read_stream(&*store, writer.stream).await, events, "{word:?}");
+    }
+    for (id, word) in (1..).zip(odd) {
+        let stream = StreamWriter::new(id).stream;
+        let owner = RequestOwner { stream, body_hash: Digest::of_text(word) };
+        assert_eq!(store.find_request(word, word).await.unwrap(), Some(owner), "{word:?}");
+        assert_eq!(store.request_of(stream).await.unwrap().as_deref(), Some(word));
+        let (tenant, format, kinds) = (Some(word.to_owned()), Some(word.to_owned()), vec![word.to_owned()]);
+        let by_tenant = ListFilter { tenant, ..ListFilter::default() };
+        let by_format = ListFilter { format, ..ListFilter::default() };
+        let by_status = ListFilter { lifecycle: kinds.clone(), status: Some(kinds), ..ListFilter::default() };
+        for filter in [by_tenant, by_format, by_status] {
+            let listed = store.list(filter.clone()).await.unwrap();
+            let found: Vec<_> = listed.iter().map(|it| it.first.stream).collect();
+            assert_eq!(found, [stream], "{filter:?}");
+            assert_eq!(store.list_archived(filter).await.unwrap(), []);
+        }
+    }
 }

@@ -1,0 +1,28 @@
+//! Tenants behind the engine: what one learns of another.
+
+use std::sync::Arc;
+
+use debate_core::id::DebateId;
+use debate_engine::LoadError;
+
+use crate::bench_of_one::{engine, model, start};
+use crate::moody_store::MoodyStore;
+
+#[tokio::test(start_paused = true)]
+async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7"));
+    let mut theirs = start(None);
+    theirs.author.tenant = "theirs".to_owned();
+    let foreign = engine.start(theirs).await.unwrap().debate;
+    engine.shut_down().await;
+    engine.reach(foreign, "theirs").await.unwrap();
+    let mut looked_up = Vec::new();
+    for debate in [foreign, DebateId("6f1c2a4e-0000-4000-8000-000000000000".parse().unwrap())] {
+        store.looked_up();
+        let refused = engine.reach(debate, "ours").await;
+        assert!(matches!(refused, Err(LoadError::NotFound(id)) if id == debate), "{refused:?}");
+        looked_up.push(store.looked_up());
+    }
+    assert_eq!(looked_up[0], looked_up[1]);
+}
