@@ -125,7 +125,8 @@ pub fn quartiles(values: &[f64]) -> [f64; 3] {
 pub fn envelopes(events: &[Event<Prediction>], debate: DebateId) -> Vec<Envelope> {
     let author = Author { tenant: String::new(), actor: "engine".to_owned(), trace: None };
     let at = Timestamp(1_700_000_000_000);
-    codec::seal(debate.into(), Head::NONE, &author, at, events, || [7; 16])
+    let sealed = codec::seal(debate.into(), Head::NONE, &author, at, events, || [7; 16]);
+    sealed.into_envelopes().into_iter().map(std::sync::Arc::unwrap_or_clone).collect()
 }
 
 fn apply(state: &mut Debate<Prediction>, at: Timestamp, events: &[Event<Prediction>]) {

@@ -27,7 +27,7 @@ impl std::fmt::Debug for Told {
 #[async_trait]
 impl EventStore for Told {
     async fn append(&self, append: Append) -> Result<Position, AppendError> {
-        let events = append.envelopes.clone();
+        let events = append.envelopes().to_vec();
         let position = self.kept.append(append).await?;
         for event in events {
             let (debate, message) = message(&event);

@@ -1,5 +1,7 @@
 //! Between typed events and stored envelopes, both ways. Hashes are sealed here, over the exact bytes.
 
+use std::sync::Arc;
+
 use crate::chain::hash_of;
 use crate::envelope::{Envelope, SaltedProse, StreamId};
 use crate::event::{Event, Forked, Recorded};
@@ -32,6 +34,40 @@ impl Head {
     pub const NONE: Self = Self { seq: Seq::START, hash: crate::chain::GENESIS };
 }
 
+/// Envelopes of one stream, each chained here behind the one before: that they follow one another need not be checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    stream: StreamId,
+    behind: Head,
+    envelopes: Vec<Arc<Envelope>>,
+}
+
+impl Sealed {
+    /// Returns the stream that they belong to.
+    #[must_use]
+    pub fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Returns the end of the stream that they are chained on.
+    #[must_use]
+    pub fn behind(&self) -> Head {
+        self.behind
+    }
+
+    /// Returns the end of the stream with them.
+    #[must_use]
+    pub fn head(&self) -> Head {
+        self.envelopes.last().map_or(self.behind, |last| Head { seq: last.seq, hash: last.hash })
+    }
+
+    /// Returns the envelopes, in order.
+    #[must_use]
+    pub fn into_envelopes(self) -> Vec<Arc<Envelope>> {
+        self.envelopes
+    }
+}
+
 /// Turns decided events into envelopes chained behind `head`.
 ///
 /// `salt` hands in sixteen fresh random bytes for every event that has prose.
@@ -42,7 +78,7 @@ pub fn seal<F: Format>(
     at: Timestamp,
     events: &[Event<F>],
     mut salt: impl FnMut() -> [u8; 16],
-) -> Vec<Envelope> {
+) -> Sealed {
     let parts = events.iter().map(|event| (event.kind(), event.version(), event.body(), event.prose()));
     seal_parts(stream, head, author, at, parts, &mut salt)
 }
@@ -55,7 +91,7 @@ pub fn seal_records<R: Record>(
     at: Timestamp,
     events: &[R],
     mut salt: impl FnMut() -> [u8; 16],
-) -> Vec<Envelope> {
+) -> Sealed {
     let parts = events.iter().map(|event| (event.kind(), event.version(), event.body(), event.prose()));
     seal_parts(stream, head, author, at, parts, &mut salt)
 }
@@ -63,13 +99,14 @@ pub fn seal_records<R: Record>(
 /// Seals events by kind, version, body and prose.
 fn seal_parts(
     stream: StreamId,
-    mut head: Head,
+    behind: Head,
     author: &Author,
     at: Timestamp,
     parts: impl Iterator<Item = (&'static str, u16, String, Option<String>)>,
     salt: &mut dyn FnMut() -> [u8; 16],
-) -> Vec<Envelope> {
-    parts
+) -> Sealed {
+    let mut head = behind;
+    let envelopes = parts
         .map(|(kind, version, body, prose)| {
             let prose = prose.map(|text| SaltedProse { salt: salt(), text });
             let mut envelope = Envelope {
@@ -88,9 +125,10 @@ fn seal_parts(
             };
             envelope.hash = hash_of(&head.hash, &envelope);
             head = Head { seq: envelope.seq, hash: envelope.hash };
-            envelope
+            Arc::new(envelope)
         })
-        .collect()
+        .collect();
+    Sealed { stream, behind, envelopes }
 }
 
 /// A stored envelope is not an event of this format.

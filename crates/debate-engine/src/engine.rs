@@ -215,8 +215,8 @@ impl Engine {
         let now = self.house.surroundings.now();
         let events = opened.decide(now).map_err(StartError::Open)?;
         let salt = || self.house.surroundings.salt();
-        let envelopes = codec::seal(debate.into(), Head::NONE, &start.author, now, &events, salt);
-        let mut append = Append::new(debate.into(), Seq::START, envelopes);
+        let sealed = codec::seal(debate.into(), Head::NONE, &start.author, now, &events, salt);
+        let mut append = Append::from(sealed);
         if let Some(request_id) = &start.request_id {
             append = append.with_request(RequestKey {
                 tenant: start.author.tenant.clone(),

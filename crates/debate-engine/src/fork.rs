@@ -155,8 +155,7 @@ pub(crate) async fn open<F: Format>(house: &House, fork: &Fork, id: DebateId) ->
     let draft = debate.fork(now, forked.clone()).map_err(ForkError::Refused)?;
     let author = Author { tenant, actor: fork.actor.clone(), trace: None };
     let salt = || house.surroundings.salt();
-    let envelopes = codec::seal(id.into(), Head::NONE, &author, now, draft.events(), salt);
-    let append = Append::new(id.into(), Seq::START, envelopes);
-    house.store.append(append).await.map_err(ForkError::Store)?;
+    let sealed = codec::seal(id.into(), Head::NONE, &author, now, draft.events(), salt);
+    house.store.append(Append::from(sealed)).await.map_err(ForkError::Store)?;
     Ok(forked)
 }

@@ -170,16 +170,16 @@ impl<F: Format> Journal<F> {
             return Ok(Vec::new());
         }
         let stream = StreamId::from(self.debate.id());
-        let envelopes =
+        let sealed =
             codec::seal(stream, self.head, author, draft.at(), draft.events(), || surroundings.salt());
-        let last = envelopes.last().map(|last| Head { seq: last.seq, hash: last.hash });
-        let append = Append::new(stream, self.head.seq, envelopes);
-        let appended = append.envelopes.clone();
+        let head = sealed.head();
+        let append = Append::from(sealed);
+        let appended = append.envelopes().to_vec();
         let asked_at = Instant::now();
         store.append(append).await?;
         telemetry::recorded::<F>(self.debate.config(), draft.events(), asked_at.elapsed());
         self.debate = draft.into_debate();
-        self.head = last.unwrap_or(self.head);
+        self.head = head;
         Ok(appended)
     }
 }

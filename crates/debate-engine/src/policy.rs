@@ -244,8 +244,8 @@ impl Engine {
         let author = Author { tenant: String::new(), actor: actor.to_owned(), trace: None };
         let now = house.surroundings.now();
         let sealed = codec::seal_records(stream, head, &author, now, &[event], || house.surroundings.salt());
-        let end = sealed.last().map_or(head, |last| Head { seq: last.seq, hash: last.hash });
-        match self.store().append(Append::new(stream, head.seq, sealed)).await {
+        let end = sealed.head();
+        match self.store().append(Append::from(sealed)).await {
             Ok(_) => Ok(end),
             Err(AppendError::Conflict { .. }) => Err(PolicyError::Raced { reviewer: reviewer.clone() }),
             Err(error) => Err(error.into()),

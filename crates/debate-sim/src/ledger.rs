@@ -151,9 +151,9 @@ mod tests {
         let writer = stage.new_writer();
         let stream = StreamId::from(debate_core::id::DebateId(uuid::Uuid::from_u128(1)));
         let author = Author { tenant: String::new(), actor: String::new(), trace: None };
-        let envelopes = codec::seal(stream, Head::NONE, &author, Timestamp(0), events, || [0; 16]);
+        let sealed = codec::seal(stream, Head::NONE, &author, Timestamp(0), events, || [0; 16]);
         let mut ledger = stage.ledger();
-        ledger.stored(writer, &envelopes);
+        ledger.stored(writer, sealed.into_envelopes().iter().map(|envelope| &**envelope));
         if ask {
             ledger.asked(writer, Digest::of_text("a question"));
         }

@@ -63,7 +63,7 @@ impl Fates {
     }
 
     fn crash_in(&mut self, append: &Append) -> Option<CrashAt> {
-        let last = append.envelopes.last().map_or(append.expected, |last| last.seq);
+        let last = append.envelopes().last().map_or(append.expected, |last| last.seq);
         let hits = |crash: &CrashAt| crash.seq > append.expected && crash.seq <= last;
         let index = self.crashes.iter().position(hits)?;
         Some(self.crashes.remove(index))
@@ -95,7 +95,7 @@ impl FaultyStore {
     }
 
     async fn write(&self, append: Append) -> Result<Position, AppendError> {
-        let (stream, expected, envelopes) = (append.stream, append.expected, append.envelopes.clone());
+        let (stream, expected, envelopes) = (append.stream, append.expected, append.envelopes().to_vec());
         let before = self.stage.store.head(stream).await.ok().flatten().map_or(Seq::START, |head| head.seq);
         let result = self.stage.store.append(append).await;
         match &result {

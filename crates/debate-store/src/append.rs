@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use debate_core::chain::{ChainBreak, GENESIS, hash_of};
+use debate_core::codec::Sealed;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
 
@@ -31,13 +32,15 @@ pub struct Append {
     /// The sequence number of the stream's last event; [`Seq::START`] says that the stream must not exist.
     pub expected: Seq,
     /// The events, from `expected + 1` on without holes, hashes sealed.
-    pub envelopes: Vec<Arc<Envelope>>,
+    pub(crate) envelopes: Vec<Arc<Envelope>>,
+    /// The hash that they are known to be chained on, where they were sealed by this program and not read somewhere.
+    sealed_behind: Option<Digest>,
     /// The request that these events answer, stored in the same transaction.
     pub request: Option<RequestKey>,
 }
 
 impl Append {
-    /// Creates an append that answers no request.
+    /// Creates an append of events that came from elsewhere, which is checked, and that answers no request.
     #[must_use]
     pub fn new<E: Into<Arc<Envelope>>>(
         stream: StreamId,
@@ -45,7 +48,13 @@ impl Append {
         envelopes: impl IntoIterator<Item = E>,
     ) -> Self {
         let envelopes = envelopes.into_iter().map(Into::into).collect();
-        Self { stream, expected, envelopes, request: None }
+        Self { stream, expected, envelopes, sealed_behind: None, request: None }
+    }
+
+    /// Returns the events.
+    #[must_use]
+    pub fn envelopes(&self) -> &[Arc<Envelope>] {
+        &self.envelopes
     }
 
     /// Records the request that these events answer.
@@ -63,6 +72,9 @@ impl Append {
         }
         if self.envelopes.len() > EVENTS_PER_APPEND_MAX {
             return Err(AppendError::TooMany { stream, events: self.envelopes.len() });
+        }
+        if self.sealed_behind.is_some() {
+            return Ok(());
         }
         let mut previous = (self.expected == Seq::START).then_some(GENESIS);
         let mut seq = self.expected;
@@ -87,13 +99,14 @@ impl Append {
 
     /// Checks that the first event follows the stream's last one.
     pub(crate) fn check_follows(&self, head_hash: &Digest) -> Result<(), AppendError> {
-        match self.envelopes.first() {
-            Some(first) if hash_of(head_hash, first) != first.hash => {
-                Err(ChainBreak::Hash { stream: self.stream, seq: first.seq }.into())
-            }
-            Some(_) => Ok(()),
-            None => Err(AppendError::Empty { stream: self.stream }),
-        }
+        let Some(first) = self.envelopes.first() else {
+            return Err(AppendError::Empty { stream: self.stream });
+        };
+        let follows = match &self.sealed_behind {
+            Some(behind) => behind == head_hash,
+            None => hash_of(head_hash, first) == first.hash,
+        };
+        if follows { Ok(()) } else { Err(ChainBreak::Hash { stream: self.stream, seq: first.seq }.into()) }
     }
 
     /// Returns whether the stored hashes, from `expected + 1` on, are those of these very events.
@@ -112,6 +125,14 @@ impl Append {
     /// Returns the error of an append whose place is taken or not yet reached.
     pub(crate) fn conflict(&self, actual: Seq) -> AppendError {
         AppendError::Conflict { stream: self.stream, expected: self.expected, actual }
+    }
+}
+
+impl From<Sealed> for Append {
+    fn from(sealed: Sealed) -> Self {
+        let (stream, behind) = (sealed.stream(), sealed.behind());
+        let (expected, sealed_behind) = (behind.seq, Some(behind.hash));
+        Self { stream, expected, envelopes: sealed.into_envelopes(), sealed_behind, request: None }
     }
 }
 

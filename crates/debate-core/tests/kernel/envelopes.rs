@@ -1,5 +1,7 @@
 //! How events are stored: every kind both ways, versions, the hash chain (rules K1, K15).
 
+use std::sync::Arc;
+
 use debate_core::call::{Cause, Reserved, Sight, Tokens, Usage};
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec::{Author, DecodeError, Head, decode, seal};
@@ -194,7 +196,8 @@ fn sealed<F: Format>(events: &[Event<F>]) -> Vec<Envelope> {
     let author =
         Author { tenant: "t".to_owned(), actor: "engine".to_owned(), trace: Some("00-a".to_owned()) };
     let stream = StreamId::from(DebateId(Uuid::from_u128(7)));
-    seal(stream, Head::NONE, &author, Timestamp(5), events, || [9; 16])
+    let sealed = seal(stream, Head::NONE, &author, Timestamp(5), events, || [9; 16]);
+    sealed.into_envelopes().into_iter().map(Arc::unwrap_or_clone).collect()
 }
 
 fn check_both_ways<F: Format>(events: &[Event<F>]) {

@@ -10,6 +10,8 @@
 //! After every command the stage checks what must hold always: the decided events apply to the state they were
 //! decided on, and replaying the log, with its prose or without, gives the same debate.
 
+use std::sync::Arc;
+
 use debate_core::call::{CallKey, Cause, Reserved, Sight, Usage, Want, Work};
 use debate_core::codec::{Author, Head, decode, seal};
 use debate_core::command::{BeginCall, Command, DecideError};
@@ -308,9 +310,9 @@ impl<F: Cast> Stage<F> {
         for recorded in &self.log {
             let event = std::slice::from_ref(&recorded.event);
             let stream = StreamId::from(self.debate.id());
-            sealed.extend(seal(stream, head, &author, recorded.at, event, || [3; 16]));
-            let last: &Envelope = &sealed[sealed.len() - 1];
-            head = Head { seq: last.seq, hash: last.hash };
+            let one = seal(stream, head, &author, recorded.at, event, || [3; 16]);
+            head = one.head();
+            sealed.extend(one.into_envelopes().into_iter().map(Arc::unwrap_or_clone));
         }
         sealed
     }

@@ -109,13 +109,15 @@ fn k15_the_chain_of_an_older_version_holds_over_what_was_stored() {
         prose: Prose::new("heavy".to_owned()),
     });
     let past = seal_records(stream, Head::NONE, &author, Timestamp(1), &[old], || [1; 16]);
-    let head = Head { seq: past[0].seq, hash: past[0].hash };
+    let head = past.head();
+    let past = past.into_envelopes();
     let read = |envelope: &debate_core::envelope::Envelope| {
         let prose = envelope.prose.as_ref().map(|prose| prose.text.as_str());
         Present::decode(&envelope.kind, envelope.version, &envelope.body, prose).unwrap().unwrap()
     };
     // What was read from the past is said again today, behind it.
-    let today = seal_records(stream, head, &author, Timestamp(2), &[read(&past[0])], || [2; 16]);
+    let today =
+        seal_records(stream, head, &author, Timestamp(2), &[read(&past[0])], || [2; 16]).into_envelopes();
     let log = [past, today].concat();
     let mut chain = ChainCheck::new(stream);
     log.iter().for_each(|envelope| chain.push(envelope).unwrap());

@@ -66,7 +66,8 @@ impl Table {
     fn record(&mut self, events: &[Event<Probe>]) {
         let author = Author { tenant: String::new(), actor: "table".to_owned(), trace: None };
         let stream = StreamId::from(self.debate.id());
-        for envelope in codec::seal(stream, self.head, &author, self.at, events, || [7; 16]) {
+        for envelope in codec::seal(stream, self.head, &author, self.at, events, || [7; 16]).into_envelopes()
+        {
             let recorded = codec::decode::<Probe>(&envelope).unwrap();
             self.debate.apply(recorded.at, &recorded.event).unwrap();
             self.head = Head { seq: envelope.seq, hash: envelope.hash };

@@ -1,13 +1,15 @@
-//! The one task that writes. It needs no timer: what queues up while the disk is busy is the next group.
+//! The one task that writes. What queues up while the disk is busy is the next group.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Seq, Timestamp};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection as _, Row as _};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::append::AppendError;
 use crate::archive::ArchiveError;
@@ -20,6 +22,10 @@ use crate::wake::Wakes;
 
 /// Jobs that may wait for the writer; more wait in front of the queue.
 const JOBS_MAX: usize = 1_024;
+
+/// How far apart groups begin at least while several streams are being written, as with PostgreSQL's `commit_delay` and
+/// `commit_siblings`: larger groups write the pages that they share once. Whoever writes alone waits for nothing.
+const PACE: Duration = Duration::from_millis(1);
 
 /// Something to write, and where the answer goes.
 pub(super) enum Job {
@@ -53,8 +59,8 @@ pub(super) fn spawn(
     cursor: Arc<Cursor>,
 ) -> mpsc::Sender<Job> {
     let (sender, jobs) = mpsc::channel(JOBS_MAX);
-    let writer =
-        Writer { committer: Committer::new(connection), jobs, backlog: VecDeque::new(), wakes, cursor };
+    let (committer, backlog) = (Committer::new(connection), VecDeque::new());
+    let writer = Writer { committer, jobs, backlog, wakes, cursor, not_before: Instant::now() };
     tokio::spawn(writer.run());
     sender
 }
@@ -66,6 +72,8 @@ struct Writer {
     backlog: VecDeque<Job>,
     wakes: Arc<Wakes>,
     cursor: Arc<Cursor>,
+    /// When the next group begins at the earliest, unless it is full.
+    not_before: Instant,
 }
 
 impl Writer {
@@ -110,8 +118,8 @@ impl Writer {
         }
     }
 
-    /// Takes what is queued behind an append and can be committed with it, for as long as more keeps coming: whoever is
-    /// about to append does so first, and nobody waits where nobody is.
+    /// Takes what is queued behind an append and can be committed with it, for as long as more keeps coming and until the
+    /// next group may begin: whoever is about to append does so first, and nobody waits where nobody is.
     async fn gather(&mut self, first: AppendJob) -> Group {
         let mut group = Group::default();
         group.push(first);
@@ -121,7 +129,11 @@ impl Writer {
                 Some(job) => job,
                 None => match self.jobs.try_recv() {
                     Ok(job) => job,
-                    Err(_) if group.jobs.len() == known => return group,
+                    Err(_) if group.jobs.len() == known && self.not_before <= Instant::now() => return group,
+                    Err(_) if group.jobs.len() == known => {
+                        tokio::time::sleep_until(self.not_before).await;
+                        continue;
+                    }
                     Err(_) => {
                         known = group.jobs.len();
                         tokio::task::yield_now().await;
@@ -144,6 +156,8 @@ impl Writer {
     }
 
     async fn append(&mut self, group: Group) {
+        let has_siblings = group.jobs.len() > 1;
+        self.not_before = Instant::now() + if has_siblings { PACE } else { Duration::ZERO };
         let (appends, replies): (Vec<_>, Vec<_>) =
             group.jobs.into_iter().map(|job| (job.append, job.reply)).unzip();
         let answers = self.committer.commit(&appends).await;

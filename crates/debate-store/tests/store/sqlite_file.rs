@@ -243,3 +243,23 @@ async fn k15_redacted_prose_is_gone_from_the_disk() {
     assert!(!is_on_disk());
     assert_eq!(verify(&store, writer.stream).await, Ok::<_, ChainBreak>(Seq(3)));
 }
+
+#[tokio::test]
+async fn whoever_writes_alone_waits_for_no_timer_and_groups_of_several_begin_a_millisecond_apart() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder).await;
+    let mut writers = [StreamWriter::new(1), StreamWriter::new(2)];
+    // From here on the clock stands still but for who sleeps.
+    tokio::time::pause();
+    let began = tokio::time::Instant::now();
+    for _ in 0..10 {
+        store.append(writers[0].append(1)).await.unwrap();
+    }
+    assert_eq!(began.elapsed(), Duration::ZERO);
+    for _ in 0..10 {
+        let [a, b] = writers.each_mut().map(|writer| store.append(writer.append(1)));
+        let (a, b) = tokio::join!(a, b);
+        assert_eq!(a.unwrap().0 + 1, b.unwrap().0);
+    }
+    assert!((9..=20).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+}

@@ -180,10 +180,10 @@ async fn an_append_is_stored_whole(store: Arc<dyn EventStore>) {
     let mut writer = StreamWriter::new(1);
     store.append(writer.append(1)).await.unwrap();
     // More events than one statement takes, the last of which does not chain.
-    let mut append = writer.append(40);
-    let good = append.clone();
-    Arc::make_mut(&mut append.envelopes[39]).hash = Digest::default();
-    store.append(append).await.unwrap_err();
+    let good = writer.append(40);
+    let mut bad = good.envelopes().to_vec();
+    Arc::make_mut(&mut bad[39]).hash = Digest::default();
+    store.append(Append::new(good.stream, good.expected, bad)).await.unwrap_err();
     assert_eq!(store.head(writer.stream).await.unwrap().map(|head| head.seq), Some(Seq(1)));
     store.append(good).await.unwrap();
     assert_eq!(verify(&*store, writer.stream).await, Ok(Seq(41)));
@@ -192,8 +192,8 @@ async fn an_append_is_stored_whole(store: Arc<dyn EventStore>) {
 async fn a_stream_is_read_in_pages(store: Arc<dyn EventStore>) {
     let mut writer = StreamWriter::new(1);
     let append = writer.append(10);
-    let hash = append.envelopes[9].hash;
-    let envelopes = append.envelopes.clone();
+    let hash = append.envelopes()[9].hash;
+    let envelopes = append.envelopes().to_vec();
     store.append(append).await.unwrap();
     let mut found = Vec::new();
     loop {
@@ -217,7 +217,7 @@ async fn all_events_are_read_in_the_order_of_commits(store: Arc<dyn EventStore>)
     let mut last = Position::START;
     for turn in 0..12 {
         let append = writers[turn % 3].append(turn % 2 + 1);
-        written.extend(append.envelopes.clone());
+        written.extend(append.envelopes().to_vec());
         let position = store.append(append).await.unwrap();
         assert!(position > last);
         last = position;

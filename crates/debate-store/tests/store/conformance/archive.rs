@@ -147,7 +147,8 @@ async fn only_what_was_archived_is_restored(store: Arc<dyn Archiving>) {
     let broken = store.restore(writer.stream, changed).await;
     assert!(matches!(broken, Err(ArchiveError::Chain(ChainBreak::Hash { seq: Seq(2), .. }))), "{broken:?}");
     let mut other = StreamWriter::new(2);
-    let others: Vec<Envelope> = finished(&mut other).envelopes.iter().map(|it| Envelope::clone(it)).collect();
+    let others: Vec<Envelope> =
+        finished(&mut other).envelopes().iter().map(|it| Envelope::clone(it)).collect();
     let unknown = store.restore(other.stream, others).await;
     assert!(matches!(unknown, Err(ArchiveError::NotArchived(_))), "{unknown:?}");
     assert_eq!(store.read_all(Position::START, 10).await.unwrap(), []);

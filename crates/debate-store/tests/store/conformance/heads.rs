@@ -26,7 +26,7 @@ async fn the_heads_of_all_streams_are_read_in_pages_in_their_order(store: Arc<dy
         let mut writer = StreamWriter::of_kind(kind, id);
         for length in lengths.into_iter().filter(|length| *length > 0) {
             let append = writer.append(length);
-            let last = append.envelopes.last().unwrap();
+            let last = append.envelopes().last().unwrap();
             wanted.insert(writer.stream, Head { seq: last.seq, hash: last.hash });
             store.append(append).await.unwrap();
         }

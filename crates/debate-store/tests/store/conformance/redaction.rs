@@ -27,7 +27,7 @@ fn told(writer: &mut StreamWriter) -> Append {
 async fn k15_redaction_deletes_the_prose_and_nothing_else(store: Arc<dyn EventStore>) {
     let mut writer = StreamWriter::new(1);
     let append = told(&mut writer);
-    let mut wanted: Vec<Envelope> = append.envelopes.iter().map(|it| Envelope::clone(it)).collect();
+    let mut wanted: Vec<Envelope> = append.envelopes().iter().map(|it| Envelope::clone(it)).collect();
     store.append(append).await.unwrap();
     store.redact(writer.stream, Seq(2)).await.unwrap();
     store.redact(writer.stream, Seq(2)).await.unwrap();
