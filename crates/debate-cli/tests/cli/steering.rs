@@ -15,6 +15,13 @@ fn is_calm(text: &str) -> bool {
     text.contains("owned")
 }
 
+/// Runs a command, for which a provider answers.
+fn ran(program: &Program, provider: &Provider, arguments: &[&str]) -> Ran {
+    let mut command = program.command(arguments);
+    command.env("OPENAI_BASE_URL", &provider.base_url).env("OPENAI_API_KEY", "sk-1");
+    Ran::of(command.args(["--model", "openai:some-model"]).output().unwrap())
+}
+
 #[test]
 fn k13_no_command_shows_words_that_steer_the_terminal() {
     let program = Program::new();
@@ -27,11 +34,7 @@ fn k13_no_command_shows_words_that_steer_the_terminal() {
     let table =
         json!({ "format": "roundtable", "topic": STEERS, "agents": ["ada", "bo"], "rounds": 2 }).to_string();
     program.write("table.json", table);
-    let run = |arguments: &[&str]| {
-        let mut command = program.command(arguments);
-        command.env("OPENAI_BASE_URL", &provider.base_url).env("OPENAI_API_KEY", "sk-1");
-        Ran::of(command.args(["--model", "openai:some-model"]).output().unwrap())
-    };
+    let run = |arguments: &[&str]| ran(&program, &provider, arguments);
     let held = run(&["run", "table.json"]);
     assert_eq!(held.code, Some(0), "{held:?}");
     let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
@@ -76,6 +79,7 @@ fn steering(request: &str) -> Answer {
         "disagreements": [{"topic": STEERS, "positions": [{"role": "optimist", "stance": STEERS, "strength": 0.8}], "resolved": false}],
         "insights": [{"insight": STEERS, "source_role": "optimist", "round": 1, "impact": "high", "affected_outcomes": ["A"]}],
         "summary": STEERS, "winner": "tie", "feedback": [feedback("security"), feedback("testing")],
+        "rationale": STEERS, "proposed_prompt": STEERS,
     });
     Answer::words(&[&said.to_string()])
 }
@@ -130,11 +134,7 @@ fn requests() -> [(&'static str, &'static str, Value); 4] {
 fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
     let program = Program::new();
     let provider = Provider::start(steering);
-    let run = |arguments: &[&str]| {
-        let mut command = program.command(arguments);
-        command.env("OPENAI_BASE_URL", &provider.base_url).env("OPENAI_API_KEY", "sk-1");
-        Ran::of(command.args(["--model", "openai:some-model"]).output().unwrap())
-    };
+    let run = |arguments: &[&str]| ran(&program, &provider, arguments);
     for (command, format, request) in requests() {
         let file = format!("{format}.json");
         program.write(&file, request.to_string());
@@ -157,5 +157,39 @@ fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
         }
         let told = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
         assert!(told.count() >= 5, "the words of a {format} are shown all the same: {outputs:?}");
+    }
+}
+
+#[test]
+fn k13_words_of_a_proposal_and_words_that_differ_are_shown_and_steer_no_terminal() {
+    let program = Program::new();
+    let provider = Provider::start(steering);
+    let run = |arguments: &[&str]| {
+        let ran = ran(&program, &provider, arguments);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran
+    };
+    std::fs::create_dir(program.path("reviewers")).unwrap();
+    program.write("reviewers/security.cjs", "const SYSTEM_PROMPT = `Look.`;\n");
+    let [_, (.., mut deliberation), (.., review), _] = requests();
+    program.write("review.json", review.to_string());
+    program.write("one.json", deliberation.to_string());
+    deliberation["topic"] = "Quiet?".into();
+    program.write("other.json", deliberation.to_string());
+    for held in
+        [&["review", "review.json"], &["review", "review.json"], &["run", "one.json"], &["run", "other.json"]]
+    {
+        run(held);
+    }
+    let listed = program.run(["list", "--format", "deliberation", "--json"]).lines();
+    let [a, b] = [0, 1].map(|place| listed[place]["debate_id"].as_str().unwrap());
+    let evidence = ["--reviewers-dir", "reviewers", "--debates-min", "2", "--anyway"];
+    for arguments in [
+        &[&["policy", "propose", "security"][..], &evidence].concat()[..],
+        &["policy", "show", "security"],
+        &["diff", a, b],
+    ] {
+        let ran = run(arguments);
+        assert!(is_calm(&ran.stdout), "the words are shown all the same: {ran:?}");
     }
 }

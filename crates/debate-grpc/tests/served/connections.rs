@@ -66,6 +66,15 @@ async fn connections_that_are_idle_after_a_request_are_ended() {
 }
 
 #[tokio::test]
+async fn headers_that_stay_halves_end_a_connection_that_has_brought_a_request_too() {
+    let connections = Connections { headers: SHORT, ..Connections::default() };
+    let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
+    let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nX: ";
+    let told = send(&house, ask).await;
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+}
+
+#[tokio::test]
 async fn header_floods_are_refused() {
     let house = House::open().await;
     let many = |count| (0..count).map(|n| format!("X-{n}: 1\r\n")).collect::<String>();

@@ -191,8 +191,10 @@ async fn the_description_is_served_and_bad_input_is_refused_alike_everywhere() {
     }
     for other in ["text/plain", "application/jsonx", "application/json-seq", "text/json", "json", ""] {
         let text = [("Content-Type", other)];
-        let refused = house.ask("POST", DEBATES, &text, request().to_string().as_bytes()).await;
-        assert_eq!(refused.status, 415, "{other}");
+        for path in [DEBATES, CONTRACT, "/api/v1/debates/x/continue", "/api/v1/debates/x/resolution"] {
+            let refused = house.ask("POST", path, &text, request().to_string().as_bytes()).await;
+            assert_eq!(refused.status, 415, "{path} {other}");
+        }
     }
     for json in ["application/json", "Application/JSON; charset=utf-8"] {
         let refused = house.ask("POST", DEBATES, &[("Content-Type", json)], b"{").await;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_proto::v1;
+use serde_json::Value;
 use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
@@ -17,6 +18,16 @@ fn limited(limits: TokenLimits) -> TokenWishes {
 
 fn list() -> v1::ListDebatesRequest {
     v1::ListDebatesRequest::default()
+}
+
+/// Asks for a debate that may cost so many millionths of a US dollar.
+pub(crate) fn costing(cost_micros_max: u64) -> v1::StartDebateRequest {
+    let mut request = start("");
+    if let Some(v1::start_debate_request::Format::Prediction(prediction)) = &mut request.format {
+        let limits = v1::LimitsOption { cost_micros_max: Some(cost_micros_max), ..Default::default() };
+        prediction.options = Some(v1::DebateOptions { limits: Some(limits), ..Default::default() });
+    }
+    request
 }
 
 fn wait_of(status: &Status) -> Option<Duration> {
@@ -91,12 +102,7 @@ async fn k8_what_a_token_may_spend_in_a_day_is_counted_from_the_log() {
         assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
     }
     started(&mut client, "third").await;
-    let mut dear = start("dear");
-    if let Some(v1::start_debate_request::Format::Prediction(request)) = &mut dear.format {
-        let limits = v1::LimitsOption { cost_micros_max: Some(700_000), ..Default::default() };
-        request.options = Some(v1::DebateOptions { limits: Some(limits), ..Default::default() });
-    }
-    let refused = client.start_debate(dear).await.unwrap_err();
+    let refused = client.start_debate(costing(700_000)).await.unwrap_err();
     assert_eq!(refused.code(), Code::InvalidArgument);
     let violations = refused.get_error_details().bad_request().unwrap().field_violations.clone();
     assert_eq!(violations[0].field, "options.limits.cost_micros_max");
@@ -162,6 +168,14 @@ async fn k8_rounds_that_a_token_adds_to_the_debates_of_others_are_its_own_money_
     let refused = client.continue_debate(more(&concluded[1])).await.unwrap_err();
     assert!(wait_of(&refused).is_some(), "the rounds added to the first may cost most of what there is");
     others.continue_debate(more(&concluded[1])).await.unwrap();
+    // What others spend is theirs, as is what the first had cost before it went on.
+    let log = guarded.house.engine.log(concluded[0].parse().unwrap(), None).await.unwrap();
+    let ended = log.iter().find(|event| event.kind == "concluded").unwrap();
+    let ended: Value = serde_json::from_str(&ended.body).unwrap();
+    let before = ended["spend"]["cost"]["cost_micros_bound"].as_u64().unwrap();
+    let left = 1_000_000 - (600_000 - before);
+    assert!(wait_of(&client.start_debate(costing(left + 1)).await.unwrap_err()).is_some() && before > 0);
+    client.start_debate(costing(left)).await.unwrap();
 }
 
 #[tokio::test]
@@ -190,7 +204,8 @@ async fn k8_a_fork_is_let_in_like_a_start_by_its_models_its_money_and_what_runs(
         assert_eq!(refused.code(), Code::InvalidArgument, "{change} is not offered: {refused:?}");
     }
     let forked = audits.fork_debate(fork(&own, "")).await.unwrap().into_inner().debate.unwrap().id;
-    assert!(wait_of(&audits.fork_debate(fork(&own, "")).await.unwrap_err()).is_some(), "two run");
+    let refused = audits.fork_debate(fork(&own, "")).await.unwrap_err();
+    assert!(wait_of(&refused).is_some() && refused.message().contains("at one time"), "two run: {refused:?}");
     let cancel = v1::CancelDebateRequest { debate_id: forked, ..Default::default() };
     debates.cancel_debate(cancel).await.unwrap();
     guarded.house.let_all_answer();

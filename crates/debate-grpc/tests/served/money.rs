@@ -1,5 +1,6 @@
 //! The money of a day: over time, over restarts, and of debates that go on again.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -9,14 +10,18 @@ use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
-use debate_store::MemoryStore;
+use debate_store::{EventStore, MemoryStore, SqliteOptions, SqliteStore};
+use futures::future::join_all;
 use tonic::Code;
 
 use crate::house::PRICE;
+use crate::limits::costing;
 use crate::tokens::{Debates, Guarded, start, started, wishes};
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+/// What may be spent in a day but once, in millionths of a US dollar.
+const DEAR: u64 = 600_000;
 
 /// A clock for engines, which can be put back.
 #[derive(Clone, Default)]
@@ -29,16 +34,20 @@ impl Clock {
     }
 
     /// Makes an engine that goes by it, and whose model never answers.
-    fn engine(&self, store: &Arc<MemoryStore>) -> Engine {
+    fn engine(&self, store: Arc<dyn EventStore>) -> Engine {
         let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
         let (clock, real, dice) = (self.clone(), Surroundings::real(), Surroundings::real());
         let now = move || Timestamp(real.now().0 - clock.0.load(Ordering::Relaxed));
-        Engine::builder(Arc::clone(store) as _, model)
+        Engine::builder(store, model)
             .format(PredictionPrompts)
             .prices(Prices::from_iter([("scripted".to_owned(), PRICE)]))
             .surroundings(Surroundings::new(now, move || dice.salt()))
             .build()
     }
+}
+
+fn memory() -> Arc<dyn EventStore> {
+    Arc::new(MemoryStore::new())
 }
 
 /// Wishes for a token that may spend a dollar a day.
@@ -47,18 +56,8 @@ fn a_dollar_a_day() -> TokenWishes {
     TokenWishes { limits, ..wishes("app", &[Scope::Read, Scope::Write]) }
 }
 
-/// Starts a debate that may cost 60 cents.
-fn dear() -> v1::StartDebateRequest {
-    let mut request = start("");
-    if let Some(v1::start_debate_request::Format::Prediction(prediction)) = &mut request.format {
-        let limits = v1::LimitsOption { cost_micros_max: Some(600_000), ..Default::default() };
-        prediction.options = Some(v1::DebateOptions { limits: Some(limits), ..Default::default() });
-    }
-    request
-}
-
 async fn paused(client: &mut Debates) -> String {
-    let debate_id = client.start_debate(dear()).await.unwrap().into_inner().debate.unwrap().id;
+    let debate_id = client.start_debate(costing(DEAR)).await.unwrap().into_inner().debate.unwrap().id;
     client.pause_debate(v1::PauseDebateRequest { debate_id: debate_id.clone() }).await.unwrap();
     debate_id
 }
@@ -67,12 +66,12 @@ async fn paused(client: &mut Debates) -> String {
 async fn k8_the_money_of_a_day_is_free_again_when_the_day_has_passed() {
     for (ago, is_free) in [(DAY_MS - MINUTE_MS, false), (DAY_MS + MINUTE_MS, true)] {
         let clock = Clock::default();
-        let guarded = Guarded::of(clock.engine(&Arc::default())).await;
+        let guarded = Guarded::of(clock.engine(memory())).await;
         let mut client = guarded.debates(&guarded.token(a_dollar_a_day())).await;
         clock.put_back(ago);
         paused(&mut client).await;
         clock.put_back(0);
-        let second = client.start_debate(dear()).await;
+        let second = client.start_debate(costing(DEAR)).await;
         let code = second.map_or_else(|refused| refused.code(), |_| Code::Ok);
         assert_eq!(code, if is_free { Code::Ok } else { Code::ResourceExhausted }, "{ago} ms ago");
     }
@@ -80,11 +79,11 @@ async fn k8_the_money_of_a_day_is_free_again_when_the_day_has_passed() {
 
 #[tokio::test]
 async fn k8_a_restart_forgets_no_money_of_the_day() {
-    let (clock, store) = (Clock::default(), Arc::default());
-    let first = Guarded::of(clock.engine(&store)).await;
+    let (clock, store) = (Clock::default(), memory());
+    let first = Guarded::of(clock.engine(Arc::clone(&store))).await;
     let token = first.token(a_dollar_a_day());
     started(&mut first.debates(&token).await, "").await;
-    let second = first.restarted(clock.engine(&store)).await;
+    let second = first.restarted(clock.engine(Arc::clone(&store))).await;
     let refused = second.debates(&token).await.start_debate(start("")).await.unwrap_err();
     assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
 }
@@ -93,7 +92,7 @@ async fn k8_a_restart_forgets_no_money_of_the_day() {
 async fn k8_debates_that_a_token_lets_go_on_again_are_its_own_money_of_the_day() {
     for opener in ["other", "app"] {
         let clock = Clock::default();
-        let guarded = Guarded::of(clock.engine(&Arc::default())).await;
+        let guarded = Guarded::of(clock.engine(memory())).await;
         let unlimited = guarded.token(wishes(opener, &[Scope::Write]));
         let mut opening = guarded.debates(&unlimited).await;
         clock.put_back(DAY_MS + MINUTE_MS);
@@ -104,5 +103,21 @@ async fn k8_debates_that_a_token_lets_go_on_again_are_its_own_money_of_the_day()
         client.resume_debate(first).await.unwrap();
         let refused = client.resume_debate(second).await.unwrap_err();
         assert_eq!(refused.code(), Code::ResourceExhausted, "opened by {opener}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn k8_of_many_starts_at_one_moment_as_many_are_let_in_as_money_and_places_allow() {
+    let places = TokenLimits { debates_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
+    for limits in [a_dollar_a_day().limits, places] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("debates.sqlite");
+        let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
+        let guarded = Guarded::of(Clock::default().engine(Arc::new(store))).await;
+        let client = guarded.debates(&guarded.token(TokenWishes { limits, ..a_dollar_a_day() })).await;
+        let start = async |mut client: Debates| client.start_debate(costing(DEAR)).await.map(drop);
+        let told = join_all((0..16).map(|_| start(client.clone()))).await;
+        let refused: Vec<Code> = told.into_iter().filter_map(Result::err).map(|told| told.code()).collect();
+        assert_eq!(refused, [Code::ResourceExhausted; 15], "{limits:?}");
     }
 }

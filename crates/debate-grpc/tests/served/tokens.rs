@@ -11,7 +11,10 @@ use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
 use debate_proto::v1;
 use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
+use futures::{StreamExt as _, TryStreamExt as _};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
@@ -231,21 +234,35 @@ async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
     let token = guarded.token(wishes("app", &[Scope::Read, Scope::Write]));
     let mut client = guarded.debates(&token).await;
     let debate_id = started(&mut client, "").await;
+    let mut sse = TcpStream::connect(guarded.house.address).await.unwrap();
+    let ask = format!(
+        "GET /api/v1/debates/{debate_id}/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\
+         Authorization: Bearer {token}\r\n\r\n"
+    );
+    sse.write_all(ask.as_bytes()).await.unwrap();
+    let mut begun = [0; 12];
+    sse.read_exact(&mut begun).await.unwrap();
+    assert_eq!(&begun, b"HTTP/1.1 200");
     let watch = v1::WatchDebateRequest { debate_id, ..Default::default() };
-    let mut stream = client.watch_debate(watch).await.unwrap().into_inner();
+    let one = client.watch_debate(watch).await.unwrap().into_inner();
+    let all = client.watch_debates(v1::WatchDebatesRequest::default()).await.unwrap().into_inner();
+    let mut streams = [one.map_ok(drop).boxed(), all.map_ok(drop).boxed()];
     tokio::time::pause();
     // Until nothing more comes: the model is not let answer.
-    while let Ok(told) = timeout(Duration::from_secs(1), stream.message()).await {
-        assert!(told.unwrap().is_some(), "it ended before its token did");
+    for stream in &mut streams {
+        while let Ok(told) = timeout(Duration::from_secs(1), stream.try_next()).await {
+            assert!(told.unwrap().is_some(), "it ended before its token did");
+        }
     }
     guarded.revoke(&token[4..16]);
     let revoked = Instant::now();
-    let ended = async {
-        while stream.message().await?.is_some() {}
-        Ok::<(), Status>(())
-    };
-    let ended = timeout(PATIENCE, ended).await.expect("it ends").expect_err("it says why");
-    assert_eq!(ended.code(), Code::Unauthenticated);
+    for stream in streams {
+        let ended = stream.try_for_each(async |()| Ok(()));
+        let ended = timeout(PATIENCE, ended).await.expect("it ends").expect_err("it says why");
+        assert_eq!(ended.code(), Code::Unauthenticated);
+    }
+    // Over HTTP/1.1 there is no way to say why.
+    let _broken_off = timeout(PATIENCE, sse.read_to_end(&mut Vec::new())).await.expect("it ends");
     // The file is looked at every second, and a sign of life comes every 15.
     assert!(revoked.elapsed() <= Duration::from_secs(16), "{:?}", revoked.elapsed());
 }

@@ -91,9 +91,10 @@ fn prompts_of_own_words(text: &str) -> Vec<(String, Prompt)> {
         "roles": ["gardener", "pessimist", "judge"], "scoring_criteria": ["novelty", "clarity"],
     });
     let persona = json!({"system_prompt": text, "bias_direction": text, "evidence_preference": text});
+    let range: String = "0.9-1.0 ".chars().chain(text.chars()).take(60).collect();
     request["options"] = json!({
         "seed": 7, "personas": {"gardener": persona}, "weights": {"clarity": 0.2},
-        "rubrics": {"clarity": {"bands": {"0.0-0.5": text, "0.5-1.0": "Plain"}}},
+        "rubrics": {"clarity": {"bands": {"0.0-0.5": text, "0.5-1.0": "Plain", range: "Plain"}}},
     });
     let mut prompts = Vec::new();
     hold(accepted(&request), |want, visible, prompt| {
