@@ -89,6 +89,7 @@ async fn k10_a_subscriber_has_at_most_64_events_in_hand_whether_the_debate_runs_
     let store = Arc::new(MoodyStore::default());
     let engine = engine(store.clone(), model("seed=7,latency=50s"));
     let debate = engine.start(start(None)).await.unwrap().debate;
+    tokio::time::sleep(Duration::from_secs(1)).await;
     for has_ended in [false, true] {
         assert!(!has_ended || engine.concluded(debate, PATIENCE).await.unwrap());
         store.read_at_once_max();
