@@ -2,8 +2,11 @@
 
 mod causes;
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write};
+use std::panic::{self, PanicHookInfo};
 use std::sync::OnceLock;
+use std::thread;
 
 use console::{Color, Style};
 use debate_core::steering::steers;
@@ -33,7 +36,20 @@ pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<
     let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
     let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();
+    panic::set_hook(Box::new(tell_panic));
     Ok(())
+}
+
+/// Tells of a panic in one line of text, whoever's words are in its message.
+fn tell_panic(panic: &PanicHookInfo<'_>) {
+    let thread = thread::current();
+    let entry = format!("thread {:?} {panic}", thread.name().unwrap_or("without a name"));
+    // Straight to stderr: what panics may hold the log, or the live view.
+    let _unheard = Lines { to: io::stderr(), has_colours: false }.write_all(entry.as_bytes());
+    let trace = Backtrace::capture();
+    if trace.status() == BacktraceStatus::Captured {
+        let _unheard = write!(io::stderr(), "{trace}");
+    }
 }
 
 /// Writes entries to what `to` opens, each as one line.
@@ -171,6 +187,28 @@ mod tests {
         assert_eq!((&waited["level"], &waited["message"]), (&json!("INFO"), &json!("waited")));
         let text = logged(LogFormat::Text, false, knock);
         assert!(text.contains("the door stays shut") && text.contains("no \"key\""), "{text}");
+    }
+
+    #[test]
+    fn k13_a_panic_is_one_line_whatever_its_message_says() {
+        const CHILD: &str = "DEBATE_PANICS_IN_A_TEST";
+        let odd = "a\n2026-01-01 ERROR b\x1b[2J\u{9b}31m\u{202e}c";
+        if std::env::var_os(CHILD).is_some() {
+            let args = crate::config::parse(&["debate", "list"].map(Into::into)).unwrap();
+            begin(&args.options, &Telemetry::open(&args).unwrap()).unwrap();
+            panic!("{odd}");
+        }
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args([
+            "--exact",
+            "logging::tests::k13_a_panic_is_one_line_whatever_its_message_says",
+            "--nocapture",
+        ]);
+        let ran = child.env(CHILD, "1").env("RUST_BACKTRACE", "0").output().unwrap();
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(told.matches("panicked at").count(), 1, "{told:?}");
+        assert!(told.contains(r"a\u000a2026-01-01 ERROR b\u001b[2J\u009b31m\u202ec"), "{told:?}");
+        assert!(told.lines().all(|line| !line.contains(steers)), "{told:?}");
     }
 
     #[test]

@@ -390,4 +390,37 @@ mod tests {
             assert!(connections.unread <= waited && waited <= connections.unread * 3, "{read}: {waited:?}");
         }
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_an_answer_over_http_2_no_more_than_256_kib_are_taken_in_hand_while_nobody_reads() {
+        const PIECE: usize = 1_000;
+        let taken = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&taken);
+        let endless = async move || {
+            let piece = move || {
+                counted.fetch_add(PIECE, Ordering::Relaxed);
+                Ok::<_, Infallible>(Bytes::from_static(&[b'.'; PIECE]))
+            };
+            Body::from_stream(futures::stream::repeat_with(piece))
+        };
+        let app = Router::new().route("/", get(endless));
+        let talk = Talk { app, connections: Connections::default(), closing: CancellationToken::new() };
+        let (client, server) = tokio::io::duplex(1_024);
+        let talking = tokio::spawn(talk.hold(server));
+        // A client that says it takes 16 MiB, and then leaves them on the wire.
+        let mut connecting = h2::client::Builder::new();
+        connecting.initial_window_size(1 << 24).initial_connection_window_size(1 << 24);
+        let (mut client, mut connection) = connecting.handshake::<_, Bytes>(client).await.unwrap();
+        let request = Request::get("http://localhost/").body(()).unwrap();
+        let (mut response, _) = client.send_request(request, true).unwrap();
+        let begun = std::future::poll_fn(|context| {
+            assert!(pin!(&mut connection).poll(context).is_pending());
+            pin!(&mut response).poll(context)
+        });
+        assert_eq!(begun.await.unwrap().status(), 200);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let taken = taken.load(Ordering::Relaxed);
+        assert!((128..=320).contains(&(taken / 1024)), "{taken} bytes");
+        talking.abort();
+    }
 }

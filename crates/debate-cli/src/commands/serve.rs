@@ -309,3 +309,22 @@ async fn interrupted() {
         std::future::pending::<()>().await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::Command;
+
+    use super::*;
+
+    #[test]
+    fn the_authorities_of_clients_that_are_named_are_those_of_the_server() {
+        let options = ["tls-certificate", "tls-key", "tls-client-authorities"];
+        let options = options.map(|name| format!("--{name}={name}.pem").into());
+        let argv: Vec<_> = ["debate", "serve"].map(Into::into).into_iter().chain(options).collect();
+        let Command::Serve(serve) = crate::config::parse(&argv).unwrap().command else { panic!("{argv:?}") };
+        let [certificate, key, authorities] =
+            ["tls-certificate.pem", "tls-key.pem", "tls-client-authorities.pem"].map(PathBuf::from);
+        let files = TlsFiles { certificate, key, client_authorities: Some(authorities) };
+        assert_eq!(serve.tls().unwrap(), Some(files));
+    }
+}

@@ -17,6 +17,7 @@ pub(crate) struct MoodyStore {
     is_down: AtomicBool,
     silent_appends: AtomicU32,
     looked_up: Mutex<Vec<&'static str>>,
+    read_at_once_max: AtomicU32,
 }
 
 impl MoodyStore {
@@ -33,6 +34,11 @@ impl MoodyStore {
     /// Returns what was looked up in one stream since this was last asked.
     pub(crate) fn looked_up(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.looked_up.lock().unwrap())
+    }
+
+    /// Returns the most events of one stream that were asked for at once since this was last asked.
+    pub(crate) fn read_at_once_max(&self) -> u32 {
+        self.read_at_once_max.swap(0, Ordering::Relaxed)
     }
 
     fn look(&self) -> Result<(), ReadError> {
@@ -54,6 +60,7 @@ impl EventStore for MoodyStore {
     async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError> {
         self.look()?;
         self.looked_up.lock().unwrap().push("events");
+        self.read_at_once_max.fetch_max(limit, Ordering::Relaxed);
         self.inner.read(stream, after, limit).await
     }
 

@@ -1,6 +1,7 @@
 //! Rule K10: every durable event exactly once, live pieces of public text between them, nobody slowed.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use debate_core::id::{DebateId, Seq};
@@ -8,6 +9,7 @@ use debate_engine::{Engine, WatchError, Watched};
 use futures::StreamExt;
 
 use crate::bench_of_one::{PATIENCE, engine, log, memory, model, start};
+use crate::moody_store::MoodyStore;
 
 async fn watched(engine: &Engine, debate: DebateId, after: u64, tokens: bool) -> Vec<Watched> {
     let stream = engine.watch(debate, Seq(after), tokens).await.unwrap();
@@ -80,6 +82,21 @@ async fn k10_a_subscriber_that_never_reads_slows_nobody() {
     let items: Vec<Watched> = items.into_iter().map(Result::unwrap).collect();
     let head = log(&engine, debate).await.len() as u64;
     assert_eq!(seqs(&items), (1..=head).collect::<Vec<_>>());
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_a_subscriber_has_at_most_64_events_in_hand_whether_the_debate_runs_or_not() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7,latency=50s"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for has_ended in [false, true] {
+        assert!(!has_ended || engine.concluded(debate, PATIENCE).await.unwrap());
+        store.read_at_once_max();
+        let mut stream = engine.watch(debate, Seq::START, false).await.unwrap().boxed();
+        assert!(stream.next().await.is_some());
+        assert_eq!(store.read_at_once_max(), 64, "has ended: {has_ended}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,6 +51,18 @@ fn shared() -> ChatRequest {
 }
 
 #[tokio::test]
+async fn a_key_is_in_one_header_and_nowhere_else() {
+    for provider in Provider::ALL {
+        for request in [full(), with_tools()] {
+            let (head, body) = sent(provider, &request).await;
+            let headers: Vec<&str> = head.lines().skip(1).filter(|line| line.contains(KEY)).collect();
+            assert_eq!((headers.len(), head.matches(KEY).count()), (1, 1), "{provider:?}: {head}");
+            assert!(!body.to_string().contains(KEY), "{provider:?}: {body}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn openai_is_asked_as_its_documentation_says() {
     let (head, body) = sent(Provider::OpenAi, &full()).await;
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{head}");

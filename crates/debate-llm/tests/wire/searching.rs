@@ -29,6 +29,7 @@ async fn d9_a_search_service_is_asked_and_read_as_documented() {
     let [seen] = &server.requests()[..] else { panic!("one request") };
     assert_eq!(seen.json(), json!({"tool": "search_web", "query": "harbour rents", "count": 8}));
     assert!(seen.head.contains(&format!("authorization: Bearer {KEY}")), "{}", seen.head);
+    assert_eq!(seen.head.matches(KEY).count(), 1, "{}", seen.head);
 }
 
 #[tokio::test]

@@ -52,6 +52,25 @@ fn refused(id: impl Fn(u8) -> String) -> Vec<String> {
     ]
 }
 
+/// Statements that change a record while its events are put back, which no database takes.
+fn altered(id: impl Fn(u8) -> String) -> Vec<String> {
+    let changed = [
+        ("stream_kind", "'policy'"),
+        ("stream_id", &id(9)),
+        ("seq", "9"),
+        ("hash", "(SELECT e.hash FROM events e WHERE e.seq = 2 LIMIT 1)"),
+        ("bundle", "'elsewhere'"),
+        ("at", "7"),
+        ("position", "position + 1000"),
+        ("tenant", "'x'"),
+        ("format", "'x'"),
+        ("opened_at", "7"),
+    ];
+    let alter =
+        |(column, other)| format!("UPDATE archived SET restoring = NOT restoring, {column} = {other}");
+    changed.map(alter).into()
+}
+
 #[tokio::test]
 async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     let folder = TempDir::new().unwrap();
@@ -63,7 +82,7 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
     let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
     let id = |number: u8| format!("x'{number:032x}'");
-    for statement in refused(id) {
+    for statement in refused(id).into_iter().chain(altered(id)) {
         let statement = statement
             .replace("position, last_position", "position")
             .replace("position, position", "position");
@@ -106,6 +125,9 @@ mod postgres {
             for session in ["", "SET session_replication_role = replica; "] {
                 assert!(server.sql("postgres", &format!("{session}{statement}")).is_err(), "{statement}");
             }
+        }
+        for statement in &altered(id) {
+            assert!(server.sql("postgres", statement).is_err(), "{statement}");
         }
         store.restore(gone[0].stream, gone.clone()).await.unwrap();
         store.close().await;

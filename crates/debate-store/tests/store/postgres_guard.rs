@@ -53,11 +53,32 @@ async fn k15_nothing_but_prose_ever_changes() {
         "TRUNCATE requests",
         "INSERT INTO requests SELECT * FROM requests",
     ];
+    // A redaction that takes something else along.
+    let also = [
+        ("stream_kind", "'policy'"),
+        ("stream_id", "gen_random_uuid()"),
+        ("seq", "7"),
+        ("kind", "'x'"),
+        ("version", "7"),
+        ("at", "7"),
+        ("tenant", "'x'"),
+        ("actor", "'x'"),
+        ("trace", "'x'"),
+        ("hash", "decode(repeat('00', 32), 'hex')"),
+        ("prose_digest", "NULL"),
+        ("body", "'x'"),
+    ];
+    let also = also.map(|(column, other)| {
+        format!("UPDATE events SET {column} = {other}, prose = NULL, salt = NULL WHERE seq = 2")
+    });
     for sql in refused {
         for session in ["", "SET session_replication_role = replica; "] {
             let done = server.sql("postgres", &format!("{session}{sql}"));
             assert!(done.is_err(), "{session}{sql}");
         }
+    }
+    for sql in also {
+        assert!(server.sql("postgres", &sql).is_err(), "{sql}");
     }
     assert_eq!(read_stream(&store, writer.stream).await, before);
     server.sql("postgres", "UPDATE events SET prose = NULL, salt = NULL WHERE seq = 2").unwrap();

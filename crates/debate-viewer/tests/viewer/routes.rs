@@ -206,11 +206,16 @@ async fn k10_pieces_of_what_is_being_said_are_heard_between_events() {
 async fn k15_deleted_words_are_gone_from_a_page_that_has_shown_them() {
     let house = House::open();
     let debate = house.held(&prediction()).await;
+    let change = "judge_order=reversed".parse().unwrap();
+    let fork = Fork { parent: debate, at: Some(Seq(12)), change, actor: "test".to_owned() };
+    let fork = house.engine.fork(fork).await.unwrap().debate.unwrap();
+    house.concluded(fork).await;
     let before = page(&house, debate, "").await;
     let said =
         before["result"]["debate_log"]["rounds"][0]["arguments"][0]["argument"].as_str().unwrap().to_owned();
+    assert!(page(&house, fork, "").await.to_string().contains(&said), "a fork shows what it shares");
     house.engine.redact(debate, Redact::All, "test").await.unwrap();
-    for at in ["", "?at=40"] {
+    for (debate, at) in [(debate, ""), (debate, "?at=40"), (fork, "")] {
         let after = page(&house, debate, at).await;
         assert!(!after.to_string().contains(&said) && after["title"].is_null(), "{after}");
     }
