@@ -218,7 +218,7 @@ async fn k2_a_debate_goes_on_where_another_server_took_over() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn k2_a_debate_goes_on_over_a_slow_way_and_no_other_replica_takes_it() {
     let stage = Stage::with(PostgresOptions::default()).await;
-    stage.proxy.delay(Duration::from_millis(400));
+    stage.proxy.delay(Duration::from_millis(250));
     let (_other, _) = replica(&stage.server.url("debates"), "near", impatient()).await;
     let log = stage.check().await;
     let mut asked = log.iter().filter(|it| it.kind == "call_started");
