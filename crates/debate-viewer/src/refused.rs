@@ -134,3 +134,26 @@ impl IntoResponse for Refused {
         (status, guards(), content_type, problem.to_string()).into_response()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn causes_inside_the_house_are_in_no_answer_of_the_page() {
+        let cause = || std::io::Error::other("password sesame at /srv");
+        let corrupt = LoadError::Read(ReadError::backend(cause()));
+        for refused in [
+            ReadError::backend(cause()).into(),
+            corrupt.into(),
+            Refused::defect(&cause()),
+            WatchError::Read(ReadError::backend(cause())).into(),
+        ] {
+            let body = to_bytes(refused.into_response().into_body(), usize::MAX).await.unwrap();
+            let body = String::from_utf8(body.to_vec()).unwrap();
+            assert!(body.contains("detail") && !body.contains("sesame"), "{body}");
+        }
+    }
+}

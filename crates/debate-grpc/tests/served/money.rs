@@ -12,11 +12,11 @@ use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_store::{EventStore, MemoryStore, SqliteOptions, SqliteStore};
 use futures::future::join_all;
-use tonic::Code;
+use tonic::{Code, Status};
 
 use crate::house::PRICE;
 use crate::limits::costing;
-use crate::tokens::{Debates, Guarded, start, started, wishes};
+use crate::tokens::{Audits, Debates, Guarded, start, started, wishes};
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
@@ -106,18 +106,62 @@ async fn k8_debates_that_a_token_lets_go_on_again_are_its_own_money_of_the_day()
     }
 }
 
-#[tokio::test]
-async fn k8_of_many_starts_at_one_moment_as_many_are_let_in_as_money_and_places_allow() {
+/// A house on a file, whose store takes its time, and the two kinds of limits that let one of sixteen in.
+async fn houses_and_limits() -> Vec<(Guarded, tempfile::TempDir, TokenLimits)> {
     let places = TokenLimits { debates_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
+    let mut houses = Vec::new();
     for limits in [a_dollar_a_day().limits, places] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("debates.sqlite");
         let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
-        let guarded = Guarded::of(Clock::default().engine(Arc::new(store))).await;
+        houses.push((Guarded::of(Clock::default().engine(Arc::new(store))).await, folder, limits));
+    }
+    houses
+}
+
+/// Asks for sixteen things at one moment, of which one is let in.
+async fn one_of_sixteen(asked: impl IntoIterator<Item = impl Future<Output = Result<(), Status>>>) {
+    let told = join_all(asked).await;
+    let refused: Vec<Code> = told.into_iter().filter_map(Result::err).map(|told| told.code()).collect();
+    assert_eq!(refused, [Code::ResourceExhausted; 15]);
+}
+
+#[tokio::test]
+async fn k8_of_many_starts_at_one_moment_as_many_are_let_in_as_money_and_places_allow() {
+    for (guarded, _folder, limits) in houses_and_limits().await {
         let client = guarded.debates(&guarded.token(TokenWishes { limits, ..a_dollar_a_day() })).await;
         let start = async |mut client: Debates| client.start_debate(costing(DEAR)).await.map(drop);
-        let told = join_all((0..16).map(|_| start(client.clone()))).await;
-        let refused: Vec<Code> = told.into_iter().filter_map(Result::err).map(|told| told.code()).collect();
-        assert_eq!(refused, [Code::ResourceExhausted; 15], "{limits:?}");
+        one_of_sixteen((0..16).map(|_| start(client.clone()))).await;
+    }
+}
+
+#[tokio::test]
+async fn k8_of_many_debates_that_go_on_at_one_moment_as_many_do_as_money_and_places_allow() {
+    for (guarded, _folder, limits) in houses_and_limits().await {
+        let mut opening = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+        let mut debates = Vec::new();
+        for _ in 0..16 {
+            debates.push(paused(&mut opening).await);
+        }
+        let client = guarded.debates(&guarded.token(TokenWishes { limits, ..a_dollar_a_day() })).await;
+        let resume = async |mut client: Debates, debate_id| {
+            client.resume_debate(v1::ResumeDebateRequest { debate_id }).await.map(drop)
+        };
+        one_of_sixteen(debates.into_iter().map(|debate| resume(client.clone(), debate))).await;
+    }
+}
+
+#[tokio::test]
+async fn k8_of_many_forks_at_one_moment_as_many_are_let_in_as_money_and_places_allow() {
+    for (guarded, _folder, limits) in houses_and_limits().await {
+        let mut opening = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+        let debate_id = paused(&mut opening).await;
+        let scopes = wishes("app", &[Scope::Read, Scope::Write, Scope::Audit]);
+        let client = guarded.audits(&guarded.token(TokenWishes { limits, ..scopes })).await;
+        let fork = async |mut client: Audits| {
+            let request = v1::ForkDebateRequest { debate_id: debate_id.clone(), ..Default::default() };
+            client.fork_debate(request).await.map(drop)
+        };
+        one_of_sixteen((0..16).map(|_| fork(client.clone()))).await;
     }
 }

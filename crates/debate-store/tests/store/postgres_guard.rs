@@ -89,9 +89,13 @@ async fn k15_nothing_but_prose_ever_changes() {
 #[tokio::test]
 async fn k15_what_is_added_by_hand_takes_no_place_that_is_taken_and_verify_names_it() {
     let (server, store, writer) = filled().await;
-    for sql in
-        [insert(3), insert(4).replace("'debate'", "NULL"), insert(4).replace("hash, body)", "hash, prose)")]
-    {
+    let position = "position_of(pg_current_xact_id())";
+    for sql in [
+        insert(3),
+        insert(4).replace(position, "(SELECT max(position) FROM events)"),
+        insert(4).replace("'debate'", "NULL"),
+        insert(4).replace("hash, body)", "hash, prose)"),
+    ] {
         for session in ["", "SET session_replication_role = replica; "] {
             assert!(server.sql("postgres", &format!("{session}{sql}")).is_err(), "{session}{sql}");
         }
