@@ -74,7 +74,7 @@ impl Append {
             return Err(AppendError::TooMany { stream, events: self.envelopes.len() });
         }
         if self.sealed_behind.is_some() {
-            return Ok(());
+            return if self.expected == Seq::START { self.check_follows(&GENESIS) } else { Ok(()) };
         }
         let mut previous = (self.expected == Seq::START).then_some(GENESIS);
         let mut seq = self.expected;

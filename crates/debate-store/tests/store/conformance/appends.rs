@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use debate_core::chain::{ChainBreak, hash_of};
+use debate_core::codec::{self, Author};
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
-use debate_core::id::{Digest, Seq};
+use debate_core::event::{Event, KernelEvent, Paused};
+use debate_core::formats::prediction::Prediction;
+use debate_core::id::{Digest, Seq, Timestamp};
 use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore, Head, Position};
 use uuid::Uuid;
 
@@ -21,6 +24,7 @@ on_every_store! {
     an_append_of_nothing_is_refused,
     an_append_of_too_many_is_refused,
     events_that_do_not_chain_are_refused,
+    events_that_were_sealed_behind_another_event_are_refused,
     an_append_is_stored_whole,
     a_stream_is_read_in_pages,
     all_events_are_read_in_the_order_of_commits,
@@ -174,6 +178,25 @@ async fn events_that_do_not_chain_are_refused(store: Arc<dyn EventStore>) {
     expect(found(other_prose).await, ChainBreak::Prose { stream, seq: Seq(2) });
     assert_eq!(store.head(stream).await.unwrap(), None);
     store.append(Append::new(stream, Seq::START, events())).await.unwrap();
+}
+
+async fn events_that_were_sealed_behind_another_event_are_refused(store: Arc<dyn EventStore>) {
+    let stream = StreamWriter::new(1).stream;
+    let author = Author { tenant: String::new(), actor: "x".to_owned(), trace: None };
+    let events = [Event::<Prediction>::Kernel(KernelEvent::Paused(Paused { remaining_ms: 1 }))];
+    let sealed = |head| Append::from(codec::seal(stream, head, &author, Timestamp(1), &events, || [0; 16]));
+    let mut head = codec::Head::NONE;
+    for _ in 0..2 {
+        let elsewhere = codec::Head { hash: Digest([7; 32]), ..head };
+        let refused = store.append(sealed(elsewhere)).await.unwrap_err();
+        let seq = head.seq.next();
+        let wanted = ChainBreak::Hash { stream, seq };
+        assert!(matches!(&refused, AppendError::Invalid(it) if *it == wanted), "{refused:?}");
+        let append = sealed(head);
+        head = codec::Head { seq, hash: append.envelopes()[0].hash };
+        store.append(append).await.unwrap();
+    }
+    assert_eq!(verify(&*store, stream).await, Ok(Seq(2)));
 }
 
 async fn an_append_is_stored_whole(store: Arc<dyn EventStore>) {
