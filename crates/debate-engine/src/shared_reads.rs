@@ -70,10 +70,12 @@ impl SharedReads {
 
 #[cfg(test)]
 mod tests {
-    use debate_core::chain::{GENESIS, hash_of};
+    use debate_core::codec::{self, Author, Head};
     use debate_core::envelope::StreamKind;
-    use debate_core::id::{Digest, Timestamp};
-    use debate_store::{Append, MemoryStore};
+    use debate_core::event::{Event, KernelEvent, Paused};
+    use debate_core::formats::prediction::Prediction;
+    use debate_core::id::Timestamp;
+    use debate_store::MemoryStore;
     use uuid::Uuid;
 
     use super::*;
@@ -81,23 +83,11 @@ mod tests {
     const STREAM: StreamId = StreamId { kind: StreamKind::Debate, id: Uuid::nil() };
 
     async fn store_of_one_event() -> Arc<dyn EventStore> {
-        let mut event = Envelope {
-            stream: STREAM,
-            seq: Seq(1),
-            kind: "noted".to_owned(),
-            version: 1,
-            at: Timestamp(1),
-            tenant: String::new(),
-            actor: "test".to_owned(),
-            trace: None,
-            body: "{}".to_owned(),
-            prose: None,
-            prose_digest: None,
-            hash: Digest::default(),
-        };
-        event.hash = hash_of(&GENESIS, &event);
+        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+        let event = Event::<Prediction>::Kernel(KernelEvent::Paused(Paused { remaining_ms: 0 }));
         let store = MemoryStore::new();
-        store.append(Append::new(STREAM, Seq::START, vec![event])).await.unwrap();
+        let sealed = codec::seal(STREAM, Head::NONE, &author, Timestamp(1), &[event], || [0; 16]);
+        store.append(sealed.into()).await.unwrap();
         Arc::new(store)
     }
 

@@ -131,10 +131,12 @@ pub(crate) fn follow_all(
 
 #[cfg(test)]
 mod tests {
-    use debate_core::chain::{GENESIS, hash_of};
+    use debate_core::codec::{self, Author, Head};
     use debate_core::envelope::StreamId;
-    use debate_core::id::{Digest, Seq, Timestamp};
-    use debate_store::{Append, MemoryStore};
+    use debate_core::event::{Event, KernelEvent, Paused};
+    use debate_core::formats::prediction::Prediction;
+    use debate_core::id::{Seq, Timestamp};
+    use debate_store::MemoryStore;
 
     use super::*;
 
@@ -142,27 +144,10 @@ mod tests {
     async fn k10_a_stream_of_all_debates_has_at_most_256_events_in_hand() {
         let store = Arc::new(MemoryStore::new());
         let stream = StreamId { kind: StreamKind::Debate, id: uuid::Uuid::nil() };
-        let (mut events, mut last): (Vec<Envelope>, _) = (Vec::new(), GENESIS);
-        for seq in 1..=600 {
-            let mut event = Envelope {
-                stream,
-                seq: Seq(seq),
-                kind: "noted".to_owned(),
-                version: 1,
-                at: Timestamp(1),
-                tenant: String::new(),
-                actor: "test".to_owned(),
-                trace: None,
-                body: "{}".to_owned(),
-                prose: None,
-                prose_digest: None,
-                hash: Digest::default(),
-            };
-            event.hash = hash_of(&last, &event);
-            last = event.hash;
-            events.push(event);
-        }
-        store.append(Append::new(stream, Seq::START, events)).await.unwrap();
+        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+        let event = Event::<Prediction>::Kernel(KernelEvent::Paused(Paused { remaining_ms: 0 }));
+        let sealed = codec::seal(stream, Head::NONE, &author, Timestamp(1), &vec![event; 600], || [0; 16]);
+        store.append(sealed.into()).await.unwrap();
         let (tenant, after, page) = (String::new(), Position::START, VecDeque::new());
         let mut feed = Feed { store, tenant, after, page, shown_at: Instant::now() };
         for seq in 1..=600 {

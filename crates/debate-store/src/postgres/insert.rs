@@ -17,6 +17,13 @@ macro_rules! columns {
     };
 }
 
+/// That a row `e` is the event before `(kind, id, seq)`.
+macro_rules! before {
+    ($kind:literal, $id:literal, $seq:literal) => {
+        concat!("e.stream_kind = ", $kind, " AND e.stream_id = ", $id, " AND e.seq = ", $seq, " - 1")
+    };
+}
+
 /// Whether the event before `(kind, id, seq)` is there. One that a finished stream may end with is held on to meanwhile,
 /// for whoever archives waits for that. Looked at only `unless` something holds.
 macro_rules! is_next {
@@ -33,12 +40,6 @@ macro_rules! is_next {
     };
 }
 
-macro_rules! before {
-    ($kind:literal, $id:literal, $seq:literal) => {
-        concat!("e.stream_kind = ", $kind, " AND e.stream_id = ", $id, " AND e.seq = ", $seq, " - 1")
-    };
-}
-
 /// What an insert returns; a first event of an archived stream fails it.
 macro_rules! returning {
     () => {
@@ -46,7 +47,7 @@ macro_rules! returning {
     };
 }
 
-/// The events, one array for each column and one that tells which events do not begin an append; their order is that of
+/// The events, one array for each column and one that tells which events continue an append; their order is that of
 /// their positions.
 macro_rules! insert {
     () => {
@@ -99,7 +100,7 @@ pub(super) fn insert_query<'a>(appends: &[&'a Append]) -> Insert<'a> {
     let column = |text: fn(&'a Envelope) -> &'a str| -> Vec<&'a str> {
         events.iter().map(|event| text(event)).collect()
     };
-    let begun = appends.iter().flat_map(|it| (0..it.envelopes.len()).map(|index| index > 0));
+    let continues = appends.iter().flat_map(|it| (0..it.envelopes.len()).map(|index| index > 0));
     let query = sqlx::query(if requests.is_empty() { INSERT } else { INSERT_WITH_REQUESTS })
         .bind(column(|it| it.stream.kind.as_str()))
         .bind(events.iter().map(|it| it.stream.id).collect::<Vec<Uuid>>())
@@ -130,7 +131,7 @@ pub(super) fn insert_query<'a>(appends: &[&'a Append]) -> Insert<'a> {
                 .map(|it| it.prose.as_ref().map(|prose| prose.text.as_str()))
                 .collect::<Vec<Option<&str>>>(),
         )
-        .bind(begun.collect::<Vec<bool>>());
+        .bind(continues.collect::<Vec<bool>>());
     if requests.is_empty() {
         return query;
     }
