@@ -14,9 +14,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::proxy::matcher::Matcher;
-use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
-use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::client::KEEP_ALIVE_INTERVAL;
@@ -77,7 +75,7 @@ impl Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<Wire>;
+    type Response = Wire;
     type Error = BoxError;
     type Future = Connecting<Self::Response>;
 
@@ -87,7 +85,12 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, to: Uri) -> Self::Future {
         let connecting = tokio::time::timeout(self.timeout, self.secured.call(to));
-        Box::pin(async move { connecting.await.map_err(|_| ConnectTimedOut)? })
+        Box::pin(async move {
+            Ok(match connecting.await.map_err(|_| ConnectTimedOut)?? {
+                MaybeHttpsStream::Http(wire) => wire,
+                secured @ MaybeHttpsStream::Https(_) => Wire::new(secured, false),
+            })
+        })
     }
 }
 
@@ -119,33 +122,40 @@ impl Service<Uri> for Route {
         match self {
             Self::Straight(http) => {
                 let connecting = http.call(to);
-                Box::pin(async move {
-                    Ok(Wire { stream: MaybeHttpsStream::Http(connecting.await?), is_forwarded: false })
-                })
+                Box::pin(async move { Ok(Wire::new(connecting.await?, false)) })
             }
             Self::Forwarded(proxy, https) => {
                 let connecting = https.call(proxy.clone());
-                Box::pin(async move { Ok(Wire { stream: connecting.await?, is_forwarded: true }) })
+                Box::pin(async move { Ok(Wire::new(connecting.await?, true)) })
             }
             Self::Tunnelled(tunnel) => {
                 let connecting = tunnel.call(to);
-                Box::pin(async move { Ok(Wire { stream: connecting.await?, is_forwarded: false }) })
+                Box::pin(async move { Ok(Wire::new(connecting.await?, false)) })
             }
         }
     }
 }
 
-/// An open connection.
-#[derive(Debug)]
+/// What bytes go through: TCP, or TLS over it.
+trait Stream: Read + Write + Connection + Send + Unpin {}
+
+impl<T: Read + Write + Connection + Send + Unpin> Stream for T {}
+
+/// An open connection. What it goes through stands apart: the state of TLS is 50 times that of TCP, and room for it would
+/// be taken several times for each connection, also where there is no TLS.
 pub(super) struct Wire {
-    stream: MaybeHttpsStream<TokioIo<TcpStream>>,
+    stream: Box<dyn Stream>,
     /// Whether its other end is a proxy that reads the requests, which must then name the server whole.
     is_forwarded: bool,
 }
 
 impl Wire {
-    fn stream(self: Pin<&mut Self>) -> Pin<&mut MaybeHttpsStream<TokioIo<TcpStream>>> {
-        Pin::new(&mut self.get_mut().stream)
+    fn new(stream: impl Stream + 'static, is_forwarded: bool) -> Self {
+        Self { stream: Box::new(stream), is_forwarded }
+    }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut dyn Stream> {
+        Pin::new(&mut *self.get_mut().stream)
     }
 }
 
