@@ -14,7 +14,7 @@ import { createInterface } from "node:readline";
 import { build } from "esbuild";
 import puppeteer from "puppeteer-core";
 
-const TOKEN = "open-sesame";
+const TOKEN = "open-sesame-4711";
 const PATIENCE_MS = 60_000;
 
 const chromium = process.env.PATH.split(delimiter).map((folder) => join(folder, "chromium")).find((path) => existsSync(path));

@@ -10,7 +10,7 @@ import sys
 
 from server import Server, check
 
-TOKEN = "open-sesame"
+TOKEN = "open-sesame-4711"
 REQUEST = {"deliberation": {"topic": "Move?", "participants": [{"name": "ann"}, {"name": "ben"}]}, "request_id": "one"}
 
 

@@ -19,7 +19,7 @@ SERVING = health_pb2.HealthCheckResponse.SERVING
 def main():
     probed = set(re.findall(r"grpc: {port: 50051, service: ([\w.]+)}", MANIFEST.read_text(encoding="utf-8")))
     check(probed == {"debate.v1.DebateService"}, f"the manifest probes {probed}")
-    with Server(["--store", "memory", "--token", "open-sesame"]) as server:
+    with Server(["--store", "memory", "--token", "open-sesame-4711"]) as server:
         with grpc.insecure_channel(server.address) as channel:
             stub = health_pb2_grpc.HealthStub(channel)
             for service in ["", "debate.v1.AuditService", *probed]:

@@ -17,7 +17,7 @@ from server import Server, check
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "ice.json"
 PROGRAM = pathlib.Path(sys.executable).parent / "schemathesis"
-TOKEN = "open-sesame"
+TOKEN = "open-sesame-4711"
 PATIENCE_S = 120
 
 

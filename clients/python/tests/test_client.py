@@ -85,11 +85,11 @@ class Clients(unittest.TestCase):
 
     def test_what_no_try_can_mend_is_told_at_once(self):
         endless = ["--model", "simulated:latency=60s"]
-        with Server(["--store", "memory", "--token", "open-sesame", *endless]) as server:
+        with Server(["--store", "memory", "--token", "open-sesame-4711", *endless]) as server:
             with Client(server.address) as stranger, self.assertRaises(grpc.RpcError) as refused:
                 stranger.get(NOBODY)
             self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
-            with Client(server.address, token="open-sesame") as client:
+            with Client(server.address, token="open-sesame-4711") as client:
                 with self.assertRaises(grpc.RpcError) as missing:
                     next(client.events(NOBODY))
                 self.assertEqual(missing.exception.code(), grpc.StatusCode.NOT_FOUND)

@@ -66,11 +66,11 @@ test("events whose server is killed, and a start that is sent again, are neither
 });
 
 test("what no try can mend is told at once, with every field at fault", async (context) => {
-  const { address } = await serve(context, ["--store", "memory", "--token", "open-sesame"]);
+  const { address } = await serve(context, ["--store", "memory", "--token", "open-sesame-4711"]);
   const nobody = "00000000-0000-4000-8000-000000000000";
   const stranger = new DebateClient(`http://${address}`);
   await assert.rejects(stranger.show(nobody), (error) => error instanceof Problem && error.status === 401);
-  const client = new DebateClient(`http://${address}`, { token: "open-sesame" });
+  const client = new DebateClient(`http://${address}`, { token: "open-sesame-4711" });
   await assert.rejects(client.events(nobody).next(), (error) => error instanceof Problem && error.status === 404);
   await assert.rejects(client.start({ format: "deliberation" }), (error) => {
     assert.deepEqual(error.errors.map(({ field }) => field).sort(), ["participants", "topic"]);
@@ -93,7 +93,7 @@ test("a server that leads elsewhere is told at once, and nothing goes there", as
   for (const status of [301, 302, 303, 307, 308]) {
     const location = `http://127.0.0.1:${elsewhere}/`;
     const port = await listen((response) => response.writeHead(status, { location }).end());
-    const client = new DebateClient(`http://127.0.0.1:${port}`, { token: "open-sesame" });
+    const client = new DebateClient(`http://127.0.0.1:${port}`, { token: "open-sesame-4711" });
     const led = (error) => error instanceof Problem && error.reason === "REDIRECTED";
     await assert.rejects(client.start(deliberation), led);
     await assert.rejects(client.events("any").next(), led);

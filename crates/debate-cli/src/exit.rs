@@ -183,6 +183,7 @@ fn of_control(error: &ControlError) -> Option<End> {
         ) => Some(End::BadInput),
         ControlError::Load(_)
         | ControlError::Refused(_)
+        | ControlError::Busy { .. }
         | ControlError::Record(_)
         | ControlError::Unsettled(_) => None,
     }

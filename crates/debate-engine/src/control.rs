@@ -32,6 +32,14 @@ pub enum Control {
 }
 
 impl Control {
+    /// Returns whether it has a debate that rests driven again, which takes a place.
+    pub(crate) fn sets_going(&self) -> bool {
+        match self {
+            Self::Resume | Self::Continue { .. } => true,
+            Self::Pause | Self::Cancel { .. } | Self::Resolve(_) => false,
+        }
+    }
+
     pub(crate) fn command<F: Format>(&self) -> Command<F> {
         match self {
             Self::Pause => Command::Pause,
@@ -52,6 +60,12 @@ pub enum ControlError {
     /// The debate cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The process holds as many debates as it may; nothing was recorded.
+    #[error("{held} debates are held here already")]
+    Busy {
+        /// How many.
+        held: usize,
+    },
     /// The store failed; whether it was recorded is unknown.
     #[error(transparent)]
     Record(#[from] AppendError),

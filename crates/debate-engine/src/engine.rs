@@ -261,7 +261,7 @@ impl Engine {
     /// Carries out a control, wherever the debate is.
     ///
     /// # Errors
-    /// The debate is not in a state for it, or the store failed.
+    /// The debate is not in a state for it, there is no room for one more that goes on, or the store failed.
     pub async fn control(&self, debate: DebateId, control: Control, actor: &str) -> Result<(), ControlError> {
         let orders = self.held().get(&debate).map(|held| held.orders.clone());
         if let Some(orders) = orders {
@@ -274,6 +274,9 @@ impl Engine {
             }
         }
         let (origin, served) = self.served(debate).await?;
+        if control.sets_going() {
+            self.room_for(&origin.tenant).map_err(|held| ControlError::Busy { held })?;
+        }
         let done = served.control(&self.house, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
         let unknown = matches!(&done, Err(ControlError::Record(AppendError::Backend { .. })));

@@ -29,7 +29,7 @@ use crate::following::grpc_timeout;
 use crate::protocol::Protocol;
 use crate::refusal::Refusal;
 use crate::telemetry::Call;
-use crate::unread::{Reached, Unread};
+use crate::unread::{Held, Reached, Unread};
 
 /// The services whose requests may be as long as a client likes to listen.
 const ENDLESS_REQUESTS: &str = "/grpc.reflection.";
@@ -151,8 +151,8 @@ impl Passed {
         let is_resumable = reached.is_some() || response.extensions().get::<Resumable>().is_some();
         call.answered(&response);
         response.map(|body| {
-            let outbound = Outbound::new(body, protocol, grant, permit);
-            Body::new(outbound.measured(call).watched_over(reached, is_resumable, unread))
+            let outbound = Outbound::new(Held::new(body, is_resumable), protocol, grant, permit);
+            Body::new(outbound.measured(call).watched_over(reached, unread))
         })
     }
 }

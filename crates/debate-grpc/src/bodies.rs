@@ -113,12 +113,12 @@ pub(crate) struct Outbound {
 
 impl Outbound {
     pub(crate) fn new(
-        inner: Body,
+        inner: Held,
         protocol: Protocol,
         grant: Arc<Grant>,
         permit: Option<OwnedSemaphorePermit>,
     ) -> Self {
-        let inner = Arc::new(Held::new(inner));
+        let inner = Arc::new(inner);
         Self { inner, protocol, grant, permit, reached: None, call: None, is_over: false }
     }
 
@@ -128,16 +128,9 @@ impl Outbound {
         self
     }
 
-    /// Gives the answer up where its client stops reading, if it is a stream that can be gone on with.
-    pub(crate) fn watched_over(
-        mut self,
-        reached: Option<Reached>,
-        is_resumable: bool,
-        unread: &Unread,
-    ) -> Self {
-        if is_resumable {
-            unread.watch(&self.inner);
-        }
+    /// Gives the answer up where its client stops reading; a stream ends with where to go on.
+    pub(crate) fn watched_over(mut self, reached: Option<Reached>, unread: &Unread) -> Self {
+        unread.watch(&self.inner);
         self.reached = reached;
         self
     }
@@ -191,7 +184,8 @@ impl HttpBody for Outbound {
         if self.is_over {
             return Poll::Ready(None);
         }
-        if !self.grant.holds() {
+        // What has begun to go out is read with the status behind it.
+        if !self.inner.is_within_message() && !self.grant.holds() {
             return Poll::Ready(self.end(Refusal::Unauthenticated));
         }
         let polled = catch_unwind(AssertUnwindSafe(|| self.inner.poll_frame(context)));
@@ -215,5 +209,38 @@ impl HttpBody for Outbound {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use tonic::Code;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_long_message_goes_out_in_pieces_and_whole_though_its_token_is_revoked_meanwhile() {
+        const LONG: usize = 200_000;
+        let grant = Arc::new(Grant::everything());
+        let held = Held::new(Body::from(vec![7; LONG]), false);
+        let mut body = Outbound::new(held, Protocol::Grpc, Arc::clone(&grant), None);
+        let (mut sizes, mut left) = (Vec::new(), LONG);
+        let code = loop {
+            assert_eq!(body.size_hint().exact(), Some(left as u64), "{sizes:?}");
+            let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
+            grant.revoke();
+            match frame.into_data() {
+                Ok(data) => {
+                    left -= data.len();
+                    sizes.push(data.len());
+                }
+                Err(frame) => break Status::from_header_map(frame.trailers_ref().unwrap()).unwrap().code(),
+            }
+        };
+        assert_eq!((left, code), (0, Code::Unauthenticated));
+        assert!(sizes.iter().all(|size| (1..=48 * 1024).contains(size)), "{sizes:?}");
+        assert!(body.is_end_stream());
     }
 }

@@ -60,8 +60,8 @@ pub struct Connections {
     pub body: Duration,
     /// The longest that a connection may have nothing under way.
     pub idle: Duration,
-    /// The longest that a client may not read on in a stream before the stream is given up; one over HTTP/1.1 is ended with its
-    /// connection, before three times as long.
+    /// The longest that a client may not read on in a stream or a long answer before that is given up; one over HTTP/1.1 is
+    /// ended with its connection, before three times as long.
     pub unread: Duration,
     /// How often a connection that is quiet is asked whether it is still there; as long again it may take to answer.
     pub keepalive: Duration,

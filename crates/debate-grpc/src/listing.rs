@@ -15,6 +15,8 @@ use crate::{cursor, to_proto};
 const PAGE_DEFAULT: u32 = 100;
 /// The most debates on a page.
 const PAGE_MAX: u32 = 1_000;
+/// States in which a list can be asked for, each once.
+const STATES_MAX: usize = 4;
 
 /// Which debates a list is asked for.
 struct Asked {
@@ -65,6 +67,9 @@ pub(crate) async fn page(
 fn asked(tenant: &str, request: &v1::ListDebatesRequest) -> Result<Asked, Refusal> {
     if !request.format.is_empty() && !FORMATS.contains(&request.format.as_str()) {
         return Err(Refusal::field("format", format!("must be one of {}", FORMATS.join(", "))));
+    }
+    if request.states.len() > STATES_MAX {
+        return Err(Refusal::field("states", format!("must be at most {STATES_MAX}, each once")));
     }
     let limit = match request.page_size {
         0 => PAGE_DEFAULT,

@@ -157,7 +157,7 @@ pub enum Refusal {
     #[error("the debate cannot be reached just now; try again")]
     Unavailable,
     /// The client did not read what it asked for; where it can go on, if it was a stream.
-    #[error("the stream was not read for too long; go on where it ended")]
+    #[error("what was sent was not read for too long; go on where it ended")]
     Unread(Option<Resume>),
     /// The client's deadline has passed.
     #[error("the deadline has passed")]
@@ -316,6 +316,7 @@ impl Refusal {
             ControlError::Refused(DecideError::Defect(why)) => Self::defect(&why),
             ControlError::Refused(refused) => Self::State { debate, why: refused.to_string() },
             ControlError::Load(error) => error.into(),
+            ControlError::Busy { held } => Self::Busy { held },
             ControlError::Record(error) => error.into(),
             ControlError::Unsettled(_) => Self::Unavailable,
         }

@@ -35,6 +35,8 @@ pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(120);
 pub const GRACE_DEFAULT: Duration = Duration::from_secs(10);
 /// Bytes of one gRPC request: a request's limit, and what the encoding adds.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * debate_core::request::sizes::REQUEST_BYTES_MAX;
+/// Characters of the one token of a command line or environment: a person may have made it up.
+const TOKEN_CHARS_MIN: usize = 16;
 /// How often the files of tokens and certificates are looked at while nobody comes, so that streams of revoked tokens end and
 /// what is measured of certificates is true.
 const FILES_LOOKED_AT: Duration = Duration::from_secs(1);
@@ -111,8 +113,10 @@ pub enum ServeError {
         /// Where it was to listen.
         address: SocketAddr,
     },
-    /// The token is one that nobody can send.
-    #[error("the token must be printable ASCII without spaces, and not empty")]
+    /// The token is one that nobody can send, or that is guessed soon.
+    #[error(
+        "the token must have at least {TOKEN_CHARS_MIN} characters of printable ASCII without spaces; `debate token create` makes good ones, for a file of tokens"
+    )]
     Token,
     /// The listener is of no use.
     #[error("the listener is of no use")]
@@ -185,26 +189,28 @@ pub async fn serve(
         closing.cancel();
         tokio::time::sleep(grace).await;
     };
-    let looking = async {
-        let mut looks = tokio::time::interval(FILES_LOOKED_AT);
-        loop {
-            looks.tick().await;
-            keyring.refresh();
-            shown.iter().for_each(|tls| tls.refresh());
-        }
-    };
     tokio::select! {
         () = listen(listener, tls, app, connections, closing.clone()) => {}
         () = ending => tracing::warn!("connections were still open when the server ended"),
-        () = looking => {}
+        () = look_at_files(&keyring, shown.as_deref()) => {}
         () = unread.watch_over() => {}
     }
     Ok(())
 }
 
+/// Reads files of tokens and of certificates again, whenever they change.
+async fn look_at_files(keyring: &Keyring, tls: Option<&Tls>) {
+    let mut looks = tokio::time::interval(FILES_LOOKED_AT);
+    loop {
+        looks.tick().await;
+        keyring.refresh();
+        tls.into_iter().for_each(Tls::refresh);
+    }
+}
+
 fn check_token(token: Option<&str>, has_file: bool, address: SocketAddr) -> Result<(), ServeError> {
     match token {
-        Some(token) if token.is_empty() || !token.chars().all(|c| c.is_ascii_graphic()) => {
+        Some(token) if token.len() < TOKEN_CHARS_MIN || !token.chars().all(|c| c.is_ascii_graphic()) => {
             Err(ServeError::Token)
         }
         None if !has_file && !access::is_private(address) => Err(ServeError::TokenNeeded { address }),
@@ -247,4 +253,32 @@ fn reflection() -> tonic_reflection::server::Builder<'static> {
         .register_encoded_file_descriptor_set(v1::FILE_DESCRIPTOR_SET)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .register_encoded_file_descriptor_set(tonic_types::pb::FILE_DESCRIPTOR_SET)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use debate_core::id::Timestamp;
+
+    use super::*;
+    use crate::tokens::{Scope, TokenFile, TokenWishes};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_that_is_revoked_holds_for_no_more_than_a_second_though_nobody_comes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        let name = "app".to_owned();
+        let wishes = TokenWishes { name, scopes: BTreeSet::from([Scope::Read]), ..TokenWishes::default() };
+        let token = TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap();
+        let keyring = Arc::new(Keyring::new(None, Some(&path)).unwrap());
+        let grant = keyring.grant(Some(&token)).unwrap();
+        let looking = tokio::spawn(async move { look_at_files(&keyring, None).await });
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        TokenFile::change(&path, |file| Ok(file.revoke("app"))).unwrap();
+        assert!(grant.holds());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(!grant.holds());
+        looking.abort();
+    }
 }

@@ -1,5 +1,5 @@
-//! Streams that their clients stop reading. What such a stream holds is given up after a while, so that whoever does not read
-//! costs no more than the piece under way; a client that reads again is told from where to go on (rule K10).
+//! Answers that their clients stop reading. What such an answer holds is given up after a while, so that whoever does not read
+//! costs no more than the piece under way; the client of a stream that reads again is told from where to go on (rule K10).
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,9 @@ use crate::{feed, telemetry};
 /// In how many looks the patience with a client passes. Looks are counted, not time: while this process itself stands still,
 /// nobody is blamed for it.
 const LOOKS: u32 = 4;
+/// Bytes that are handed over at once, and so the most that is sent before its client made room for any of it. A multiple of
+/// three, so that pieces in base64 (gRPC-web's text) join without padding.
+const PIECE_BYTES_MAX: usize = 48 * 1024;
 
 /// Where a stream that was given up can be gone on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +87,7 @@ impl Reached {
     }
 }
 
-/// All streams under way that can be gone on with, each waited for no longer than the patience.
+/// All answers under way, each waited for no longer than the patience.
 #[derive(Debug)]
 pub(crate) struct Unread {
     patience: Duration,
@@ -120,49 +123,97 @@ impl Unread {
 type Polled = Poll<Option<Result<Frame<Bytes>, axum::Error>>>;
 
 /// An answer's body, until it is given up.
-pub(crate) struct Held(Mutex<Waiting>);
+pub(crate) struct Held {
+    waiting: Mutex<Waiting>,
+    /// Whether what is given up ends with the message under way, for there is a way to go on behind it.
+    is_resumable: bool,
+}
 
 struct Waiting {
     body: Option<Body>,
+    /// What is left of the message under way.
+    rest: Bytes,
     /// Whether a piece that was handed over waits for its client.
     is_waiting: bool,
     /// How often it was seen to.
     looks: u32,
 }
 
+impl Waiting {
+    /// Returns the next bytes of the message under way.
+    fn piece(&mut self) -> Polled {
+        let piece = self.rest.split_to(self.rest.len().min(PIECE_BYTES_MAX));
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn next(&mut self, context: &mut Context<'_>) -> Option<Polled> {
+        if !self.rest.is_empty() {
+            return Some(self.piece());
+        }
+        let polled = Pin::new(self.body.as_mut()?).poll_frame(context);
+        let Poll::Ready(Some(Ok(frame))) = polled else { return Some(polled) };
+        match frame.into_data() {
+            Ok(data) => {
+                self.rest = data;
+                Some(self.piece())
+            }
+            Err(frame) => Some(Poll::Ready(Some(Ok(frame)))),
+        }
+    }
+}
+
 impl Held {
-    pub(crate) fn new(body: Body) -> Self {
-        Self(Mutex::new(Waiting { body: Some(body), is_waiting: false, looks: 0 }))
+    pub(crate) fn new(body: Body, is_resumable: bool) -> Self {
+        let waiting = Waiting { body: Some(body), rest: Bytes::new(), is_waiting: false, looks: 0 };
+        Self { waiting: Mutex::new(waiting), is_resumable }
     }
 
     /// Returns the next piece; `None` where the body was given up.
     pub(crate) fn poll_frame(&self, context: &mut Context<'_>) -> Option<Polled> {
-        let mut waiting = locked(&self.0);
+        let mut waiting = locked(&self.waiting);
         (waiting.is_waiting, waiting.looks) = (false, 0);
-        let polled = Pin::new(waiting.body.as_mut()?).poll_frame(context);
+        let polled = waiting.next(context)?;
         waiting.is_waiting = matches!(polled, Poll::Ready(Some(_)));
         Some(polled)
     }
 
+    /// Returns whether a message has begun to go out and has more to come.
+    pub(crate) fn is_within_message(&self) -> bool {
+        !locked(&self.waiting).rest.is_empty()
+    }
+
     /// Returns whether a body that was not given up is at its end.
     pub(crate) fn is_end_stream(&self) -> bool {
-        locked(&self.0).body.as_ref().is_some_and(HttpBody::is_end_stream)
+        let waiting = locked(&self.waiting);
+        waiting.rest.is_empty() && waiting.body.as_ref().is_some_and(HttpBody::is_end_stream)
     }
 
     /// Returns how much is to come, as far as it is known.
     pub(crate) fn size_hint(&self) -> SizeHint {
-        locked(&self.0).body.as_ref().map(HttpBody::size_hint).unwrap_or_default()
+        let waiting = locked(&self.waiting);
+        let behind = waiting.body.as_ref().map(HttpBody::size_hint).unwrap_or_default();
+        let rest = waiting.rest.len() as u64;
+        let mut hint = SizeHint::new();
+        hint.set_lower(behind.lower().saturating_add(rest));
+        if let Some(upper) = behind.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint
     }
 
     /// Lets go of the body, which then counts as given up.
     pub(crate) fn let_go(&self) {
-        let body = locked(&self.0).body.take();
-        drop(body);
+        let gone = {
+            let mut waiting = locked(&self.waiting);
+            let rest = if self.is_resumable { Bytes::new() } else { std::mem::take(&mut waiting.rest) };
+            (waiting.body.take(), rest)
+        };
+        drop(gone);
     }
 
     fn look(&self) {
         let is_over = {
-            let mut waiting = locked(&self.0);
+            let mut waiting = locked(&self.waiting);
             waiting.looks += u32::from(waiting.is_waiting);
             waiting.body.is_some() && waiting.looks > LOOKS
         };

@@ -376,13 +376,14 @@ async fn k4_the_audit_replays_any_moment_and_verifies_the_whole() {
 
 #[tokio::test]
 async fn the_token_is_asked_for_everywhere_but_at_health() {
-    let options = ServeOptions { token: Some("secret".to_owned()), ..ServeOptions::default() };
+    let options =
+        ServeOptions { token: Some("a-secret-of-some-length".to_owned()), ..ServeOptions::default() };
     let house = House::with(options, "simulated:7").await;
     let mut client = debates(&house).await;
     let refused = client.list_debates(v1::ListDebatesRequest::default()).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused).as_str()), (Code::Unauthenticated, "TOKEN_NEEDED"));
     let mut request = Request::new(v1::ListDebatesRequest::default());
-    request.metadata_mut().insert("authorization", "Bearer secret".parse().unwrap());
+    request.metadata_mut().insert("authorization", "Bearer a-secret-of-some-length".parse().unwrap());
     client.list_debates(request).await.unwrap();
     assert_eq!(health(&house).await, ServingStatus::Serving);
     let refused = reflected(&house).await.unwrap_err();
@@ -469,8 +470,25 @@ async fn without_a_token_only_this_machine_is_served() {
     let listener = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
     let refused = serve(listener, house.engine.clone(), ServeOptions::default(), async {}).await;
     assert!(matches!(refused, Err(ServeError::TokenNeeded { .. })), "{refused:?}");
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let options = ServeOptions { token: Some(String::new()), ..ServeOptions::default() };
-    let refused = serve(listener, house.engine.clone(), options, async {}).await;
-    assert!(matches!(refused, Err(ServeError::Token)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_token_of_less_than_16_printable_characters_is_none() {
+    let house = House::quiet().await;
+    for (token, is_one) in [
+        ("", false),
+        ("1", false),
+        ("fifteen-of-them", false),
+        ("sixteen-of-them-", true),
+        ("sixteen of them ", false),
+        ("sixteen-öf-them-", false),
+    ] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let options = ServeOptions { token: Some(token.to_owned()), ..ServeOptions::default() };
+        match serve(listener, house.engine.clone(), options, async {}).await {
+            Ok(()) => assert!(is_one, "{token:?}"),
+            Err(ServeError::Token) => assert!(!is_one, "{token:?}"),
+            Err(error) => panic!("{error}"),
+        }
+    }
 }

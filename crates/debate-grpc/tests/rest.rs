@@ -216,14 +216,15 @@ async fn p16_a_void_debate_is_503_and_named() {
 
 #[tokio::test]
 async fn p22_the_service_token_is_asked_for_everywhere_but_at_health() {
-    let options = ServeOptions { token: Some("secret".to_owned()), ..ServeOptions::default() };
+    let options =
+        ServeOptions { token: Some("a-secret-of-some-length".to_owned()), ..ServeOptions::default() };
     let house = House::with(options, "simulated:7").await;
     house.let_all_answer();
     let refused = house.post(&[], &body()).await;
     assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
     assert_eq!(refused.json()["reason"], "TOKEN_NEEDED");
     assert_eq!(house.get("/healthz").await.status, 200);
-    assert_eq!(house.post(&[("Authorization", "Bearer secret")], &body()).await.status, 200);
+    assert_eq!(house.post(&[("Authorization", "Bearer a-secret-of-some-length")], &body()).await.status, 200);
 }
 
 #[tokio::test]
@@ -467,14 +468,16 @@ async fn further_data_is_behind_the_door_and_its_table_and_further_pages_are_not
     let known =
         get(async |tenant: axum::Extension<debate_engine::Tenant>| format!("known to {:?}", tenant.0.0));
     let options = ServeOptions {
-        token: Some("secret".to_owned()),
+        token: Some("a-secret-of-some-length".to_owned()),
         pages: Router::new().route("/page", get(async || "shown")),
         data: Router::new().route("/viewer/data/formats", known).route("/unlisted", get(async || "never")),
         ..ServeOptions::default()
     };
     let house = House::with(options, "simulated:7").await;
     assert_eq!(house.get("/page").await.body, "shown");
-    let with_token = async |path| house.ask("GET", path, &[("Authorization", "Bearer secret")], b"").await;
+    let with_token = async |path| {
+        house.ask("GET", path, &[("Authorization", "Bearer a-secret-of-some-length")], b"").await
+    };
     assert_eq!(house.get("/viewer/data/formats").await.status, 401);
     let known = with_token("/viewer/data/formats").await;
     assert_eq!((known.status, known.body.as_str()), (200, "known to \"\""));

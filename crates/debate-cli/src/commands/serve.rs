@@ -45,8 +45,8 @@ pub(crate) struct Serve {
     #[arg(long, env = "DEBATE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:50051")]
     listen: SocketAddr,
 
-    /// Token that clients must send; needed unless only this machine can connect. Better set in the environment, where
-    /// other users of the machine do not see it
+    /// Token that clients must send, of at least 16 characters; needed unless only this machine can connect. Better set in
+    /// the environment, where other users of the machine do not see it
     #[arg(
         long,
         env = "DEBATE_TOKEN",

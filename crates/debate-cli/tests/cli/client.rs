@@ -70,11 +70,11 @@ async fn k10_k11_a_start_that_is_sent_again_and_a_watch_whose_server_is_killed_l
 #[tokio::test(flavor = "multi_thread")]
 async fn what_no_try_can_mend_is_told_at_once() {
     let program = Program::new();
-    let server = Server::start(&program, &["--token", "open-sesame", "--store", "memory"]);
+    let server = Server::start(&program, &["--token", "open-sesame-4711", "--store", "memory"]);
     let nobody = "00000000-0000-4000-8000-000000000000";
     let refused = client(&server).watch(nobody, WatchOptions::default()).next().await.unwrap_err();
     assert_eq!(refused.code(), Code::Unauthenticated);
-    let let_in = Client::new(&format!("http://{}", server.address), Some("open-sesame")).unwrap();
+    let let_in = Client::new(&format!("http://{}", server.address), Some("open-sesame-4711")).unwrap();
     let missing = let_in.watch(nobody, WatchOptions::default()).next().await.unwrap_err();
     assert_eq!(missing.code(), Code::NotFound);
     let wrong = let_in.start(v1::StartDebateRequest::default()).await.unwrap_err();

@@ -10,6 +10,7 @@ mod investigating;
 mod investigation;
 mod kernel;
 mod money;
+mod names;
 mod playing;
 mod review;
 mod roundtable;

@@ -3,8 +3,9 @@
 use debate_core::call::Want;
 use debate_core::format::Format;
 use debate_core::formats::roundtable::Roundtable;
+use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::markdown;
-use debate_core::formats::roundtable::outcome::RoundtableResult;
+use debate_core::formats::roundtable::outcome::{CitationEntry, RoundtableResult, ToolRunEntry};
 use debate_core::prose::Texts;
 
 use crate::scenario::{Stage, check};
@@ -147,7 +148,29 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
     let words = "a\u{1b}[2J\r# b\u{9b}m\u{202e}c ![d](https://evil.test/?e)";
     told.topic = words.to_owned();
     told.agent_responses[0].response.position = words.to_owned();
+    let (agent, words) = (told.agent_responses[0].agent.clone(), words.to_owned());
+    told.evidence.citations = vec![CitationEntry { source: words.clone(), agent: agent.clone(), round: 1 }];
+    let run = |arguments: &str, error: Option<&str>| ToolRunEntry {
+        agent: agent.clone(),
+        round: 1,
+        kind: Kind::Respond,
+        tool: "search_web".to_owned(),
+        arguments: arguments.to_owned(),
+        ok: error.is_none(),
+        error: error.map(str::to_owned),
+        reused_from: None,
+        latency_ms: 1,
+    };
+    told.evidence.tool_runs = vec![run(&words, None), run("{}", Some(&words))];
     let document = markdown::document(&told);
+    let said = "a\u{fffd}[2J # b\u{fffd}m\u{fffd}c !\\[d](https://evil.test/?e)";
+    for line in [
+        format!("- {said} (ada, round 1)"),
+        format!("- search_web {said}, answered in"),
+        format!("failed: {said}"),
+    ] {
+        assert!(document.contains(&line), "{line:?} in {document:?}");
+    }
     let line = "> a\u{fffd}[2J\u{fffd}# b\u{fffd}m\u{fffd}c !\\[d](https://evil.test/?e)\n";
     assert!(document.contains(line), "{document:?}");
     assert!(!document.contains(|c: char| c != '\n' && c.is_control()), "{document:?}");

@@ -164,7 +164,9 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 
     use std::collections::BTreeMap;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    use rustix::fs::mkfifoat;
 
     use super::*;
 
@@ -310,7 +312,16 @@ mod tests {
         assert!(matches!(folder.write(&name, 1, "x", "y"), Err(FolderError::NotPlain { .. })));
         assert!(!reviewers.join("prompts/security.diff").exists(), "not even the diff is written");
         std::fs::create_dir(reviewers.join("dir.cjs")).unwrap();
-        assert!(folder.system_prompt(&"dir".parse().unwrap()).is_err());
+        mkfifoat(&folder.folder, "pipe.cjs", Mode::RUSR | Mode::WUSR).unwrap();
+        for name in ["dir", "pipe"] {
+            let read = folder.system_prompt(&name.parse().unwrap());
+            assert!(matches!(read, Err(FolderError::NotPlain { .. })), "{name}: {read:?}");
+        }
+        let prompts = folder.prompts().unwrap();
+        mkfifoat(&prompts, "pipe.txt", Mode::RUSR | Mode::WUSR).unwrap();
+        let piped: ReviewerName = "pipe".parse().unwrap();
+        assert!(matches!(folder.write(&piped, 1, "x", "y"), Err(FolderError::NotPlain { .. })));
+        assert!(reviewers.join("prompts/pipe.txt").metadata().unwrap().file_type().is_fifo());
         std::fs::write(reviewers.join("bare.cjs"), "nothing here").unwrap();
         assert!(matches!(folder.system_prompt(&"bare".parse().unwrap()), Err(FolderError::NoPrompt { .. })));
     }

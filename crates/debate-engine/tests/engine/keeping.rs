@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
-use debate_engine::{Control, ControlError, Engine, Settings, Start};
+use debate_core::id::DebateId;
+use debate_engine::{Control, ControlError, Engine, Fork, ForkError, Settings, Start};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::EventStore;
@@ -137,6 +139,72 @@ async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
     }
     let (yes, no) = (true, false);
     assert_eq!(told, [yes, yes, yes, yes, no, yes, yes, no, no, yes, no]);
+}
+
+/// Something that a client does to have a debate driven here that nobody drives.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Fork,
+    Continue,
+    Resume,
+}
+
+impl Way {
+    /// Goes it; returns whether there was no room.
+    async fn is_shut(self, engine: &Engine, concluded: DebateId, paused: DebateId) -> bool {
+        let go_on = Control::Continue { rounds: 1, focus: None };
+        let control = match self {
+            Self::Continue => engine.control(concluded, go_on, "alice").await,
+            Self::Resume => engine.control(paused, Control::Resume, "alice").await,
+            Self::Fork => {
+                let fork =
+                    Fork { parent: concluded, at: None, change: Change::Nothing, actor: "alice".to_owned() };
+                return match engine.fork(fork).await {
+                    Ok(_) => false,
+                    Err(ForkError::Busy { .. }) => true,
+                    Err(error) => panic!("{error}"),
+                };
+            }
+        };
+        match control {
+            Ok(()) => false,
+            Err(ControlError::Busy { .. }) => true,
+            Err(error) => panic!("{self:?}: {error}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn forks_rounds_and_going_on_find_no_place_where_a_start_finds_none_and_nothing_is_recorded() {
+    let store = memory();
+    let before = engine(store.clone(), model("seed=7,latency=100ms"));
+    let mut debates = Vec::new();
+    for tenant in ["busy", "other"] {
+        let paused = before.start(start_of(tenant)).await.unwrap().debate;
+        sleep(Duration::from_millis(50)).await;
+        before.control(paused, Control::Pause, "alice").await.unwrap();
+        let concluded = before.start(start_of(tenant)).await.unwrap().debate;
+        assert!(before.concluded(concluded, PATIENCE).await.unwrap());
+        debates.push((concluded, paused));
+    }
+    before.shut_down().await;
+    for way in [Way::Fork, Way::Continue, Way::Resume] {
+        let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+        let settings = Settings { debates_held_max: 2, ..Settings::default() };
+        let engine =
+            Engine::builder(store.clone(), hangs).format(PredictionPrompts).settings(settings).build();
+        for _ in 0..2 {
+            engine.start(start_of("busy")).await.unwrap();
+        }
+        let [(concluded, paused), (others_concluded, others_paused)] = debates[..] else { panic!() };
+        let as_stored = [log(&engine, concluded).await, log(&engine, paused).await];
+        assert!(way.is_shut(&engine, concluded, paused).await, "{way:?} of the tenant that has all places");
+        assert_eq!([log(&engine, concluded).await, log(&engine, paused).await], as_stored, "{way:?}");
+        assert_eq!(engine.held_count(), 2);
+        assert!(!way.is_shut(&engine, others_concluded, others_paused).await, "{way:?} of another tenant");
+        assert_eq!(engine.held_count(), 3, "{way:?}");
+        engine.shut_down().await;
+    }
 }
 
 #[tokio::test(start_paused = true)]

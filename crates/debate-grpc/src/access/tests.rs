@@ -200,7 +200,7 @@ async fn the_silent_stream_of_a_revoked_token_ends_with_the_next_sign_of_life() 
     let watched = engine.watch(debate, Seq::START, false).await.unwrap();
     let body = Body::from_stream(watched.map(|item| item.map(|_| "an event or a heartbeat")));
     let grant = Arc::new(Grant::everything());
-    let mut body = Outbound::new(body, Protocol::Grpc, Arc::clone(&grant), None);
+    let mut body = Outbound::new(Held::new(body, true), Protocol::Grpc, Arc::clone(&grant), None);
     let mut next = async |patience: u64| {
         let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
         tokio::time::timeout(Duration::from_secs(patience), frame).await
@@ -259,11 +259,13 @@ async fn a_stream_that_panics_or_loses_its_grant_ends_with_a_status() {
     let grant = Arc::new(Grant::everything());
     let panicking = futures::stream::once(async { panic!("on purpose") });
     let panicking = panicking.map(|(): ()| Ok::<_, std::io::Error>("never"));
-    let mut body = Outbound::new(Body::from_stream(panicking), Protocol::Grpc, Arc::clone(&grant), None);
+    let outbound =
+        |inner| Outbound::new(Held::new(Body::new(inner), true), Protocol::Grpc, Arc::clone(&grant), None);
+    let mut body = outbound(Body::from_stream(panicking));
     let mut frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
     assert_eq!(code(frame.take()), Code::Internal);
     let endless = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
-    let mut body = Outbound::new(endless, Protocol::Grpc, Arc::clone(&grant), None);
+    let mut body = outbound(endless);
     grant.revoke();
     frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
     assert_eq!(code(frame), Code::Unauthenticated);

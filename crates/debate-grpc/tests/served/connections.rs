@@ -107,8 +107,13 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    for part in [&b""[..], &[0, 0, 0, 1, 0, 0x0a]] {
-        let request = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate")
+    // The last needs no token, so it is bounded for strangers too.
+    for (method, part) in [
+        ("debate.v1.DebateService/GetDebate", &b""[..]),
+        ("debate.v1.DebateService/GetDebate", &[0, 0, 0, 1, 0, 0x0a]),
+        ("grpc.health.v1.Health/Check", &[0, 0, 0, 1, 0, 0x0a]),
+    ] {
+        let request = http::Request::post(format!("http://localhost/{method}"))
             .header("content-type", "application/grpc")
             .header("te", "trailers");
         let (response, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
@@ -120,7 +125,11 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
         if let Some(trailers) = rest.trailers().await.unwrap() {
             headers.extend(trailers);
         }
-        assert_eq!(tonic::Status::from_header_map(&headers).unwrap().code(), Code::DeadlineExceeded);
+        assert_eq!(
+            tonic::Status::from_header_map(&headers).unwrap().code(),
+            Code::DeadlineExceeded,
+            "{method}"
+        );
     }
 }
 
@@ -186,7 +195,12 @@ async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connectio
         let (stream, headers) = opened(n);
         [headers, frame(WINDOW_UPDATE, 0, stream, &[0x7f, 0xff, 0xff, 0xff])].concat()
     };
-    assert_eq!(flood(&house, (0..10_000).flat_map(reset).collect()).await, [ENHANCE_YOUR_CALM]);
+    for (streams, is_too_many) in [(64, false), (65, true), (10_000, true)] {
+        // A client that says goodbye, so that the connection ends in any case.
+        let goodbye = frame(GO_AWAY, 0, 0, &[0; 8]);
+        let told = flood(&house, (0..streams).flat_map(reset).chain(goodbye).collect()).await;
+        assert_eq!(told.contains(&ENHANCE_YOUR_CALM), is_too_many, "{streams} streams: {told:?}");
+    }
     assert_eq!(flood(&house, (0..10_000).flat_map(made_reset).collect()).await, [ENHANCE_YOUR_CALM]);
     other.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
 }

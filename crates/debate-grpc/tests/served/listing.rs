@@ -16,6 +16,7 @@ use debate_proto::v1::debate_service_client::DebateServiceClient;
 use debate_store::{Append, Archive as _, EventStore as _, MemoryStore, Position};
 use serde_json::Value;
 use tonic::Code;
+use tonic_types::StatusExt as _;
 
 use crate::house::{House, PATIENCE};
 use crate::tokens::{Guarded, start, started};
@@ -87,6 +88,20 @@ async fn archived_debates_stand_in_lists_page_by_page_and_are_gone_where_they_ar
     assert_eq!((first, state), (&Value::from(ids[1].as_str()), &Value::from("archived")));
     let gone = guarded.house.ask("GET", &format!("/api/v1/debates/{}", ids[1]), &headers, b"").await;
     assert_eq!(gone.status, 410, "{gone:?}");
+}
+
+#[tokio::test]
+async fn a_list_is_asked_for_in_each_state_once_and_no_more_of_them_are_read() {
+    let guarded = Guarded::open().await;
+    let mut debates = guarded.debates(&guarded.token_of("ours", Scope::Admin)).await;
+    let of = |states| v1::ListDebatesRequest { states, ..Default::default() };
+    let archived = v1::DebateState::Archived.into();
+    debates.list_debates(of(vec![archived; 4])).await.unwrap();
+    for many in [5, 2_000_000] {
+        let refused = debates.list_debates(of(vec![archived; many])).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument);
+        assert_eq!(refused.get_error_details().bad_request().unwrap().field_violations[0].field, "states");
+    }
 }
 
 /// A page token of a list of all formats and states, as whoever has read the source makes one.

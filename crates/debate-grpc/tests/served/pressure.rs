@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use bytes::Bytes;
 use debate_engine::{Engine, Resumable};
+use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_grpc::{Connections, ServeOptions};
 use debate_llm::{ChatModel, ChatReply, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
@@ -28,7 +30,7 @@ use v1::watch_debate_response::Item;
 
 use crate::hearing::Hearing;
 use crate::house::{House, PATIENCE};
-use crate::tokens::start;
+use crate::tokens::{Guarded, start, started, wishes};
 
 /// How long the server waits for a client that does not read.
 const SHORT: Duration = Duration::from_millis(200);
@@ -137,11 +139,8 @@ async fn k10_subscribers_that_stop_reading_are_told_where_to_go_on_and_slow_nobo
 #[tokio::test]
 async fn k10_pieces_for_a_client_that_does_not_read_end_with_the_event_that_fills_32_kib() {
     let (hearing, _listening) = Hearing::begin();
-    let words = ChatReply::new("scripted", "x".repeat(30_000));
-    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(move |_| words.clone()));
-    let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
     let connections = Connections { unread: SHORT, ..Connections::default() };
-    let house = House::of(engine, ServeOptions { connections, ..ServeOptions::default() }).await;
+    let house = House::of(wordy(30_000), ServeOptions { connections, ..ServeOptions::default() }).await;
     let mut narrow = narrow(&house).await;
     let id = begun(&mut narrow, "").await;
     assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
@@ -173,29 +172,44 @@ async fn sent(
     path: &str,
     last: Option<&str>,
 ) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
-    let stream = TcpStream::connect(house.address).await.unwrap();
-    let mut connecting = h2::client::Builder::new();
-    connecting.initial_window_size(WINDOW);
-    let (mut client, connection) = connecting.handshake::<_, Bytes>(stream).await.unwrap();
-    let driving = tokio::spawn(async move { drop(connection.await) });
     let mut request =
         http::Request::get(format!("http://localhost{path}")).header("accept", "text/event-stream");
     if let Some(last) = last {
         request = request.header("last-event-id", last);
     }
-    let (response, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
+    asked(house, request, &[]).await
+}
+
+/// Sends a request over HTTP/2, of whose answer as much is taken at once as fits the window.
+async fn asked(
+    house: &House,
+    request: http::request::Builder,
+    body: &[u8],
+) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let mut connecting = h2::client::Builder::new();
+    connecting.initial_window_size(WINDOW);
+    let (mut client, connection) = connecting.handshake::<_, Bytes>(stream).await.unwrap();
+    let driving = tokio::spawn(async move { drop(connection.await) });
+    let (response, mut sending) = client.send_request(request.body(()).unwrap(), false).unwrap();
+    sending.send_data(Bytes::copy_from_slice(body), true).unwrap();
     (response.await.unwrap().into_body(), driving)
 }
 
 /// Reads server-sent events to their end.
-async fn text(mut body: h2::RecvStream) -> String {
-    let mut text = Vec::new();
+async fn text(body: h2::RecvStream) -> String {
+    String::from_utf8(bytes(body).await).unwrap()
+}
+
+/// Reads an answer to its end.
+async fn bytes(mut body: h2::RecvStream) -> Vec<u8> {
+    let mut bytes = Vec::new();
     while let Some(piece) = tokio::time::timeout(PATIENCE, body.data()).await.expect("the stream goes on") {
         let piece = piece.unwrap();
         body.flow_control().release_capacity(piece.len()).unwrap();
-        text.extend_from_slice(&piece);
+        bytes.extend_from_slice(&piece);
     }
-    String::from_utf8(text).unwrap()
+    bytes
 }
 
 fn ids(text: &str) -> Vec<u64> {
@@ -237,6 +251,64 @@ async fn k10_a_stream_of_the_page_that_nobody_reads_is_let_go_where_it_can_be_ta
         House::with(ServeOptions { connections, data, ..ServeOptions::default() }, "simulated:7").await;
     let (_stopped, _driving) = sent(&house, "/viewer/data/debates/any/follow", None).await;
     hearing.wait(GIVEN_UP, 1).await;
+}
+
+/// Returns an engine whose model says so many bytes whenever it is asked.
+fn wordy(bytes: usize) -> Engine {
+    let words = ChatReply::new("scripted", "x".repeat(bytes));
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(move |_| words.clone()));
+    Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build()
+}
+
+#[tokio::test]
+async fn a_long_answer_that_nobody_reads_counts_as_a_request_until_it_is_read_over_both_protocols() {
+    let guarded = Guarded::of(wordy(30_000)).await;
+    let limits = TokenLimits { requests_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
+    let token = guarded.token(TokenWishes { limits, ..wishes("app", &[Scope::Admin]) });
+    let mut client = guarded.debates(&token).await;
+    let debate_id = started(&mut client, "").await;
+    assert!(guarded.house.engine.concluded(debate_id.parse().unwrap(), PATIENCE).await.unwrap());
+    let message = v1::ReadLogRequest { debate_id: debate_id.clone(), ..Default::default() }.encode_to_vec();
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    let message = [&[0], &length[..], &message].concat();
+    let over_grpc = http::Request::post("http://localhost/debate.v1.AuditService/ReadLog")
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
+    let path = format!("http://localhost/api/v1/debates/{debate_id}/events");
+    for (request, body) in [(over_grpc, &message[..]), (http::Request::get(path), &[])] {
+        let request = request.header("authorization", format!("Bearer {token}"));
+        let (mut answer, _driving) = asked(&guarded.house, request, body).await;
+        let begun = answer.data().await.unwrap().unwrap();
+        let refused = client.list_debates(v1::ListDebatesRequest::default()).await.unwrap_err();
+        let info = refused.get_error_details().error_info().unwrap().clone();
+        assert_eq!(info.reason, "TOO_MANY_REQUESTS_AT_ONCE");
+        answer.flow_control().release_capacity(begun.len()).unwrap();
+        assert!(bytes(answer).await.len() > 100_000);
+        client.list_debates(v1::ListDebatesRequest::default()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece() {
+    let (hearing, _listening) = Hearing::begin();
+    let long = Router::new().route("/viewer/data/debates", get(async || "x".repeat(1_000_000)));
+    let connections = Connections { unread: SHORT, ..Connections::default() };
+    let options = ServeOptions { connections, data: long, ..ServeOptions::default() };
+    let house = House::with(options, "simulated:7").await;
+    let request = http::Request::get("http://localhost/viewer/data/debates");
+    let (mut answer, _driving) = asked(&house, request, &[]).await;
+    hearing.wait(GIVEN_UP, 1).await;
+    let mut told = 0;
+    let broken = loop {
+        match answer.data().await.expect("it breaks off") {
+            Ok(piece) => {
+                told += piece.len();
+                answer.flow_control().release_capacity(piece.len()).unwrap();
+            }
+            Err(error) => break error,
+        }
+    };
+    assert!(broken.is_reset() && told <= 2 * 48 * 1024, "{told} bytes: {broken}");
 }
 
 #[tokio::test]

@@ -189,10 +189,19 @@ async fn v7_what_follows_from_reviews_of_all_tenants_is_for_none_of_them() {
 #[tokio::test]
 async fn k8_what_is_counted_nowhere_is_not_for_tokens_whose_money_is_limited() {
     let guarded = Guarded::open().await;
-    let limits = TokenLimits { day_cost_micros_max: Some(1_000_000), ..TokenLimits::default() };
-    let limited = TokenWishes { limits, ..wishes("limited", &[Scope::Admin]) };
+    let limited = |limits| guarded.token(TokenWishes { limits, ..wishes("limited", &[Scope::Admin]) });
+    let some = Some(1_000_000);
     for (token, status, why) in [
-        (guarded.token(limited), 403, "its money is limited"),
+        (
+            limited(TokenLimits { day_cost_micros_max: some, ..TokenLimits::default() }),
+            403,
+            "its money is limited",
+        ),
+        (
+            limited(TokenLimits { debate_cost_micros_max: some, ..TokenLimits::default() }),
+            403,
+            "its money is limited",
+        ),
         (guarded.token(wishes("operator", &[Scope::Admin])), 409, "no folder of reviewers"),
     ] {
         let bearer = format!("Bearer {token}");

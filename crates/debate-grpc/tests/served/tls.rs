@@ -170,7 +170,11 @@ async fn a_server_in_plain_text_beyond_this_machine_says_so_in_its_log() {
         [("127.0.0.1:0", None, 0), ("0.0.0.0:0", certificate(), 0), ("0.0.0.0:0", None, 1)]
     {
         let listener = TcpListener::bind(address).await.unwrap();
-        let options = ServeOptions { token: Some("secret".to_owned()), tls, ..ServeOptions::default() };
+        let options = ServeOptions {
+            token: Some("a-secret-of-some-length".to_owned()),
+            tls,
+            ..ServeOptions::default()
+        };
         serve(listener, engine.clone(), options, async {}).await.unwrap();
         let logged = hearing.logged("WARN", "tokens and debates go over the network in plain text");
         assert_eq!(logged.len(), warnings, "{address}: {logged:?}");

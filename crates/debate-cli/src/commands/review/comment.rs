@@ -208,6 +208,7 @@ mod tests {
     use debate_core::format::Format as _;
     use debate_core::formats::accept::{AcceptedRequest, accept};
     use debate_core::formats::review::Review;
+    use debate_core::formats::review::outcome::LoggedFeedback;
     use debate_core::id::{DebateId, Timestamp};
     use debate_core::prose::{Prose, Texts};
 
@@ -231,8 +232,14 @@ mod tests {
             let pair = &mut told.debates[0];
             pair.conflict_description = hostile.to_owned();
             pair.role_a_argument = Some(hostile.to_owned());
+            let logged = LoggedFeedback {
+                role: "security".into(),
+                argument_quality_score: 5.0,
+                argument_labels: vec![hostile.to_owned()],
+                policy_signal: format!("Look closer.\n{hostile}"),
+            };
             pair.judgement = Some(PairJudgement {
-                feedback: Vec::new(),
+                feedback: vec![JudgeFeedback { logged, winner: Winner::Tie }],
                 winner: Winner::Tie,
                 summary: hostile.to_owned(),
                 note: Some(hostile.to_owned()),
@@ -249,6 +256,7 @@ mod tests {
                     "<details><summary>",
                     "**Judge:** ",
                     "*Note: ",
+                    "- security (",
                 ];
                 ours.iter().chain(&["</details>", "<sub>"]).any(|start| line.starts_with(start))
             };

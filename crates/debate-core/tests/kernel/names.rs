@@ -1,0 +1,49 @@
+//! Names that requests choose: what is none is refused wherever one is given, for names stand in prompts, comments and paths.
+
+use debate_core::formats::accept::accept;
+use serde_json::{Value, json};
+
+/// Where the name stands in a request.
+const NAME: &str = "NAME";
+
+/// Every place of a request at which a name of one's own choice is given; of predictions, see their own tests.
+fn doors() -> Vec<Value> {
+    let table = |agent: Value| json!({"format": "roundtable", "topic": "x", "agents": [agent, "bo"]});
+    let talk = |field: &str, value: Value| {
+        let mut request = json!({"format": "deliberation", "topic": "x", "participants": ["ada", "bo"]});
+        request[field] = value;
+        request
+    };
+    let mut review: Value = serde_json::from_str(include_str!("../../../../examples/review.json")).unwrap();
+    review["critiques"][0]["role"] = json!(NAME);
+    vec![
+        review,
+        table(json!(NAME)),
+        table(json!({"name": NAME})),
+        json!({"format": "investigation", "problem": "x", "investigators": [NAME, "bo"]}),
+        talk("participants", json!([NAME, "bo"])),
+        talk("participants", json!([{"name": NAME}, "bo"])),
+        talk("orchestrator", json!(NAME)),
+        talk("orchestrator", json!({"name": NAME})),
+        talk("skills", json!([NAME])),
+        talk("skills", json!({"global": [NAME]})),
+        talk("skills", json!({"participants": {"ada": [NAME]}})),
+        talk("participants", json!([{"name": "ada", "skills": [NAME]}, "bo"])),
+    ]
+}
+
+#[test]
+fn k13_a_name_is_letters_digits_and_three_signs_wherever_it_is_given() {
+    let long = "x".repeat(65);
+    for door in doors() {
+        let with = |name: &str| door.to_string().replace(NAME, json!(name).to_string().trim_matches('"'));
+        if let Err(refused) = accept(&with("ada-1_x.y")) {
+            panic!("{door}: {refused}");
+        }
+        for name in ["", "a b", "a\"b", "<x>", "../x", "x\\y", "a\nb", "\u{e9}", "\u{202e}x", &long] {
+            let refused = accept(&with(name)).expect_err(&format!("{name:?} is taken: {door}"));
+            let why = "must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops";
+            assert!(refused.0.iter().any(|violation| violation.reason == why), "{door} {name:?}: {refused}");
+        }
+    }
+}
