@@ -4,6 +4,7 @@
 
 mod admission;
 mod args;
+mod believed_file;
 mod commands;
 mod config;
 mod exit;

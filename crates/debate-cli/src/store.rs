@@ -10,6 +10,7 @@ use debate_store::{
     SqliteStore,
 };
 
+use crate::believed_file::{is_anothers, is_everybodys};
 use crate::exit::Failure;
 use crate::proof::archive::WithArchive;
 
@@ -186,6 +187,7 @@ pub(crate) async fn open(choice: &StoreChoice, durability: Durability) -> anyhow
     match choice {
         StoreChoice::Memory => Ok(Store { events: Arc::new(MemoryStore::new()), place: Place::Memory }),
         StoreChoice::Sqlite(path) => {
+            check_writers(path)?;
             let options = SqliteOptions { durability, ..SqliteOptions::default() };
             let path = path.to_str().ok_or_else(|| Failure::bad_input("the store's path is not UTF-8"))?;
             let file = Arc::new(SqliteStore::open(path, options).await?);
@@ -193,6 +195,22 @@ pub(crate) async fn open(choice: &StoreChoice, durability: Durability) -> anyhow
         }
         StoreChoice::Postgres(url) => open_database(url, PostgresOptions::default()).await,
     }
+}
+
+/// Refuses a file in which everybody could have written, and warns of one that another user may have put there.
+fn check_writers(path: &Path) -> anyhow::Result<()> {
+    // One that is not there, or cannot be looked at, is made or refused by who opens it.
+    let Ok(about) = path.metadata() else { return Ok(()) };
+    if is_everybodys(&about) {
+        let path = path.display();
+        return Err(Failure::unavailable(format!(
+            "the store {path} may be written by everybody; if it is yours, use chmod o-w"
+        )));
+    }
+    if is_anothers(&about) {
+        tracing::warn!(path = %path.display(), "the store is another user's file, who can change what is in it");
+    }
+    Ok(())
 }
 
 async fn open_database(url: &PostgresUrl, options: PostgresOptions) -> anyhow::Result<Store> {

@@ -5,7 +5,6 @@ mod keyring;
 mod needs;
 
 use std::net::{IpAddr, SocketAddr};
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -136,14 +135,14 @@ impl Door {
 impl Passed {
     /// Has the request answered; a panic is answered too, and so is a deadline that passes before there is an answer.
     async fn answer(self, protocol: Protocol, next: Next, mut call: Call, unread: &Unread) -> Response {
-        let answering = AssertUnwindSafe(next.run(self.request)).catch_unwind();
+        let answering = Refusal::instead_of_panic(next.run(self.request).map(Ok));
         let answered = match self.timeout {
             Some(timeout) => tokio::time::timeout(timeout, answering).await,
             None => Ok(answering.await),
         };
         let response = match answered {
             Ok(Ok(response)) => protocol.told_of_undecodable(response),
-            Ok(Err(_panic)) => protocol.refuse(Refusal::panicked()),
+            Ok(Err(panicked)) => protocol.refuse(panicked),
             Err(_elapsed) => protocol.refuse(Refusal::DeadlineExceeded),
         };
         let Self { grant, permit, .. } = self;

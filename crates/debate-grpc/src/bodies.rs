@@ -137,18 +137,17 @@ impl Outbound {
 
     /// Says where to go on to a client that reads again what was given up.
     fn given_up(&mut self) -> Option<Result<Frame<Bytes>, BoxError>> {
-        let refusal = Refusal::Unread(self.reached.as_ref().map(Reached::resume));
-        if self.protocol == Protocol::Grpc || self.reached.is_none() {
-            return self.end(refusal);
-        }
-        self.over();
-        let problem = format!("event: problem\ndata: {}\n\n", problem::of_stream(&refusal));
-        Some(Ok(Frame::data(problem.into())))
+        self.end(Refusal::Unread(self.reached.as_ref().map(Reached::resume)))
     }
 
-    /// Ends the answer in the way of its protocol: HTTP has no way but to break off.
+    /// Ends the answer in the way of its protocol: server-sent events, which alone can be gone on with over HTTP, with one more;
+    /// all else over HTTP has no way but to break off.
     fn end(&mut self, refusal: Refusal) -> Option<Result<Frame<Bytes>, BoxError>> {
         self.over();
+        if self.protocol == Protocol::Rest && self.reached.is_some() {
+            let problem = format!("event: problem\ndata: {}\n\n", problem::of_stream(&refusal));
+            return Some(Ok(Frame::data(problem.into())));
+        }
         let status = Status::from(refusal);
         let mut trailers = HeaderMap::new();
         match self.protocol {

@@ -1,6 +1,7 @@
 //! What a client is told when something cannot be done: one table for gRPC and REST alike. Causes inside the house
 //! are logged here and never sent.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use debate_core::command::DecideError;
@@ -9,6 +10,7 @@ use debate_core::id::{DebateId, Seq};
 use debate_core::request::{Violation, Violations};
 use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_store::{AppendError, ReadError};
+use futures::FutureExt as _;
 
 use crate::unread::Resume;
 
@@ -362,6 +364,14 @@ impl Refusal {
                 Self::Corrupt(debate.to_string())
             }
         }
+    }
+
+    /// Has a handler do its work; one that panics is refused as a defect.
+    ///
+    /// # Errors
+    /// What the handler refuses; [`Refusal::Defect`] where it panics.
+    pub async fn instead_of_panic<T>(handler: impl Future<Output = Result<T, Self>>) -> Result<T, Self> {
+        AssertUnwindSafe(handler).catch_unwind().await.unwrap_or_else(|_panic| Err(Self::panicked()))
     }
 
     /// Answers for a handler that panicked; the program's panic hook has told where.

@@ -32,16 +32,21 @@ pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> In
         ([(CONTENT_TYPE, TEXT_FORMAT)], scraped()).into_response()
     };
     let app = Router::new().route("/metrics", get(answer));
-    let connections =
-        Connections { max: CONNECTIONS_MAX, per_address_max: CONNECTIONS_MAX, ..Connections::default() };
-    listen(listener, None, app, connections, CancellationToken::new()).await;
+    listen(listener, None, app, connections(), CancellationToken::new()).await;
     std::future::pending().await
+}
+
+fn connections() -> Connections {
+    Connections { max: CONNECTIONS_MAX, per_address_max: CONNECTIONS_MAX, ..Connections::default() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpStream;
+    use tokio::time::Instant;
 
     use super::*;
 
@@ -74,16 +79,36 @@ mod tests {
         for _ in 0..64 {
             silent.push(TcpStream::connect(address).await.unwrap());
         }
-        let waits = tokio::time::timeout(std::time::Duration::from_millis(300), ask(here.clone())).await;
+        let waits = tokio::time::timeout(Duration::from_millis(300), ask(here.clone())).await;
         assert!(
             !waits.is_ok_and(|told| told.contains("200")),
             "no more files are taken than there are places"
         );
         drop(silent);
         let served = async { while !ask(here.clone()).await.contains("debate_ready") {} };
-        tokio::time::timeout(std::time::Duration::from_secs(60), served)
-            .await
-            .expect("a place is free again");
+        tokio::time::timeout(Duration::from_secs(60), served).await.expect("a place is free again");
         serving.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn scrapers_that_stay_silent_lose_their_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(serve_metrics(listener, || "debate_ready 1".to_owned()));
+        let asked = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        for (said, answer) in [("", ""), ("GET /", ""), (&*format!("{asked}GET /"), "200"), (&*asked, "200")]
+        {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(said.as_bytes()).await.unwrap();
+            let silent = Instant::now();
+            let mut told = Vec::new();
+            let reading = tokio::time::timeout(Duration::from_secs(1_000), stream.read_to_end(&mut told));
+            assert!(reading.await.is_ok(), "{said:?} and no more keeps its place");
+            let told = String::from_utf8_lossy(&told);
+            assert!(silent.elapsed() < Duration::from_secs(20) && told.contains(answer), "{said:?}: {told}");
+        }
+        serving.abort();
+        let others = crate::ServeOptions::default().connections;
+        assert_eq!(connections(), Connections { max: 64, per_address_max: 64, ..others });
     }
 }

@@ -268,7 +268,35 @@ async fn v5_v7_reviews_and_the_policy_are_served_over_both_interfaces() {
     house.let_all_answer();
     hold_reviews(&house).await;
     propose_and_accept(&house, folder.path()).await;
+    paths_stay_in_the_house(&house, folder.path()).await;
     house.ended().await.unwrap();
+}
+
+/// Has prompts proposed where the folder is of no use, and checks that nobody is told where it is.
+#[cfg(unix)]
+async fn paths_stay_in_the_house(house: &House, folder: &std::path::Path) {
+    use debate_proto::v1;
+    let mut policy = v1::policy_service_client::PolicyServiceClient::new(house.channel().await);
+    let wish = json!({"role": "security", "threshold": {"debates_min": 2}, "anyway": true}).to_string();
+    let threshold = Some(v1::PolicyThreshold { debates_min: Some(2), score_min: None });
+    let asked = v1::ProposePromptRequest { role: "security".to_owned(), threshold, anyway: true, days: None };
+    let prompts = folder.join("prompts");
+    let steps: [(&str, &dyn Fn()); 2] = [
+        ("a file in the place of the folder of prompts", &|| {
+            std::fs::remove_dir_all(&prompts).unwrap();
+            std::fs::write(&prompts, "").unwrap();
+        }),
+        ("no prompt", &|| std::fs::remove_file(folder.join("security.cjs")).unwrap()),
+    ];
+    for (what, step) in steps {
+        step();
+        let answer = house.ask("POST", "/api/v1/reasoning/policy/proposals", &[], wish.as_bytes()).await;
+        let status = policy.propose_prompt(asked.clone()).await.unwrap_err();
+        assert_eq!((answer.status, status.code()), (409, tonic::Code::FailedPrecondition), "{what}");
+        let told = format!("{answer:?} {status:?} {}", String::from_utf8_lossy(status.details()));
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        assert!(!told.contains(name) && told.contains("cannot be used for this reviewer"), "{what}: {told}");
+    }
 }
 
 /// Holds three reviews, of which one is not debated, and looks at them over both interfaces.

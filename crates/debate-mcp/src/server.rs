@@ -180,7 +180,7 @@ impl ServerHandler for Roundtables {
         let Some(spec) = TOOLS.iter().find(|spec| spec.name == request.name) else {
             return Err(ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None));
         };
-        let called = self.call(spec, request, &context).await;
+        let called = Refusal::instead_of_panic(self.call(spec, request, &context)).await;
         Ok(called.unwrap_or_else(|refusal| refused(&refusal)).into())
     }
 
@@ -189,9 +189,9 @@ impl ServerHandler for Roundtables {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let desk = self.desk(&context).map_err(|refusal| resource_error(&refusal))?;
         let cursor = request.and_then(|request| request.cursor);
-        logs::list(&desk, cursor).await.map_err(|refusal| resource_error(&refusal))
+        let listing = async { logs::list(&self.desk(&context)?, cursor).await };
+        Refusal::instead_of_panic(listing).await.map_err(|refusal| resource_error(&refusal))
     }
 
     async fn list_resource_templates(
@@ -207,8 +207,8 @@ impl ServerHandler for Roundtables {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let desk = self.desk(&context).map_err(|refusal| resource_error(&refusal))?;
-        let page = logs::read(&desk, &request.uri).await.map_err(|refusal| resource_error(&refusal))?;
+        let reading = async { logs::read(&self.desk(&context)?, &request.uri).await };
+        let page = Refusal::instead_of_panic(reading).await.map_err(|refusal| resource_error(&refusal))?;
         Ok(ReadResourceResult::new(vec![page]).into())
     }
 }

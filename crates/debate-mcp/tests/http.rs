@@ -3,22 +3,34 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../../debate-grpc/tests/served/hearing.rs"]
+mod hearing;
+#[path = "http/panicking_store.rs"]
+mod panicking_store;
+
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use debate_core::id::Timestamp;
 use debate_engine::Engine;
-use debate_grpc::ServeOptions;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
+use debate_grpc::{Facade, ServeOptions};
 use debate_llm::{ChatModel, ChatReply, ChatRequest, ScriptedModel, SimulatedConfig, WebSource, debater};
 use debate_prompts::roundtable::RoundtablePrompts;
-use debate_store::MemoryStore;
+use debate_store::{EventStore, MemoryStore};
+use hearing::Hearing;
+use panicking_store::PanickingStore;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything here takes; reached only where something hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Posts a message on a connection of its own and returns status and body.
 async fn post(address: SocketAddr, token: Option<&str>, message: &Value) -> (u16, String) {
@@ -59,7 +71,15 @@ async fn asked(address: SocketAddr, token: &str, method: &str, params: Value) ->
 
 /// Serves roundtables that a model holds, to those who have a token of the file, or to everybody.
 async fn serve(model: Arc<dyn ChatModel>, tokens: Option<PathBuf>) -> (SocketAddr, JoinHandle<()>) {
-    let engine = Engine::builder(Arc::new(MemoryStore::default()), model).format(RoundtablePrompts).build();
+    serve_kept(Arc::new(MemoryStore::default()), model, tokens).await
+}
+
+async fn serve_kept(
+    store: Arc<dyn EventStore>,
+    model: Arc<dyn ChatModel>,
+    tokens: Option<PathBuf>,
+) -> (SocketAddr, JoinHandle<()>) {
+    let engine = Engine::builder(store, model).format(RoundtablePrompts).build();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let options = ServeOptions { tokens, mount: Some(debate_mcp::mount()), ..ServeOptions::default() };
@@ -309,5 +329,66 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
         let next = send(address, None, "application/json; charset=utf-8", ping.as_bytes()).await;
         assert!(next.0 == 200 && next.1.contains("start_roundtable"), "after {what}: {next:?}");
     }
+    server.abort();
+}
+
+/// What an agent can have done that looks into the store.
+fn looks() -> [(&'static str, Value); 3] {
+    let log = "debate://00000000-0000-4000-8000-000000000000/log";
+    [
+        ("tools/call", json!({ "name": "list_sessions", "arguments": {} })),
+        ("resources/list", json!({})),
+        ("resources/read", json!({ "uri": log })),
+    ]
+}
+
+/// Checks that what is told of a panic says so, and no more.
+fn tells_of_a_defect(method: &str, told: &Value) {
+    let reason = match method {
+        "tools/call" => &told["result"]["structuredContent"]["reason"],
+        _ => &told["error"]["data"]["reason"],
+    };
+    assert_eq!(reason, "INTERNAL", "{method}: {told}");
+    assert!(!told.to_string().contains("purpose"), "{method}: {told}");
+}
+
+#[tokio::test]
+async fn a_panic_in_a_tool_or_a_resource_is_an_answer_without_its_message_and_an_error_in_the_log() {
+    let (hearing, _listening) = Hearing::begin();
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(giving_in));
+    let (address, server) = serve_kept(Arc::new(PanickingStore), Arc::clone(&model), None).await;
+    for (method, params) in looks() {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let answered = tokio::time::timeout(PATIENCE, post(address, None, &call)).await;
+        let (_, body) = answered.unwrap_or_else(|_| panic!("{method} has no answer"));
+        tells_of_a_defect(method, &serde_json::from_str(&body).unwrap());
+    }
+    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 3);
+    server.abort();
+
+    let engine = Engine::builder(Arc::new(PanickingStore), model).format(RoundtablePrompts).build();
+    let facade = Facade::new(engine, Arc::new(|_| Ok(())), CancellationToken::new());
+    let (here, there) = tokio::io::duplex(65_536);
+    let server =
+        tokio::spawn(debate_mcp::serve_stream(facade, tokio::io::split(there), std::future::pending()));
+    let (reading, mut writing) = tokio::io::split(here);
+    let mut answers = BufReader::new(reading).lines();
+    let client = json!({ "name": "test", "version": "1" });
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let mut said = vec![("initialize", hello)];
+    said.extend(looks());
+    for (method, params) in said {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        writing.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+        let answered = tokio::time::timeout(PATIENCE, answers.next_line()).await;
+        let answer = answered.unwrap_or_else(|_| panic!("{method} has no answer")).unwrap().unwrap();
+        if method == "initialize" {
+            let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+            writing.write_all(format!("{ready}\n").as_bytes()).await.unwrap();
+        } else {
+            tells_of_a_defect(method, &serde_json::from_str(&answer).unwrap());
+        }
+    }
+    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 6);
     server.abort();
 }

@@ -1,12 +1,13 @@
 //! The file: a flat table in TOML, each value under the name of its flag.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use toml_span::Value;
 use toml_span::value::ValueInner;
 
+use crate::believed_file::is_everybodys;
 use crate::exit::Failure;
 
 /// The largest file, in bytes.
@@ -93,18 +94,6 @@ impl Given {
             Self::Nothing(_) => Vec::new(),
         }
     }
-}
-
-/// Returns whether everybody on the machine may write a file. Groups may: that of a user alone is common.
-#[cfg(unix)]
-fn is_everybodys(about: &Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    about.is_file() && about.permissions().mode() & 0o002 != 0
-}
-
-#[cfg(not(unix))]
-fn is_everybodys(_: &Metadata) -> bool {
-    false
 }
 
 fn given(value: &Value<'_>) -> Given {

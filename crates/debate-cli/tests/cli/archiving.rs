@@ -165,6 +165,33 @@ fn k15_of_an_archived_debate_no_more_is_read_than_was_archived() {
 }
 
 #[test]
+fn k15_another_end_of_the_same_length_is_not_what_was_archived() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    assert_eq!(program.run(["export", &id, "--output", "early.bundle"]).code, Some(0));
+    assert_eq!(program.run(["resolve", &id, "yes"]).code, Some(0));
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let bundle = program.path("archive").join(bundle_of(&program, &id));
+    // Elsewhere it has had another end: as many events, soundly chained.
+    let elsewhere = Program::new();
+    let early = program.path("early.bundle");
+    assert_eq!(elsewhere.run(["import".as_ref(), early.as_os_str()]).code, Some(0));
+    assert_eq!(elsewhere.run(["resolve", &id, "no"]).code, Some(0));
+    assert_eq!(elsewhere.run(["export", &id, "--output", "other.bundle"]).code, Some(0));
+    assert_eq!(elsewhere.run(["verify", "--bundle", "other.bundle"]).code, Some(0));
+    fs::copy(elsewhere.path("other.bundle"), &bundle).unwrap();
+
+    let told = "the debate in it does not end with event ";
+    let shown = program.run(["show", &id, "--archive", "archive"]);
+    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(told), "{shown:?}");
+    for args in [&["verify", &id][..], &["verify", "--all"]] {
+        let ran = program.run(args.iter().copied().chain(["--archive", "archive"]));
+        assert!(ran.code == Some(4) && ran.stdout.contains(told), "{args:?}: {ran:?}");
+    }
+    assert_eq!(program.run(["restore", &id, "--from", "archive"]).code, Some(4));
+}
+
+#[test]
 fn what_cannot_be_archived_or_restored_is_one_clear_line() {
     let program = Program::new();
     let id = program.debate("deliberation.json");

@@ -55,6 +55,31 @@ fn a_read_only_database_is_one_clear_error() {
     refused(&program, "sqlite://debates.sqlite", "is read-only");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_store_that_everybody_may_write_is_refused_and_one_of_another_user_is_warned_of() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+
+    let program = Program::new();
+    program.debate("deliberation.json");
+    let path = program.path("debates.sqlite");
+    let let_write = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    for (mode, code) in [(0o600, 0), (0o644, 0), (0o664, 0), (0o602, 5), (0o646, 5), (0o666, 5)] {
+        let_write(mode);
+        let listed = program.run(["list"]);
+        assert_eq!((listed.code, listed.stderr.is_empty()), (Some(code), code == 0), "{mode:o}: {listed:?}");
+    }
+    refused(&program, "sqlite://debates.sqlite", "may be written by everybody");
+    let_write(0o600);
+    // Only root can give a file away.
+    if chown(&path, Some(12_345), None).is_err() {
+        return println!("skipped: a file can be given to another user by root alone");
+    }
+    let listed = program.run(["list"]);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    assert!(listed.stderr.contains("the store is another user's file"), "{listed:?}");
+}
+
 #[test]
 fn a_folder_that_does_not_exist_is_one_clear_error() {
     let program = Program::new();

@@ -6,7 +6,7 @@ use debate_core::call::{Cause, Reserved, Sight, Tokens, Usage};
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec::{Author, DecodeError, Head, decode, seal};
 use debate_core::debate::{Debate, ReplayError};
-use debate_core::envelope::{Envelope, StreamId};
+use debate_core::envelope::{Envelope, SaltedProse, StreamId};
 use debate_core::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
     CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Forked, KernelEvent,
@@ -238,6 +238,16 @@ fn k15_prose_is_kept_out_of_bodies() {
         for words in ["Should we move?", "What initial", "Unresolved"] {
             assert!(!envelope.body.contains(words), "{}: {}", envelope.kind, envelope.body);
         }
+    }
+}
+
+#[test]
+fn the_texts_of_an_event_are_as_long_as_its_facts_and_its_words_together() {
+    let stage: Stage<Prediction> = check(PREDICTION);
+    let words = SaltedProse { salt: [9; 16], text: "é".repeat(5) };
+    for (body, prose, bytes) in [("x".repeat(700), None, 700), ("{}".to_owned(), Some(words), 12)] {
+        let envelope = Envelope { body, prose, ..stage.envelopes()[0].clone() };
+        assert_eq!(envelope.text_bytes(), bytes);
     }
 }
 

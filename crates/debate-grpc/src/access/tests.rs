@@ -249,26 +249,47 @@ async fn a_panic_in_a_handler_is_an_answer_without_its_message_and_an_error_in_t
 #[tokio::test]
 async fn a_stream_that_panics_or_loses_its_grant_ends_with_a_status() {
     use axum::body::HttpBody as _;
-    use http_body::Frame;
     use std::pin::Pin;
 
-    let code = |frame: Option<Result<Frame<_>, _>>| {
-        let trailers = frame.unwrap().unwrap().into_trailers().unwrap();
-        Status::from_header_map(&trailers).unwrap().code()
-    };
-    let grant = Arc::new(Grant::everything());
-    let panicking = futures::stream::once(async { panic!("on purpose") });
-    let panicking = panicking.map(|(): ()| Ok::<_, std::io::Error>("never"));
-    let outbound =
-        |inner| Outbound::new(Held::new(Body::new(inner), true), Protocol::Grpc, Arc::clone(&grant), None);
-    let mut body = outbound(Body::from_stream(panicking));
-    let mut frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
-    assert_eq!(code(frame.take()), Code::Internal);
-    let endless = Body::from_stream(futures::stream::pending::<Result<&str, std::io::Error>>());
-    let mut body = outbound(endless);
-    grant.revoke();
-    frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
-    assert_eq!(code(frame), Code::Unauthenticated);
+    let (hearing, _listening) = Hearing::begin();
+    let unread = Unread::new(Duration::from_secs(30));
+    let mut panics = 0;
+    for (protocol, is_panicking, code, reason) in [
+        (Protocol::Grpc, true, Code::Internal, "INTERNAL"),
+        (Protocol::Grpc, false, Code::Unauthenticated, "TOKEN_NEEDED"),
+        (Protocol::Rest, true, Code::Internal, "INTERNAL"),
+        (Protocol::Rest, false, Code::Unauthenticated, "TOKEN_NEEDED"),
+    ] {
+        let items = futures::stream::once(async move {
+            assert!(!is_panicking, "on purpose");
+            futures::future::pending::<()>().await;
+        });
+        let items = items.map(|(): ()| Ok::<_, std::io::Error>("never"));
+        let grant = Arc::new(Grant::everything());
+        let body =
+            Outbound::new(Held::new(Body::from_stream(items), true), protocol, Arc::clone(&grant), None);
+        let reached = Reached::in_debate("7", Seq(3));
+        let mut body = body.watched_over(Some(reached), &unread);
+        if !is_panicking {
+            grant.revoke();
+        }
+        let mut next = async || std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
+        let told = next().await.unwrap().unwrap();
+        assert!(next().await.is_none(), "{protocol:?} {reason} is the end");
+        if protocol == Protocol::Grpc {
+            let trailers = told.into_trailers().unwrap();
+            assert_eq!(Status::from_header_map(&trailers).unwrap().code(), code);
+            assert!(!format!("{trailers:?}").contains("purpose"), "{trailers:?}");
+        } else {
+            let told = String::from_utf8(told.into_data().unwrap().to_vec()).unwrap();
+            let problem = told.strip_prefix("event: problem\ndata: ").unwrap_or_else(|| panic!("{told}"));
+            let problem: serde_json::Value = serde_json::from_str(problem).unwrap();
+            assert_eq!(problem["reason"], reason);
+            assert!(told.ends_with("\n\n") && !told.contains("purpose"), "{told}");
+        }
+        panics += usize::from(is_panicking);
+        assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), panics, "{protocol:?}");
+    }
 }
 
 #[test]
@@ -297,24 +318,37 @@ fn without_tokens_pages_of_other_sites_are_refused() {
 async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
     use axum::response::IntoResponse as _;
     use debate_core::id::DebateId;
-    use debate_store::{AppendError, ReadError};
+    use debate_engine::{FolderError, PolicyError, RedactionError};
+    use debate_store::{AppendError, ReadError, RedactError};
 
     let (hearing, _listening) = Hearing::begin();
-    let stream = DebateId(uuid::Uuid::nil()).into();
+    let debate = DebateId(uuid::Uuid::nil());
+    let (stream, seq) = (debate.into(), Seq(1));
     for secret in ["password=sesame host=db-7", "/var/lib/debates.sqlite: disk I/O error"] {
-        let read = Refusal::from(ReadError::backend(secret));
-        let append = Refusal::from(AppendError::Backend { stream, source: secret.into() });
-        for (refusal, message) in
-            [(read, "the store cannot be read"), (append, "the store did not take events")]
-        {
-            assert_eq!(refusal, Refusal::Unavailable);
+        let deleted = RedactionError::Delete(RedactError::Backend { stream, seq, source: secret.into() });
+        let folder = || FolderError::Open { path: secret.into(), source: std::io::Error::other(secret) };
+        let unwritten =
+            PolicyError::Unwritten { reviewer: "ann".parse().unwrap(), number: 1, source: folder() };
+        let cases: [(Refusal, _, _); 5] = [
+            (ReadError::backend(secret).into(), "ERROR", "the store cannot be read"),
+            (
+                AppendError::Backend { stream, source: secret.into() }.into(),
+                "ERROR",
+                "the store did not take events",
+            ),
+            (Refusal::of_redaction(debate, deleted), "ERROR", "words were not deleted"),
+            (PolicyError::Folder(folder()).into(), "WARN", "the folder of reviewers cannot be used"),
+            (unwritten.into(), "WARN", "the folder of reviewers cannot be used"),
+        ];
+        for (refusal, level, message) in cases {
+            assert_eq!(refusal == Refusal::Unavailable, level == "ERROR", "{refusal:?}");
             let mut told = HeaderMap::new();
             Status::from(refusal.clone()).add_header(&mut told).unwrap();
-            let problem = to_bytes(refusal.into_response().into_body(), usize::MAX).await.unwrap();
-            let told = format!("{told:?} {}", String::from_utf8_lossy(&problem));
+            let problem = to_bytes(refusal.clone().into_response().into_body(), usize::MAX).await.unwrap();
+            let told = format!("{refusal} {told:?} {}", String::from_utf8_lossy(&problem));
             let is_told = secret.split(['=', ' ', ':']).any(|word| word.len() > 3 && told.contains(word));
             assert!(!is_told, "{told}");
-            let logged = hearing.logged("ERROR", message);
+            let logged = hearing.logged(level, message);
             assert!(logged.iter().any(|line| line.contains(secret)), "{logged:?}");
         }
     }

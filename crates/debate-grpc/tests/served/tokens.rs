@@ -236,8 +236,8 @@ async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
     let debate_id = started(&mut client, "").await;
     let mut sse = TcpStream::connect(guarded.house.address).await.unwrap();
     let ask = format!(
-        "GET /api/v1/debates/{debate_id}/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\
-         Authorization: Bearer {token}\r\n\r\n"
+        "GET /api/v1/debates/{debate_id}/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Accept: text/event-stream\r\nAuthorization: Bearer {token}\r\n\r\n"
     );
     sse.write_all(ask.as_bytes()).await.unwrap();
     let mut begun = [0; 12];
@@ -261,8 +261,9 @@ async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
         let ended = timeout(PATIENCE, ended).await.expect("it ends").expect_err("it says why");
         assert_eq!(ended.code(), Code::Unauthenticated);
     }
-    // Over HTTP/1.1 there is no way to say why.
-    let _broken_off = timeout(PATIENCE, sse.read_to_end(&mut Vec::new())).await.expect("it ends");
+    let mut told = String::new();
+    timeout(PATIENCE, sse.read_to_string(&mut told)).await.expect("it ends").unwrap();
+    assert!(told.contains("event: problem\ndata: ") && told.contains("TOKEN_NEEDED"), "{told}");
     // The file is looked at every second, and a sign of life comes every 15.
     assert!(revoked.elapsed() <= Duration::from_secs(16), "{:?}", revoked.elapsed());
 }

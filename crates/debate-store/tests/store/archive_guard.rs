@@ -13,9 +13,14 @@ const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 /// Stores a finished debate with this number and returns its events.
 async fn finished(store: &dyn EventStore, id: u128) -> Vec<Envelope> {
+    ended(store, id, &["concluded"]).await
+}
+
+/// Stores a debate with this number, two events and some of these kinds, and returns its events.
+async fn ended(store: &dyn EventStore, id: u128, kinds: &[&str]) -> Vec<Envelope> {
     let mut writer = StreamWriter::new(id);
     let mut events = writer.events(2);
-    events.push(writer.event("concluded", "{}"));
+    events.extend(kinds.iter().map(|kind| writer.event(kind, "{}")));
     store.append(Append::new(writer.stream, Seq::START, events.clone())).await.unwrap();
     events
 }
@@ -25,24 +30,27 @@ fn head_of(events: &[Envelope]) -> Head {
     Head { seq: last.seq, hash: last.hash }
 }
 
-/// Statements that no database takes, where the debates 1 and 3 are finished, 1 is archived and 2 is running. `id` writes
-/// an id.
+/// A record by hand that a debate ends at an event, with the hash of an event, and begins at an event. `id` writes an id.
+fn recorded(id: impl Fn(u8) -> String, number: u8, end: u8, hash: u8, begin: u8) -> String {
+    let id = id(number);
+    format!(
+        "INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at, position, last_position, tenant, opened_at) \
+         SELECT 'debate', {id}, {end}, (SELECT e.hash FROM events e WHERE e.stream_id = {id} AND e.seq = {hash}), \
+         'x', 0, position, position, '', 0 FROM events WHERE stream_id = {id} AND seq = {begin}"
+    )
+}
+
+/// Statements that no database takes, where the debates 1, 3 and 4 are finished, 1 is archived, 2 is running, and 4 went on for
+/// an event after it had concluded.
 fn refused(id: impl Fn(u8) -> String) -> Vec<String> {
-    let add = |number: u8, seq: u8, hash: &str, more: &str| {
-        let id = id(number);
-        format!(
-            "INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at, position, last_position, tenant, opened_at) \
-             SELECT 'debate', {id}, {seq}, {hash}, 'x', 0, position, position, '', 0 FROM events \
-             WHERE stream_id = {id} AND seq = {more}"
-        )
-    };
     let (one, three) = (id(1), id(3));
     vec![
         "DELETE FROM events".to_owned(),
         format!("DELETE FROM events WHERE stream_id = {three}"),
-        add(2, 3, "hash", "3"),
-        add(3, 2, "hash", "2"),
-        add(3, 3, "(SELECT e.hash FROM events e WHERE e.seq = 2 LIMIT 1)", "1"),
+        recorded(&id, 2, 3, 3, 1),
+        recorded(&id, 3, 2, 2, 1),
+        recorded(&id, 3, 3, 2, 1),
+        recorded(&id, 4, 3, 3, 1),
         "DELETE FROM archived".to_owned(),
         "UPDATE archived SET bundle = 'elsewhere'".to_owned(),
         "UPDATE archived SET seq = 1".to_owned(),
@@ -79,10 +87,13 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     let gone = finished(&store, 1).await;
     store.append(StreamWriter::new(2).append(3)).await.unwrap();
     let kept = finished(&store, 3).await;
+    let resolved = ended(&store, 4, &["concluded", "resolved"]).await;
     store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
     let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
     let id = |number: u8| format!("x'{number:032x}'");
-    for statement in refused(id).into_iter().chain(altered(id)) {
+    // PostgreSQL looks by itself where the debate begins.
+    let elsewhere = recorded(id, 3, 3, 3, 2);
+    for statement in refused(id).into_iter().chain(altered(id)).chain([elsewhere]) {
         let statement = statement
             .replace("position, last_position", "position")
             .replace("position, position", "position");
@@ -92,6 +103,7 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
         let _ = sqlx::raw_sql("ROLLBACK").execute(&mut connection).await;
     }
     assert_eq!(read_stream(&store, kept[0].stream).await, kept);
+    assert_eq!(read_stream(&store, resolved[0].stream).await, resolved);
     assert_eq!(read_stream(&store, StreamWriter::new(2).stream).await.len(), 3);
     store.restore(gone[0].stream, gone.clone()).await.unwrap();
     assert_eq!(read_stream(&store, gone[0].stream).await, gone);
@@ -117,6 +129,7 @@ mod postgres {
         let gone = finished(&store, 1).await;
         store.append(StreamWriter::new(2).append(3)).await.unwrap();
         let kept = finished(&store, 3).await;
+        ended(&store, 4, &["concluded", "resolved"]).await;
         store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
         let id = |number: u8| format!("'00000000-0000-0000-0000-0000000000{number:02x}'");
         let mut refused = refused(id);

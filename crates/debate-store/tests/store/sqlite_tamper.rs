@@ -64,6 +64,13 @@ async fn k15_the_database_refuses_every_change_but_redaction() {
         "INSERT INTO events ({COLUMNS}) SELECT {} FROM events WHERE seq = 2",
         COLUMNS.replace(" seq,", " 7,")
     );
+    // The next of its stream, in the place of the second.
+    let in_place_of_2 = |how: &str| {
+        let columns = COLUMNS.replace(" seq,", " 6,");
+        format!(
+            "INSERT {how} INTO events (position, {COLUMNS}) SELECT 2, {columns} FROM events WHERE seq = 2"
+        )
+    };
     let statements = [
         "DELETE FROM events".to_owned(),
         "DELETE FROM events WHERE seq = 5".to_owned(),
@@ -85,6 +92,9 @@ async fn k15_the_database_refuses_every_change_but_redaction() {
         format!("INSERT OR IGNORE INTO events {}", copy_of_2("NULL", "x")),
         format!("INSERT INTO events {} ON CONFLICT DO UPDATE SET kind = 'x'", copy_of_2("NULL", "x")),
         in_a_hole,
+        in_place_of_2(""),
+        in_place_of_2("OR REPLACE"),
+        in_place_of_2("OR IGNORE"),
         "DELETE FROM requests".to_owned(),
         "UPDATE requests SET stream_id = zeroblob(16)".to_owned(),
         "REPLACE INTO requests SELECT tenant, request_id, zeroblob(32), stream_kind, stream_id FROM requests"

@@ -379,6 +379,7 @@ async fn what_cannot_be_shown_is_refused_with_a_reason() {
         (format!("/data/debates/{nobody}/follow"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=0"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=9999"), StatusCode::NOT_FOUND),
+        (format!("/data/debates/{debate}/follow?after=9999"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}?at=x"), StatusCode::BAD_REQUEST),
         (format!("/data/debates/{nobody}/calls/3/prompt"), StatusCode::NOT_FOUND),
         (format!("/data/debates/{debate}/calls/9999/prompt"), StatusCode::NOT_FOUND),

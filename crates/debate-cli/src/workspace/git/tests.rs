@@ -163,4 +163,26 @@ async fn i10_no_other_folder_is_read_through_a_repository() {
     }
 }
 
+#[tokio::test]
+async fn i10_files_of_a_repository_that_are_links_to_elsewhere_are_not_read() {
+    let place = TempDir::new().unwrap();
+    for name in ["HEAD", "packed-refs", "shallow"] {
+        let (workspace, commit) = repository(&place.path().join(format!("with-{name}")));
+        git(workspace.root(), &["pack-refs", "--all"]);
+        let (inside, outside) = (workspace.root().join(".git").join(name), place.path().join(name));
+        if name == "shallow" {
+            fs::write(&inside, &commit).unwrap();
+        }
+        fs::rename(&inside, &outside).unwrap();
+        symlink(&outside, &inside).unwrap();
+        if name == "shallow" {
+            // It would hide the first commit.
+            assert_sound(&workspace, &commit).await;
+        } else {
+            let found = look(&workspace, &commit).await;
+            assert!(found.iter().all(Result::is_err), "{name}: {found:?}");
+        }
+    }
+}
+
 type Trap<'a> = Box<dyn Fn(&Path) + 'a>;
