@@ -82,7 +82,12 @@ impl Stage {
         let onlooker = self::engine(Arc::new(store), model(MODEL));
         let calm = self::engine(memory(), model(MODEL));
         let undisturbed = calm.start(start(None)).await.unwrap().debate;
-        let debate = engine.start(start(None)).await.unwrap().debate;
+        // As impatient as its store, it may give up on a busy machine before there is a debate.
+        let debate = loop {
+            if let Ok(started) = engine.start(start(Some("once"))).await {
+                break started.debate;
+            }
+        };
         let mut seen = Seq::START;
         while seen < MIDDLE {
             seen = onlooker.store().wait(debate.into(), seen).await.unwrap();
