@@ -1,10 +1,11 @@
 //! Between typed events and stored envelopes, both ways. Hashes are sealed here, over the exact bytes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::chain::hash_of;
 use crate::envelope::{Envelope, SaltedProse, StreamId};
-use crate::event::{Event, Forked, Recorded};
+use crate::event::{Event, Forked, Recorded, Redacted};
 use crate::format::Format;
 use crate::id::{Digest, Seq, Timestamp};
 use crate::record::{self, Body as _, Record, RecordError};
@@ -161,6 +162,21 @@ pub fn forked(first: &Envelope) -> Option<Result<Forked, DecodeError>> {
     let seq = first.seq;
     let read = || record::decode_body(first.version, &first.body, None);
     (first.kind == Forked::KIND).then(|| read().map_err(|source| DecodeError::Record { seq, source }))
+}
+
+/// Returns which event's words an event says were deleted, if it is a record of that (rule K15).
+#[must_use]
+pub fn redacted(envelope: &Envelope) -> Option<Seq> {
+    let read = || record::decode_body(envelope.version, &envelope.body, None).ok();
+    (envelope.kind == Redacted::KIND).then(read).flatten().map(|Redacted { seq }| seq)
+}
+
+/// Returns the first event of a whole stream whose words are gone though no redaction of them is on record (rule K15).
+#[must_use]
+pub fn taken(stream: &[Envelope]) -> Option<Seq> {
+    let recorded: BTreeSet<Seq> = stream.iter().filter_map(redacted).collect();
+    let bare = stream.iter().filter(|envelope| envelope.is_redacted());
+    bare.map(|envelope| envelope.seq).find(|seq| !recorded.contains(seq))
 }
 
 /// Reads an envelope back.

@@ -7,10 +7,9 @@ use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec;
 use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::{Event, KernelEvent, Redacted};
+use debate_core::event::{Event, KernelEvent};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq};
-use debate_core::record::{Body as _, decode_body};
 use debate_store::{EventStore, ReadError};
 
 use crate::journal::{LoadError, PAGE};
@@ -210,9 +209,7 @@ impl<F: Format> Check<F> {
                     // From here on it is not what was written, and proves nothing.
                     return Ok(taken.pop_first());
                 }
-                if envelope.kind == Redacted::KIND
-                    && let Ok(Redacted { seq }) = decode_body(envelope.version, &envelope.body, None)
-                {
+                if let Some(seq) = codec::redacted(envelope) {
                     taken.remove(&seq);
                 }
             }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use debate_core::codec;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::DEPTH_MAX;
 use debate_core::id::Seq;
@@ -42,7 +43,7 @@ pub(crate) async fn all(store: &dyn EventStore) -> Result<BTreeMap<StreamId, Arc
 /// Reads the events of an archived debate, which must be those that were archived.
 ///
 /// # Errors
-/// Its bundle cannot be read, has a fault, or does not end where the debate did.
+/// Its bundle cannot be read, has a fault, does not end where the debate did, or lacks words.
 pub(crate) fn events(folder: &Path, archived: &Archived) -> anyhow::Result<Vec<Envelope>> {
     let path = folder.join(&archived.bundle);
     let fault = |what: String| Failure::fault(format!("{}: {what}", path.display()));
@@ -66,7 +67,13 @@ pub(crate) fn events(folder: &Path, archived: &Archived) -> anyhow::Result<Vec<E
         return Err(fault(found.to_string()));
     }
     let head = events.last().map(|last| Head { seq: last.seq, hash: last.hash });
-    if head == Some(archived.head) { Ok(events) } else { Err(other_end()) }
+    if head != Some(archived.head) {
+        return Err(other_end());
+    }
+    match codec::taken(&events) {
+        None => Ok(events),
+        Some(seq) => Err(fault(format!("event {seq}: its words were deleted and no redaction is on record"))),
+    }
 }
 
 /// A store whose archived debates are read from the archive, as if they were in it. What it reads is checked.

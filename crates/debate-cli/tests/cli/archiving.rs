@@ -4,6 +4,7 @@ use std::fs;
 use std::io::BufReader;
 use std::process::Stdio;
 
+use crate::hostile::{gzip, text, unpacked};
 use crate::program::{Program, Ran, example};
 use crate::proving::{audited, checkpoint, second_verifier};
 use crate::verifying::alter;
@@ -189,6 +190,36 @@ fn k15_another_end_of_the_same_length_is_not_what_was_archived() {
         assert!(ran.code == Some(4) && ran.stdout.contains(told), "{args:?}: {ran:?}");
     }
     assert_eq!(program.run(["restore", &id, "--from", "archive"]).code, Some(4));
+}
+
+#[test]
+fn k15_an_archive_out_of_which_words_were_taken_is_neither_shown_nor_restored() {
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    assert_eq!(program.run(["redact", &id, "--event", "5"]).code, Some(0));
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let bundle = program.path("archive").join(bundle_of(&program, &id));
+    let kept = fs::read(&bundle).unwrap();
+    let mut lines = unpacked(&bundle);
+    let worded = lines.iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
+    let event = worded.filter(|event| event.contains_key("prose")).nth(1).unwrap();
+    // The order of the rest is how a bundle is written.
+    event.shift_remove("prose");
+    let told = format!("event {}: its words were deleted and no redaction is on record", event["seq"]);
+    fs::write(&bundle, gzip(&text(&lines))).unwrap();
+
+    let shown = program.run(["show", &id, "--archive", "archive"]);
+    assert!(shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.contains(&told), "{shown:?}");
+    let verified = program.run(["verify", &id, "--archive", "archive"]);
+    assert!(verified.code == Some(4) && verified.stdout.contains(&told), "{verified:?}");
+    let restored = program.run(["restore", &id, "--from", "archive"]);
+    assert!(restored.code == Some(4) && restored.stderr.contains(&told), "{restored:?}");
+    fs::write(&bundle, kept).unwrap();
+    assert_eq!(
+        program.run(["restore", &id, "--from", "archive"]).code,
+        Some(0),
+        "words that were redacted may lack"
+    );
 }
 
 #[test]

@@ -79,11 +79,11 @@ fn reordered(mut lines: Vec<Value>) -> Vec<Value> {
     lines
 }
 
-fn text(lines: &[Value]) -> Vec<u8> {
+pub(crate) fn text(lines: &[Value]) -> Vec<u8> {
     lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut file = GzEncoder::new(Vec::new(), Compression::default());
     file.write_all(bytes).unwrap();
     file.finish().unwrap()
@@ -93,8 +93,13 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn exported(program: &Program, args: &[&str]) -> Vec<Value> {
     let ran = program.run([&["export", "--all", "--output", "it.bundle"], args].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
+    unpacked(&program.path("it.bundle"))
+}
+
+/// Returns the lines of a bundle.
+pub(crate) fn unpacked(bundle: &std::path::Path) -> Vec<Value> {
     let mut lines = String::new();
-    let file = std::fs::File::open(program.path("it.bundle")).unwrap();
+    let file = std::fs::File::open(bundle).unwrap();
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(file), &mut lines).unwrap();
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
