@@ -14,13 +14,22 @@ pub(crate) fn read<'a>(header: impl Fn(&'static str) -> Option<&'a str>) -> Opti
         let parts = text.split('-').map(str::len);
         parts.eq(PARENT_PARTS) && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
     };
-    let is_state = |text: &&str| {
-        (1..=STATE_BYTES_MAX).contains(&text.len()) && text.chars().all(|c| c == ' ' || c.is_ascii_graphic())
-    };
+    let is_state = |text: &&str| text.len() <= STATE_BYTES_MAX && text.split(',').all(is_member);
     let parent = header("traceparent").filter(is_parent)?;
     Some(match header("tracestate").map(str::trim).filter(is_state) {
         Some(state) => format!("{parent} {state}"),
         None => parent.to_owned(),
+    })
+}
+
+/// Returns whether a text is what one vendor adds to a trace: `key=value`.
+fn is_member(text: &str) -> bool {
+    let is_key = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-*/@".contains(c);
+    text.trim().split_once('=').is_some_and(|(key, value)| {
+        !key.is_empty()
+            && key.chars().all(is_key)
+            && !value.is_empty()
+            && value.chars().all(|c| c == ' ' || c.is_ascii_graphic() && c != '=')
     })
 }
 
@@ -47,7 +56,9 @@ mod tests {
         for parent in ["00-4bf9", &"-".repeat(55), &"0".repeat(55), &PARENT.replace("f0", "g0")] {
             assert_eq!(of(Some(parent), None), None, "{parent}");
         }
-        for state in ["", "a=\u{7f}", &"x".repeat(513)] {
+        for state in
+            ["", "a=\u{7f}", "hello world", "a=1,b", "A=1", "a=1=2", "=1", &format!("a={}", "x".repeat(511))]
+        {
             assert_eq!(of(Some(PARENT), Some(state)).as_deref(), Some(PARENT), "{state}");
         }
     }

@@ -30,6 +30,8 @@ const COMMITS_DEFAULT: u32 = 10;
 const LINES_MAX: u32 = 100;
 /// How often a reference may name another one.
 const REFERENCES_MAX: usize = 5;
+/// The largest of git's own files that is read, in bytes: references of a very large repository.
+const OWN_BYTES_MAX: u64 = 64 << 20;
 /// The hexadecimal digits of a commit by SHA-1 and by SHA-256.
 const DIGITS: [usize; 2] = [40, 64];
 
@@ -161,8 +163,11 @@ fn is_own(path: &Path) -> bool {
     path.canonicalize().is_ok_and(|real| real == path)
 }
 
+/// Reads one of git's own files, which is no link and no pipe, for that would never end, and of bounded size.
 fn text_of(path: &Path) -> Option<String> {
-    is_own(path).then(|| fs::read_to_string(path).ok()).flatten()
+    let about = path.symlink_metadata().ok()?;
+    let is_read = is_own(path) && about.is_file() && about.len() <= OWN_BYTES_MAX;
+    is_read.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 /// Returns whether anything below a folder is a link.

@@ -1,6 +1,7 @@
 //! REST for all formats: start, list, show, events; preferences; tags; the description.
 
 use debate_grpc::ServeOptions;
+use debate_proto::v1::debate_service_client::DebateServiceClient;
 use serde_json::{Value, json};
 
 use crate::house::{House, PATIENCE, request};
@@ -15,6 +16,32 @@ fn deliberation() -> Value {
 
 async fn start(house: &House, body: &Value, key: &str) -> crate::house::Answer {
     house.ask("POST", DEBATES, &[("Idempotency-Key", key)], body.to_string().as_bytes()).await
+}
+
+#[tokio::test]
+async fn a_trace_is_kept_over_both_protocols_and_what_has_not_its_shape_is_left_out() {
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let house = House::quiet().await;
+    let cases = [
+        ("00-4bf9", "congo=1", None),
+        (PARENT, "congo=1", Some(format!("{PARENT} congo=1"))),
+        (PARENT, "hello world", Some(PARENT.to_owned())),
+    ];
+    for (parent, state, kept) in cases {
+        let headers = [("traceparent", parent), ("tracestate", state)];
+        let started = house.ask("POST", DEBATES, &headers, request().to_string().as_bytes()).await;
+        let over_rest = started.json()["debate"]["id"].as_str().unwrap().to_owned();
+        let mut started = tonic::Request::new(crate::tokens::start(""));
+        for (name, value) in headers {
+            started.metadata_mut().insert(name, value.parse().unwrap());
+        }
+        let started =
+            DebateServiceClient::new(house.channel().await).start_debate(started).await.unwrap().into_inner();
+        for id in [over_rest, started.debate.unwrap().id] {
+            let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
+            assert_eq!(log[0].trace, kept, "{parent} {state}");
+        }
+    }
 }
 
 #[tokio::test]

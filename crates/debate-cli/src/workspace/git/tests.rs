@@ -185,4 +185,20 @@ async fn i10_files_of_a_repository_that_are_links_to_elsewhere_are_not_read() {
     }
 }
 
+#[tokio::test]
+async fn i10_pipes_and_floods_in_the_place_of_files_of_a_repository_are_not_read() {
+    let place = TempDir::new().unwrap();
+    for name in ["pipe", "flood"] {
+        let (workspace, commit) = repository(&place.path().join(name));
+        let shallow = workspace.root().join(".git/shallow");
+        if name == "pipe" {
+            let made = process::Command::new("mkfifo").arg(&shallow).status().unwrap();
+            assert!(made.success());
+        } else {
+            fs::File::create(&shallow).unwrap().set_len(OWN_BYTES_MAX + 1).unwrap();
+        }
+        assert_sound(&workspace, &commit).await;
+    }
+}
+
 type Trap<'a> = Box<dyn Fn(&Path) + 'a>;
