@@ -49,7 +49,7 @@ pub use house::Settings;
 pub use journal::LoadError;
 pub use leasing::Sharing;
 pub use live::Chunk;
-pub use paging::fitting;
+pub use paging::{Pages, fitting};
 pub use policy::{Accepted, FolderError, PolicyError, Proposed, ReviewersFolder, Window};
 pub use redaction::{Redact, Redaction, RedactionError};
 pub use sent_prompt::{Finding, SentPrompt, SentPromptError};

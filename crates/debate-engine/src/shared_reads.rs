@@ -10,14 +10,14 @@ use debate_core::id::Seq;
 use debate_store::{EventStore, ReadError};
 use futures::future::{BoxFuture, FutureExt as _, Shared, WeakShared};
 
-/// Events fetched at once.
-pub(crate) const PAGE: u32 = 64;
+use crate::paging::Pages;
 
 /// Events of one stream in order; all who asked have the same ones.
 pub(crate) type Page = Arc<[Arc<Envelope>]>;
 
-type Answer = Result<Page, ReadError>;
-type Running = HashMap<(StreamId, Seq), WeakShared<BoxFuture<'static, Answer>>>;
+/// A page, and the pages behind it.
+type Answer = Result<(Page, Pages), ReadError>;
+type Running = HashMap<(StreamId, Seq, u32), WeakShared<BoxFuture<'static, Answer>>>;
 
 /// The readings that are under way in this process.
 #[derive(Clone, Default)]
@@ -32,11 +32,17 @@ impl fmt::Debug for SharedReads {
 }
 
 impl SharedReads {
-    /// Reads at most [`PAGE`] events behind `after`, or takes what somebody is just reading who asked for the same: events
+    /// Reads the next of some pages behind `after`, or takes what somebody is just reading who asked for the same: events
     /// that were stored since that one began may be missing. A reading goes on while anybody waits for it.
-    pub(crate) async fn read(&self, store: &Arc<dyn EventStore>, stream: StreamId, after: Seq) -> Answer {
-        let key = (stream, after);
-        let reading = self.join(key, store);
+    pub(crate) async fn read(
+        &self,
+        store: &Arc<dyn EventStore>,
+        stream: StreamId,
+        after: Seq,
+        pages: Pages,
+    ) -> Answer {
+        let key = (stream, after, pages.next());
+        let reading = self.join((stream, after), pages, store);
         let answer = reading.clone().await;
         // It is over: who asks from now on begins another one.
         let mut running = self.running();
@@ -46,17 +52,24 @@ impl SharedReads {
         answer
     }
 
-    fn join(&self, key: (StreamId, Seq), store: &Arc<dyn EventStore>) -> Shared<BoxFuture<'static, Answer>> {
+    fn join(
+        &self,
+        (stream, after): (StreamId, Seq),
+        mut pages: Pages,
+        store: &Arc<dyn EventStore>,
+    ) -> Shared<BoxFuture<'static, Answer>> {
+        let key = (stream, after, pages.next());
         let mut running = self.running();
         if let Some(reading) = running.get(&key).and_then(WeakShared::upgrade) {
             return reading;
         }
         // Those whose askers have all gone away are forgotten.
         running.retain(|_, reading| reading.upgrade().is_some());
-        let (store, (stream, after)) = (Arc::clone(store), key);
+        let store = Arc::clone(store);
         let read = async move {
-            let events = store.read(stream, after, PAGE).await?;
-            Ok(events.into_iter().map(Arc::new).collect())
+            let mut events = store.read(stream, after, pages.next()).await?;
+            pages.cut(&mut events, |event| event);
+            Ok((events.into_iter().map(Arc::new).collect(), pages))
         };
         let reading = read.boxed().shared();
         running.extend(reading.downgrade().map(|reading| (key, reading)));
@@ -94,9 +107,10 @@ mod tests {
     #[tokio::test]
     async fn who_asks_for_the_same_while_it_is_read_gets_the_same_events() {
         let (store, reads) = (store_of_one_event().await, SharedReads::default());
-        let [one, other] = [(); 2].map(|()| reads.join((STREAM, Seq::START), &store));
-        let elsewhere = reads.join((STREAM, Seq(1)), &store);
-        let (one, other, elsewhere) = (one.await.unwrap(), other.await.unwrap(), elsewhere.await.unwrap());
+        let [one, other] = [(); 2].map(|()| reads.join((STREAM, Seq::START), Pages::of(64), &store));
+        let elsewhere = reads.join((STREAM, Seq(1)), Pages::of(64), &store);
+        let (one, other, elsewhere) =
+            (one.await.unwrap().0, other.await.unwrap().0, elsewhere.await.unwrap().0);
         assert_eq!((one.len(), elsewhere.len()), (1, 0));
         assert!(Arc::ptr_eq(&one, &other));
     }
@@ -104,10 +118,10 @@ mod tests {
     #[tokio::test]
     async fn who_asks_after_a_reading_or_when_its_askers_left_begins_another_one() {
         let (store, reads) = (store_of_one_event().await, SharedReads::default());
-        let left = reads.join((STREAM, Seq::START), &store);
+        let left = reads.join((STREAM, Seq::START), Pages::of(64), &store);
         drop(left);
-        let one = reads.read(&store, STREAM, Seq::START).await.unwrap();
-        let other = reads.read(&store, STREAM, Seq::START).await.unwrap();
+        let (one, _) = reads.read(&store, STREAM, Seq::START, Pages::of(64)).await.unwrap();
+        let (other, _) = reads.read(&store, STREAM, Seq::START, Pages::of(64)).await.unwrap();
         assert!(!Arc::ptr_eq(&one, &other));
         assert!(reads.running().is_empty());
     }

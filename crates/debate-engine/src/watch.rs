@@ -16,8 +16,12 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, Sleep};
 
 use crate::live::{Chunk, Live};
-use crate::shared_reads::{PAGE, SharedReads};
+use crate::paging::Pages;
+use crate::shared_reads::SharedReads;
 use crate::tail::News;
+
+/// Events read at once.
+const PAGE: u32 = 64;
 
 /// What a subscriber sees.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,6 +69,7 @@ struct Cursor {
     stream: StreamId,
     after: Seq,
     page: VecDeque<Arc<Envelope>>,
+    pages: Pages,
     live: Option<Live>,
     chunks: Option<broadcast::Receiver<Arc<Chunk>>>,
     /// What the driver appends, while the debate is driven here.
@@ -137,6 +142,7 @@ pub(crate) async fn watch(
         stream,
         after,
         page: VecDeque::new(),
+        pages: Pages::of(PAGE),
         live,
         chunks,
         tail: None,
@@ -210,13 +216,16 @@ impl Cursor {
         if self.tail.is_none() {
             self.tail = self.live.as_ref().and_then(|live| live.tail.follow());
         }
-        self.page = match self.tail {
-            Some(_) => {
-                self.store.read(self.stream, self.after, PAGE).await?.into_iter().map(Arc::new).collect()
-            }
-            None => self.reads.read(&self.store, self.stream, self.after).await?.iter().cloned().collect(),
+        self.page = if self.tail.is_some() {
+            let mut events = self.store.read(self.stream, self.after, self.pages.next()).await?;
+            self.pages.cut(&mut events, |event| event);
+            events.into_iter().map(Arc::new).collect()
+        } else {
+            let (page, pages) = self.reads.read(&self.store, self.stream, self.after, self.pages).await?;
+            self.pages = pages;
+            page.iter().cloned().collect()
         };
-        self.is_behind = self.page.len() == PAGE as usize;
+        self.is_behind = self.pages.is_full();
         Ok(())
     }
 
@@ -280,6 +289,59 @@ async fn hear(live: &mut broadcast::Receiver<Arc<Chunk>>) -> Arc<Chunk> {
             Ok(chunk) => return chunk,
             Err(RecvError::Lagged(_)) => {}
             Err(RecvError::Closed) => return std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::codec::{self, Author};
+    use debate_core::event::{Cancelled, Event, KernelEvent};
+    use debate_core::formats::prediction::Prediction;
+    use debate_core::id::Timestamp;
+    use debate_core::prose::Prose;
+    use debate_store::MemoryStore;
+
+    use super::*;
+    use crate::tail::Tail;
+
+    #[tokio::test]
+    async fn k10_of_long_events_a_subscriber_has_2_mib_in_hand_whether_the_debate_runs_or_not() {
+        let debate = DebateId(uuid::Uuid::from_u128(1));
+        let stream = StreamId::from(debate);
+        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+        let long = Event::<Prediction>::Kernel(KernelEvent::Cancelled(Cancelled {
+            prose: Prose::new("x".repeat(600_000)),
+        }));
+        let sealed =
+            codec::seal(stream, codec::Head::NONE, &author, Timestamp(1), &vec![long; 8], || [0; 16]);
+        let store: Arc<dyn EventStore> = Arc::new(MemoryStore::new());
+        store.append(sealed.into()).await.unwrap();
+        let running = Tail::default();
+        let _driven = running.drive();
+        for tail in [None, running.follow()] {
+            let mut cursor = Cursor {
+                store: Arc::clone(&store),
+                reads: SharedReads::default(),
+                stream,
+                after: Seq::START,
+                page: VecDeque::new(),
+                pages: Pages::of(PAGE),
+                live: None,
+                chunks: None,
+                tail,
+                is_behind: true,
+                heartbeat: Heartbeat::new(Duration::from_secs(15)),
+                concluded: false,
+                done: false,
+            };
+            for seq in 1..=8 {
+                let Some(Ok(Watched::Event(envelope))) = cursor.next().await else {
+                    panic!("no event {seq}")
+                };
+                assert_eq!(envelope.seq, Seq(seq));
+                assert!(cursor.page.len() < 3, "{} wait behind event {seq}", cursor.page.len());
+            }
         }
     }
 }

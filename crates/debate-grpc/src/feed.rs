@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use debate_core::envelope::{Envelope, StreamKind};
+use debate_engine::Pages;
 use debate_proto::v1;
 use debate_store::{EventStore, Position, ReadError};
 use futures::StreamExt as _;
@@ -30,6 +31,7 @@ struct Feed {
     tenant: String,
     after: Position,
     page: VecDeque<(Position, Envelope)>,
+    pages: Pages,
     shown_at: Instant,
 }
 
@@ -37,10 +39,17 @@ struct Feed {
 type Shown = (Position, Option<Envelope>);
 
 impl Feed {
+    fn new(store: Arc<dyn EventStore>, tenant: String, after: Position) -> Self {
+        let (page, pages) = (VecDeque::new(), Pages::of(PAGE));
+        Self { store, tenant, after, page, pages, shown_at: Instant::now() }
+    }
+
     async fn next(&mut self, calls: bool) -> Result<Shown, ReadError> {
         loop {
             let Some((position, envelope)) = self.page.pop_front() else {
-                self.page = self.store.read_all(self.after, PAGE).await?.into();
+                let mut read = self.store.read_all(self.after, self.pages.next()).await?;
+                self.pages.cut(&mut read, |(_, envelope)| envelope);
+                self.page = read.into();
                 if self.page.is_empty() && !self.wait().await? {
                     return Ok(self.shown(None));
                 }
@@ -116,7 +125,7 @@ pub(crate) fn follow_all(
 ) -> Response<BoxStream<'static, Result<v1::WatchDebatesResponse, Status>>> {
     let reached = Reached::in_feed(&tenant, after);
     let noted = reached.clone();
-    let feed = Feed { store, tenant, after, page: VecDeque::new(), shown_at: Instant::now() };
+    let feed = Feed::new(store, tenant, after);
     let shown = stream::unfold(feed, move |mut feed| async move {
         let response = feed.next(wanted.calls).await.map(|shown| feed.response(&shown));
         Some((response, feed))
@@ -133,27 +142,43 @@ pub(crate) fn follow_all(
 mod tests {
     use debate_core::codec::{self, Author, Head};
     use debate_core::envelope::StreamId;
-    use debate_core::event::{Event, KernelEvent, Paused};
+    use debate_core::event::{Cancelled, Event, KernelEvent, Paused};
     use debate_core::formats::prediction::Prediction;
     use debate_core::id::{Seq, Timestamp};
+    use debate_core::prose::Prose;
     use debate_store::MemoryStore;
 
     use super::*;
 
-    #[tokio::test]
-    async fn k10_a_stream_of_all_debates_has_at_most_256_events_in_hand() {
+    /// Returns a stream of all debates of a store in which one event stands so many times.
+    async fn feed_of(event: KernelEvent, times: usize) -> Feed {
         let store = Arc::new(MemoryStore::new());
         let stream = StreamId { kind: StreamKind::Debate, id: uuid::Uuid::nil() };
         let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
-        let event = Event::<Prediction>::Kernel(KernelEvent::Paused(Paused { remaining_ms: 0 }));
-        let sealed = codec::seal(stream, Head::NONE, &author, Timestamp(1), &vec![event; 600], || [0; 16]);
+        let events = vec![Event::<Prediction>::Kernel(event); times];
+        let sealed = codec::seal(stream, Head::NONE, &author, Timestamp(1), &events, || [0; 16]);
         store.append(sealed.into()).await.unwrap();
-        let (tenant, after, page) = (String::new(), Position::START, VecDeque::new());
-        let mut feed = Feed { store, tenant, after, page, shown_at: Instant::now() };
+        Feed::new(store, String::new(), Position::START)
+    }
+
+    #[tokio::test]
+    async fn k10_a_stream_of_all_debates_has_at_most_256_events_in_hand() {
+        let mut feed = feed_of(KernelEvent::Paused(Paused { remaining_ms: 0 }), 600).await;
         for seq in 1..=600 {
             let (_, shown) = feed.next(true).await.unwrap();
             assert_eq!(shown.map(|event| event.seq), Some(Seq(seq)));
             assert!(feed.page.len() < 256, "{} wait behind event {seq}", feed.page.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn k10_of_long_events_a_stream_of_all_debates_has_2_mib_in_hand() {
+        let prose = Prose::new("x".repeat(600_000));
+        let mut feed = feed_of(KernelEvent::Cancelled(Cancelled { prose }), 8).await;
+        for seq in 1..=8 {
+            let (_, shown) = feed.next(true).await.unwrap();
+            assert_eq!(shown.map(|event| event.seq), Some(Seq(seq)));
+            assert!(feed.page.len() < 3, "{} wait behind event {seq}", feed.page.len());
         }
     }
 }

@@ -37,6 +37,7 @@ pub mod to_proto;
 pub mod tokens;
 mod trace_context;
 mod unread;
+mod wire;
 mod wire_json;
 
 pub use cors::{Origin, OriginError};

@@ -5,7 +5,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -27,6 +26,7 @@ use tower::{Layer as _, Service as _};
 
 use crate::peers::Peers;
 use crate::tls::Tls;
+use crate::wire::{Reading, Wire};
 
 /// Streams of one connection at once.
 const STREAMS_MAX: u32 = 1_000;
@@ -65,6 +65,8 @@ pub struct Connections {
     pub unread: Duration,
     /// How often a connection that is quiet is asked whether it is still there; as long again it may take to answer.
     pub keepalive: Duration,
+    /// Whether HTTP/2 is spoken, which gRPC needs, and not HTTP/1.1 alone.
+    pub http2: bool,
 }
 
 impl Default for Connections {
@@ -78,6 +80,7 @@ impl Default for Connections {
             idle: Duration::from_secs(300),
             unread: Duration::from_secs(30),
             keepalive: Duration::from_secs(30),
+            http2: true,
         }
     }
 }
@@ -168,8 +171,9 @@ impl Talk {
             let counted = (Arc::clone(&under_way), Arc::clone(&reading));
             answer(app.clone(), web.clone(), request, counted)
         });
+        let wire = Wire::new(stream, Arc::clone(&reading));
         let builder = protocols(connections);
-        let mut talking = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        let mut talking = pin!(builder.serve_connection(TokioIo::new(wire), service));
         tokio::select! {
             ended = talking.as_mut() => return tell(ended),
             () = closing.cancelled() => {
@@ -211,7 +215,7 @@ fn protocols(connections: Connections) -> Builder<TokioExecutor> {
         .max_pending_accept_reset_streams(RESET_STREAMS_MAX)
         .max_header_list_size(u32::try_from(HEADER_BYTES_MAX).unwrap_or(u32::MAX))
         .max_send_buf_size(SEND_BUFFER_BYTES_MAX);
-    builder
+    if connections.http2 { builder } else { builder.http1_only() }
 }
 
 /// Returns when nothing has been under way for as long as that may be.
@@ -237,8 +241,9 @@ async fn answer(
     under_way.send_modify(|now| *now = UnderWay { requests: now.requests + 1, has_begun: true });
     let counted = Counted(under_way);
     // A connection over HTTP/2 is kept for what else is on it; it answers pings or ends.
-    let is_alone = request.version() < Version::HTTP_2;
-    let reading = is_alone.then_some(reading);
+    if request.version() < Version::HTTP_2 {
+        reading.of_one();
+    }
     let content_type = request.headers().get(axum::http::header::CONTENT_TYPE);
     let is_web = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc-web"));
     let response = if is_web {
@@ -246,36 +251,7 @@ async fn answer(
     } else {
         app.call(request.map(Body::new)).await?
     };
-    Ok(response.map(|inner| Body::new(Answer { inner, reading, _counted: counted })))
-}
-
-/// How a client reads the answer that is under way on its connection.
-#[derive(Debug, Default)]
-struct Reading {
-    pieces: AtomicUsize,
-    /// Whether the last piece still waits for the client.
-    is_waiting: AtomicBool,
-}
-
-impl Reading {
-    fn polled(&self, has_piece: bool) {
-        self.pieces.fetch_add(usize::from(has_piece), Ordering::Relaxed);
-        self.is_waiting.store(has_piece, Ordering::Relaxed);
-    }
-
-    /// Returns when one piece has waited for longer than the patience, and before three times as long.
-    async fn ends(&self, patience: Duration) {
-        let mut waiting_for = None;
-        loop {
-            let is_waiting = self.is_waiting.load(Ordering::Relaxed);
-            let piece = is_waiting.then(|| self.pieces.load(Ordering::Relaxed));
-            if piece.is_some() && piece == waiting_for {
-                return;
-            }
-            waiting_for = piece;
-            tokio::time::sleep(patience).await;
-        }
-    }
+    Ok(response.map(|inner| Body::new(Answer { inner, _counted: counted })))
 }
 
 /// One request that is under way until this is dropped.
@@ -290,16 +266,7 @@ impl Drop for Counted {
 /// An answer's body, under way for as long as it is.
 struct Answer {
     inner: Body,
-    reading: Option<Arc<Reading>>,
     _counted: Counted,
-}
-
-impl Drop for Answer {
-    fn drop(&mut self) {
-        if let Some(reading) = &self.reading {
-            reading.polled(false);
-        }
-    }
 }
 
 impl HttpBody for Answer {
@@ -310,11 +277,7 @@ impl HttpBody for Answer {
         mut self: std::pin::Pin<&mut Self>,
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = std::pin::Pin::new(&mut self.inner).poll_frame(context);
-        if let Some(reading) = &self.reading {
-            reading.polled(matches!(polled, std::task::Poll::Ready(Some(_))));
-        }
-        polled
+        std::pin::Pin::new(&mut self.inner).poll_frame(context)
     }
 
     fn is_end_stream(&self) -> bool {
@@ -328,6 +291,8 @@ impl HttpBody for Answer {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use axum::routing::get;
     use futures::StreamExt as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -346,6 +311,7 @@ mod tests {
             idle: seconds(300),
             unread: seconds(30),
             keepalive: seconds(30),
+            http2: true,
         };
         assert_eq!(crate::ServeOptions::default().connections, documented);
     }
@@ -388,6 +354,19 @@ mod tests {
             talking.await.unwrap();
             let waited = stopped.elapsed();
             assert!(connections.unread <= waited && waited <= connections.unread * 3, "{read}: {waited:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_over_http_1_whose_answers_wait_for_one_another_unread_is_ended() {
+        let connections = Connections::default();
+        for asked in [1, 2, 100] {
+            let app = Router::new().route("/", get(async || "x".repeat(100_000)));
+            let talk = Talk { app, connections, closing: CancellationToken::new() };
+            let (mut client, server) = tokio::io::duplex(16 * 1_024);
+            client.write_all(&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(asked)).await.unwrap();
+            let ended = tokio::time::timeout(connections.unread * 3, talk.hold(server)).await;
+            assert!(ended.is_ok(), "with {asked} requests it keeps its place");
         }
     }
 

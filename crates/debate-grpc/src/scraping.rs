@@ -21,7 +21,7 @@ const CONNECTIONS_MAX: usize = 64;
 
 /// Serves what `scraped` returns, in Prometheus's text format, at `/metrics`; never ends.
 ///
-/// Connections have the limits of all others, and there are 64 of them. Where only this machine can connect, pages of other
+/// Connections have the limits of all others, and there are 64 of them, each with one answer at one time: HTTP/2 is not spoken. Where only this machine can connect, pages of other
 /// sites in the browsers on it are refused.
 pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> Infallible {
     let is_private = listener.local_addr().is_ok_and(access::is_private);
@@ -37,7 +37,12 @@ pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> In
 }
 
 fn connections() -> Connections {
-    Connections { max: CONNECTIONS_MAX, per_address_max: CONNECTIONS_MAX, ..Connections::default() }
+    Connections {
+        max: CONNECTIONS_MAX,
+        per_address_max: CONNECTIONS_MAX,
+        http2: false,
+        ..Connections::default()
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +114,21 @@ mod tests {
         }
         serving.abort();
         let others = crate::ServeOptions::default().connections;
-        assert_eq!(connections(), Connections { max: 64, per_address_max: 64, ..others });
+        assert_eq!(connections(), Connections { max: 64, per_address_max: 64, http2: false, ..others });
+    }
+
+    #[tokio::test]
+    async fn scrapers_get_one_answer_at_one_time_on_a_connection_for_http_2_is_not_spoken() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = tokio::spawn(serve_metrics(listener, || "debate_ready 1".to_owned()));
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        // The preface of HTTP/2, and empty settings.
+        stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.unwrap();
+        let mut told = Vec::new();
+        let reading = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut told)).await;
+        assert!(reading.is_ok(), "the connection goes on: {told:?}");
+        assert!(told.is_empty() || told.starts_with(b"HTTP/1.1 4"), "{told:?}");
+        serving.abort();
     }
 }

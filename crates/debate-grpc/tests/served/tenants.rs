@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use debate_core::id::{DebateId, Timestamp};
+use debate_core::codec::{self, Author, Head};
+use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_core::policy::event::{PolicyEvent, ProposalAccepted};
+use debate_core::policy::reviewer::ReviewerName;
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_proto::v1;
 use debate_proto::v1::policy_service_client::PolicyServiceClient;
@@ -184,6 +187,23 @@ async fn v7_what_follows_from_reviews_of_all_tenants_is_for_none_of_them() {
             assert_eq!(code == Code::PermissionDenied, is_refused, "{method}: {code:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn v7_a_stream_of_all_debates_shows_nothing_of_proposals_for_prompts() {
+    let guarded = Guarded::open().await;
+    let accepted = PolicyEvent::from(ProposalAccepted { number: 1, digest: Digest::default() });
+    let author = Author { tenant: String::new(), actor: "operator".to_owned(), trace: None };
+    let stream = "security".parse::<ReviewerName>().unwrap().stream("");
+    let sealed = codec::seal_records(stream, Head::NONE, &author, Timestamp(1), &[accepted], || [0; 16]);
+    guarded.house.store.append(sealed.into()).await.unwrap();
+    let mut client = guarded.debates(&guarded.token(wishes("app", &[Scope::Read, Scope::Write]))).await;
+    let id = started(&mut client, "").await;
+    let mut reader = guarded.debates(&guarded.token(wishes("reader", &[Scope::Read]))).await;
+    let all = v1::WatchDebatesRequest { kinds: v1::WatchKinds::All.into(), ..Default::default() };
+    let mut shown = reader.watch_debates(all).await.unwrap().into_inner();
+    let first = shown.message().await.unwrap().unwrap();
+    assert_eq!((first.debate_id, first.event.unwrap().seq), (id, 1));
 }
 
 #[tokio::test]
