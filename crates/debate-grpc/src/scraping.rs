@@ -21,8 +21,8 @@ const CONNECTIONS_MAX: usize = 64;
 
 /// Serves what `scraped` returns, in Prometheus's text format, at `/metrics`; never ends.
 ///
-/// Connections have the limits of all others, and there are 64 of them, each with one answer at one time: HTTP/2 is not spoken. Where only this machine can connect, pages of other
-/// sites in the browsers on it are refused.
+/// Connections have the limits of all others, and there are 64 of them, each with one answer at one time: HTTP/2 is not
+/// spoken. Where only this machine can connect, pages of other sites in the browsers on it are refused.
 pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> Infallible {
     let is_private = listener.local_addr().is_ok_and(access::is_private);
     let answer = async move |request: Request| -> Response {
