@@ -14,6 +14,11 @@ use debate_engine::{
 use debate_llm::ConfigError;
 use debate_store::{ArchiveError, ConnectError, OpenError, ReadError};
 
+use crate::plain;
+
+/// What an entry of a list of faults begins with.
+const ENTRY: &str = "\n  ";
+
 /// The exit codes, as `--help` lists them.
 pub(crate) const CODES: &str = "\
 Exit codes:
@@ -231,7 +236,8 @@ fn of_archive(error: &ArchiveError) -> End {
     }
 }
 
-/// Returns an error with its causes on one line, nothing said twice.
+/// Returns an error with its causes on one line, nothing said twice, and safe for a terminal, for causes have words of
+/// providers, servers and files. Lists of faults stay below it, indented.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
     for cause in error.chain() {
@@ -244,7 +250,7 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
         }
         line.push_str(&text);
     }
-    line
+    line.split(ENTRY).map(plain::one_line).collect::<Vec<_>>().join(ENTRY)
 }
 
 #[cfg(test)]
@@ -278,5 +284,17 @@ mod tests {
         assert_eq!(one_line(&error), "cannot read x: it is empty");
         let error = Err::<(), _>(anyhow::anyhow!("gone")).context("gone").unwrap_err();
         assert_eq!(one_line(&error), "gone");
+        let error = Failure::bad_input("x cannot be debated:\n  topic: is missing\n  rounds: is missing");
+        assert_eq!(one_line(&error), error.to_string(), "lists of faults stay lists");
+    }
+
+    #[test]
+    fn k13_words_in_an_error_begin_no_line_and_steer_no_terminal() {
+        let odd = "a\nerror: b\r\n\tc\x1b[2J\u{9b}31m\u{202e}d\n  \ne";
+        for error in [anyhow::anyhow!(odd), Failure::fault(odd), anyhow::anyhow!(odd).context("cannot go on")]
+        {
+            let line = one_line(&error);
+            assert!(line.ends_with("a error: b c\u{fffd}[2J\u{fffd}31m\u{fffd}d\n  e"), "{line:?}");
+        }
     }
 }

@@ -19,6 +19,9 @@ pub const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most events of one stream.
 pub const EVENTS_MAX: u64 = 1_000_000;
 
+/// The most bytes of the events of one stream, as they stand in their lines: who reads a stream may keep all of it.
+pub const STREAM_BYTES_MAX: usize = 256 * 1024 * 1024;
+
 /// A bundle cannot be read on: from here on nothing can be said about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the bundle: {what}")]

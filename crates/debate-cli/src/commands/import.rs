@@ -18,6 +18,9 @@ use crate::proof::bundle_file::BundleLines;
 use crate::proof::keys;
 use crate::store;
 
+/// The most bytes of texts that go into the store together, unless one event has more.
+const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// Bring the debates of a bundle into the store, exact to the byte
 ///
 /// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
@@ -119,6 +122,8 @@ impl Imported {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     events: Vec<Envelope>,
+    /// The bytes of their texts.
+    bytes: usize,
     request: Option<RequestKey>,
 }
 
@@ -126,9 +131,11 @@ impl Batch {
     /// Adds the next event; a full batch is stored.
     pub(super) async fn push(&mut self, store: &dyn EventStore, envelope: Envelope) -> anyhow::Result<()> {
         let is_other = self.events.last().is_some_and(|last| last.stream != envelope.stream);
-        if is_other || self.events.len() == EVENTS_PER_APPEND_MAX {
+        let bytes = envelope.text_bytes();
+        if is_other || self.events.len() == EVENTS_PER_APPEND_MAX || self.bytes + bytes > BATCH_BYTES_MAX {
             self.flush(store).await?;
         }
+        self.bytes += bytes;
         self.events.push(envelope);
         Ok(())
     }
@@ -145,7 +152,7 @@ impl Batch {
 
     /// Stores what is not there yet.
     pub(super) async fn flush(&mut self, store: &dyn EventStore) -> anyhow::Result<()> {
-        let Self { mut events, request } = std::mem::take(self);
+        let Self { mut events, request, .. } = std::mem::take(self);
         let Some(stream) = events.first().map(|first| first.stream) else { return Ok(()) };
         let head = store.head(stream).await?.map_or(Seq::START, |head| head.seq);
         if let Some(last) = events.iter().rev().find(|event| event.seq <= head) {
@@ -172,6 +179,44 @@ impl Batch {
                 Err(Failure::fault(format!("the store has other events in {stream}: {error}")))
             }
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::chain::{GENESIS, hash_of};
+    use debate_core::envelope::StreamKind;
+    use debate_core::id::{Digest, Timestamp};
+    use debate_store::MemoryStore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_bundle_that_is_imported_no_more_than_16_mib_wait_to_be_stored() {
+        let stream = StreamId { kind: StreamKind::Debate, id: Default::default() };
+        let (store, mut batch, mut before) = (MemoryStore::new(), Batch::default(), GENESIS);
+        for (seq, bytes, stored) in
+            [(1, BATCH_BYTES_MAX, None), (2, 5, Some(1)), (3, BATCH_BYTES_MAX - 5, Some(1)), (4, 1, Some(3))]
+        {
+            let mut event = Envelope {
+                stream,
+                seq: Seq(seq),
+                kind: "opened".to_owned(),
+                version: 1,
+                at: Timestamp(0),
+                tenant: String::new(),
+                actor: "engine".to_owned(),
+                trace: None,
+                body: " ".repeat(bytes),
+                prose: None,
+                prose_digest: None,
+                hash: Digest::default(),
+            };
+            event.hash = hash_of(&before, &event);
+            before = event.hash;
+            batch.push(&store, event).await.unwrap();
+            assert_eq!(store.head(stream).await.unwrap().map(|head| head.seq.0), stored, "{seq}");
         }
     }
 }

@@ -146,7 +146,7 @@ async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> 
         }
     }
     if !faults.is_empty() {
-        return Err(Failure::bad_input(format!("nothing was recorded:\n{}", faults.join("\n"))));
+        return Err(Failure::bad_input(format!("nothing was recorded:\n  {}", faults.join("\n  "))));
     }
     let count = wanted.len();
     for (id, resolved) in wanted {

@@ -1,6 +1,7 @@
 //! `debate verify`: checks stored debates.
 
 pub(super) mod bundle;
+mod forks;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};

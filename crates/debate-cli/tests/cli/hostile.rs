@@ -171,6 +171,17 @@ fn k15_a_little_that_unpacks_to_much_is_refused_before_it_is_all_unpacked() {
 }
 
 #[test]
+fn k15_of_what_is_wrong_with_a_debate_of_a_bundle_only_the_beginning_is_kept() {
+    let program = Program::new();
+    program.debate("deliberation.json");
+    let lines = exported(&program, &[]);
+    program.write("forged.bundle", text(&append(lines, &"unheard_of".repeat(10_000), "{}")));
+    let found = program.run(["verify", "--bundle", "forged.bundle"]);
+    assert_eq!(found.code, Some(4), "{found:?}");
+    assert!(found.stdout.contains("unheard_of") && found.stdout.len() < 2_000, "{found:?}");
+}
+
+#[test]
 fn an_import_tells_which_debates_would_go_on() {
     let stranger = Program::new();
     stranger.debate("deliberation.json");

@@ -81,12 +81,18 @@ impl Program {
 
     /// Runs the program on a terminal of a kind, as [`Program::run_on_terminal`] does; `args` are words of a shell.
     pub(crate) fn run_on(&self, kind: &str, args: &[&str]) -> Option<Ran> {
+        self.on_terminal(kind, args).output().ok().map(Ran::of)
+    }
+
+    /// Returns the program about to run on a terminal of a kind; `args` are words of a shell.
+    pub(crate) fn on_terminal(&self, kind: &str, args: &[&str]) -> Command {
         let line: Vec<&str> =
             [env!("CARGO_BIN_EXE_debate")].into_iter().chain(args.iter().copied()).collect();
         let mut script = Command::new("script");
         script.args(["-qec", &line.join(" "), "/dev/null"]).stdin(Stdio::null());
         as_in(&self.command([""; 0]), &mut script);
-        script.env("TERM", kind).current_dir(self.folder.path()).output().ok().map(Ran::of)
+        script.env("TERM", kind).current_dir(self.folder.path());
+        script
     }
 
     /// Runs the program to its end, with bytes on its stdin.

@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -47,6 +48,11 @@ pub(crate) struct Provider {
 impl Provider {
     /// Starts a provider whose answers follow from the whole request, head and body.
     pub(crate) fn start(answer: impl Fn(&str) -> Answer + Clone + Send + 'static) -> Self {
+        Self::pausing(Duration::ZERO, answer)
+    }
+
+    /// Starts one that pauses after the first piece of each stream.
+    pub(crate) fn pausing(pause: Duration, answer: impl Fn(&str) -> Answer + Clone + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -55,7 +61,7 @@ impl Provider {
             for stream in listener.incoming() {
                 let Ok(stream) = stream else { return };
                 let (answer, noted) = (answer.clone(), Arc::clone(&noted));
-                std::thread::spawn(move || serve(stream, &answer, &noted));
+                std::thread::spawn(move || serve(stream, pause, &answer, &noted));
             }
         });
         Self { base_url, seen }
@@ -74,13 +80,21 @@ impl Provider {
     }
 }
 
-fn serve(mut stream: TcpStream, answer: &impl Fn(&str) -> Answer, noted: &Mutex<Vec<String>>) {
+fn serve(
+    mut stream: TcpStream,
+    pause: Duration,
+    answer: &impl Fn(&str) -> Answer,
+    noted: &Mutex<Vec<String>>,
+) {
     let Some(request) = read(&mut stream) else { return };
     noted.lock().unwrap().push(request.clone());
     let Answer { status, content_type, body } = answer(&request);
     let head = format!("content-type: {content_type}\r\nx-request-id: req-7\r\nconnection: close");
     let length = body.len();
-    let _ = write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}");
+    let (first, rest) = body.split_at(body.find("\n\n").map_or(0, |end| end + 2));
+    let _ = write!(stream, "HTTP/1.1 {status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{first}");
+    std::thread::sleep(pause);
+    let _ = write!(stream, "{rest}");
 }
 
 fn read(stream: &mut TcpStream) -> Option<String> {

@@ -1,5 +1,8 @@
 //! What people and models say is shown by every command, and steers no terminal (rule K13).
 
+use std::process::Command;
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::program::{Program, Ran};
@@ -18,8 +21,12 @@ fn is_calm(text: &str) -> bool {
 /// Runs a command, for which a provider answers.
 fn ran(program: &Program, provider: &Provider, arguments: &[&str]) -> Ran {
     let mut command = program.command(arguments);
-    command.env("OPENAI_BASE_URL", &provider.base_url).env("OPENAI_API_KEY", "sk-1");
-    Ran::of(command.args(["--model", "openai:some-model"]).output().unwrap())
+    Ran::of(answered(command.args(["--model", "openai:some-model"]), provider).output().unwrap())
+}
+
+/// Has a provider answer for a command.
+fn answered<'c>(command: &'c mut Command, provider: &Provider) -> &'c mut Command {
+    command.env("OPENAI_BASE_URL", &provider.base_url).env("OPENAI_API_KEY", "sk-1")
 }
 
 #[test]
@@ -192,4 +199,23 @@ fn k13_words_of_a_proposal_and_words_that_differ_are_shown_and_steer_no_terminal
         let ran = run(arguments);
         assert!(is_calm(&ran.stdout), "the words are shown all the same: {ran:?}");
     }
+}
+
+#[test]
+fn k13_words_that_are_drawn_live_on_a_terminal_do_not_steer_it() {
+    let program = Program::new();
+    // What is being said stands there for longer than it takes to draw it.
+    let while_drawn = Duration::from_millis(250);
+    let provider = Provider::pausing(while_drawn, |_| Answer::words(&[STEERS, " and said"]));
+    let [_, (.., deliberation), ..] = requests();
+    program.write("it.json", deliberation.to_string());
+    let mut run = program.on_terminal("xterm", &["run", "it.json", "--model", "openai:some-model"]);
+    let Ok(ran) = answered(&mut run, &provider).output() else {
+        return eprintln!("skipped: there is no program `script` to make a terminal");
+    };
+    let ran = Ran::of(ran);
+    assert!(ran.code == Some(0) && ran.stdout.contains("owned"), "{ran:?}");
+    let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
+    let sent: Vec<&str> = steers.into_iter().filter(|it| ran.stdout.contains(it)).collect();
+    assert!(sent.is_empty(), "{sent:?}: {:?}", ran.stdout);
 }

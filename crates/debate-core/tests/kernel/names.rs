@@ -14,10 +14,15 @@ fn doors() -> Vec<Value> {
         request[field] = value;
         request
     };
-    let mut review: Value = serde_json::from_str(include_str!("../../../../examples/review.json")).unwrap();
-    review["critiques"][0]["role"] = json!(NAME);
+    let review = |path: &str| {
+        let example = include_str!("../../../../examples/review.json");
+        let mut request: Value = serde_json::from_str(example).unwrap();
+        *request.pointer_mut(path).unwrap() = json!(NAME);
+        request
+    };
     vec![
-        review,
+        review("/critiques/0/role"),
+        review("/critiques/0/operations/0/op"),
         table(json!(NAME)),
         table(json!({"name": NAME})),
         json!({"format": "investigation", "problem": "x", "investigators": [NAME, "bo"]}),

@@ -257,6 +257,23 @@ async fn pages_of_other_sites_are_served_where_they_are_named_and_with_a_token_a
 }
 
 #[tokio::test]
+async fn without_tokens_pages_of_other_sites_are_refused_though_they_are_named() {
+    let named = "https://app.example";
+    let cors_origins: Vec<Origin> = vec![named.parse().unwrap()];
+    let house = House::with(ServeOptions { cors_origins, ..ServeOptions::default() }, "simulated:7").await;
+    let web = ("Content-Type", "application/grpc-web+proto");
+    for (origin, status) in [(named, 403), ("https://evil.example", 403), ("http://localhost:8080", 200)] {
+        let origin = ("Origin", origin);
+        let listed = house.ask("GET", "/api/v1/debates", &[origin], b"").await;
+        assert_eq!(listed.status, status, "{listed:?}");
+        let called =
+            house.ask("POST", "/debate.v1.DebateService/ListDebates", &[origin, web], &[0, 0, 0, 0, 0]).await;
+        let is_refused = called.header("grpc-status") == Some("7");
+        assert_eq!(is_refused, status == 403, "{called:?}");
+    }
+}
+
+#[tokio::test]
 async fn k12_what_asks_of_the_policy_is_json_within_bounds_like_everything_else() {
     let house = House::open().await;
     let long = vec![b' '; debate_core::request::sizes::REQUEST_BYTES_MAX + 1];

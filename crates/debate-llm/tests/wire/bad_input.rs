@@ -215,6 +215,15 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
             "response_too_large",
             format!("the response is longer than 65536 bytes; {again}"),
         ),
+        // Bytes alone end it before the call does: an error's body is read for no longer than a server may be silent.
+        Row::new(
+            "an error that floods",
+            four(|| Response::of_type(500, "text/plain", &"no ".repeat(10_000)).without_end()),
+            "server_error",
+            "HTTP 500 with text/plain; try again later, or use another model",
+        )
+        .retried()
+        .within(|limits, _| limits.idle_timeout = Duration::from_secs(3_600)),
         Row::new(
             "a stream that never ends",
             vec![half().trickling()],

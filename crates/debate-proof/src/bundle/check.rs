@@ -7,7 +7,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
 
 use super::line::{Consistency, Inclusion, Line, LineError, Signed, StreamStart};
-use super::{BundleError, EVENTS_MAX, LINE_BYTES_MAX, VERSION};
+use super::{BundleError, EVENTS_MAX, LINE_BYTES_MAX, STREAM_BYTES_MAX, VERSION};
 use crate::checkpoint::{Checkpoint, CheckpointError};
 use crate::key::VerifierKey;
 use crate::leaf::Leaf;
@@ -142,6 +142,8 @@ struct Open {
     request_id: Option<String>,
     /// Its lines of events, also those after a fault.
     lines: u64,
+    /// The bytes of these lines.
+    bytes: usize,
     leaves: Vec<Leaf>,
     at_leaves: BTreeMap<Seq, Digest>,
     report: StreamReport,
@@ -250,7 +252,8 @@ impl BundleCheck {
             (Line::Event(event), Place::Streams) => {
                 let open = self.open.as_mut().ok_or(LineError::Place)?;
                 self.events += 1;
-                return open.take(event.envelope(open.report.stream)?);
+                open.make_room(text.len())?;
+                return Ok(open.take(event.envelope(open.report.stream)?));
             }
             (Line::End(end), Place::Checkpoint | Place::Leaves | Place::Streams) => {
                 self.close_stream()?;
@@ -347,7 +350,8 @@ impl BundleCheck {
             fault,
         };
         let request_id = start.request_id;
-        self.open = Some(Open { chain, request_id, lines: 0, leaves, at_leaves: BTreeMap::new(), report });
+        let at_leaves = BTreeMap::new();
+        self.open = Some(Open { chain, request_id, lines: 0, bytes: 0, leaves, at_leaves, report });
         Ok(())
     }
 
@@ -380,17 +384,24 @@ impl BundleCheck {
 }
 
 impl Open {
-    fn take(&mut self, envelope: Envelope) -> Result<Option<Envelope>, LineError> {
+    /// Counts a line, which must be within what one stream may have.
+    fn make_room(&mut self, bytes: usize) -> Result<(), LineError> {
         self.lines += 1;
+        self.bytes += bytes;
+        let stream = self.report.stream;
         if self.lines > EVENTS_MAX {
-            return Err(LineError::Events { stream: self.report.stream, events: self.lines });
+            return Err(LineError::Events { stream, events: self.lines });
         }
+        if self.bytes > STREAM_BYTES_MAX { Err(LineError::Bytes(stream)) } else { Ok(()) }
+    }
+
+    fn take(&mut self, envelope: Envelope) -> Option<Envelope> {
         if matches!(self.report.fault, Some(StreamFault::Chain(_))) {
-            return Ok(None);
+            return None;
         }
         if let Err(broken) = self.chain.push(&envelope) {
             self.report.fault.get_or_insert(broken.into());
-            return Ok(None);
+            return None;
         }
         if self.leaves.iter().any(|leaf| leaf.seq == envelope.seq) {
             self.at_leaves.insert(envelope.seq, envelope.hash);
@@ -398,7 +409,7 @@ impl Open {
         self.report.events += 1;
         self.report.redacted += u64::from(envelope.is_redacted());
         self.report.head = self.chain.head();
-        Ok(Some(envelope))
+        Some(envelope)
     }
 }
 
@@ -417,8 +428,8 @@ mod tests {
         assert_ne!(refused(&line[1..]), LineError::TooLong);
     }
 
-    #[test]
-    fn a_stream_of_more_than_a_million_events_is_read_no_further() {
+    /// Returns the check of a bundle in which a stream begins, and the line of an event of it.
+    fn opened() -> (BundleCheck, StreamId, String) {
         let stream = StreamId { kind: StreamKind::Debate, id: Default::default() };
         let event = Envelope {
             stream,
@@ -434,15 +445,37 @@ mod tests {
             prose_digest: None,
             hash: Digest::default(),
         };
-        let event = Line::Event((&event).into()).text();
         let mut check = BundleCheck::new(None, None);
         for line in [Line::start(false), Line::opened(stream, None, None)] {
             check.push(&line.text()).unwrap();
         }
+        (check, stream, Line::Event((&event).into()).text())
+    }
+
+    #[test]
+    fn a_stream_of_more_than_a_million_events_is_read_no_further() {
+        let (mut check, stream, event) = opened();
         // As if so many had been read but one.
         check.open.as_mut().unwrap().lines = EVENTS_MAX - 1;
         check.push(&event).unwrap();
         let refused = check.push(&event).unwrap_err();
         assert_eq!(refused.what, LineError::Events { stream, events: EVENTS_MAX + 1 });
+    }
+
+    #[test]
+    fn a_stream_of_more_than_256_mib_is_read_no_further() {
+        let (mut check, stream, event) = opened();
+        // As if there were room for one more.
+        check.open.as_mut().unwrap().bytes = STREAM_BYTES_MAX - 2 * event.len() + 1;
+        check.push(&event).unwrap();
+        let refused = check.push(&event).unwrap_err();
+        assert_eq!(refused.what, LineError::Bytes(stream));
+        // Another stream has as much room again.
+        let (mut check, _, event) = opened();
+        check.open.as_mut().unwrap().bytes = STREAM_BYTES_MAX - event.len();
+        check.push(&event).unwrap();
+        let other = StreamId { kind: StreamKind::Policy, ..stream };
+        check.push(&Line::opened(other, None, None).text()).unwrap();
+        check.push(&event).unwrap();
     }
 }

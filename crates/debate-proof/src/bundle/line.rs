@@ -5,7 +5,7 @@ use debate_core::id::{Digest, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{EVENTS_MAX, LINE_BYTES_MAX, VERSION};
+use super::{EVENTS_MAX, LINE_BYTES_MAX, STREAM_BYTES_MAX, VERSION};
 use crate::leaf::LeafError;
 use crate::leaves::LeavesError;
 
@@ -165,6 +165,9 @@ pub enum LineError {
         /// How many.
         events: u64,
     },
+    /// The events of a stream have more than [`STREAM_BYTES_MAX`] bytes.
+    #[error("the events of {0} have more than {STREAM_BYTES_MAX} bytes")]
+    Bytes(StreamId),
     /// The bundle holds not as much as its end says.
     #[error("the bundle holds {streams} streams with {events} events, its end says otherwise")]
     Count {

@@ -5,10 +5,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use debate_core::chain::ChainCheck;
-use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::DebateId;
 use debate_engine::{Fault, Verification};
 use debate_proof::bundle::{BundleCheck, BundleReport};
 use debate_proof::checkpoint::Checkpoint;
@@ -17,12 +16,16 @@ use debate_store::Head;
 use serde_json::json;
 
 use super::super::import::Batch;
+use super::forks::Forks;
 use super::{Covered, stream_name, tell};
 use crate::exit::Failure;
 use crate::house::House;
 use crate::plain::one_line;
 use crate::proof::bundle_file::BundleLines;
 use crate::proof::folder;
+
+/// How much is kept of what is wrong with one debate, in bytes.
+const WHY_BYTES_MAX: usize = 1_000;
 
 /// What checking a bundle found.
 #[derive(Debug)]
@@ -50,21 +53,17 @@ pub(crate) async fn check(
     let mut lines = BundleLines::open(path)?;
     let mut check = BundleCheck::new(key, since);
     let mut folds = BTreeMap::new();
-    let mut parents = BTreeMap::new();
+    let mut forks = Forks::default();
     let mut open: Option<Fold> = None;
     while let Some(line) = lines.next()? {
+        let bytes = line.len();
         let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
             continue;
         };
-        let stream = envelope.stream;
-        if envelope.seq == Seq(1)
-            && let Some(Ok(forked)) = codec::forked(&envelope)
-        {
-            parents.insert(stream, StreamId::from(forked.parent));
-        }
-        if parents.contains_key(&stream) {
+        if forks.note(&envelope, bytes) {
             continue;
         }
+        let stream = envelope.stream;
         if open.as_ref().is_none_or(|open| open.stream != stream) {
             if let Some(fold) = open.take() {
                 folds.insert(fold.stream, fold.finish().await?);
@@ -79,9 +78,7 @@ pub(crate) async fn check(
         folds.insert(fold.stream, fold.finish().await?);
     }
     let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
-    if !parents.is_empty() {
-        folds.extend(fold_forks(path, &parents).await?);
-    }
+    folds.extend(forks.fold(path).await?);
     let streams = report.streams.iter().map(|stream| {
         let nothing = Verification::new(DebateId(stream.stream.id), ChainCheck::new(stream.stream).head());
         let mut found = folds.remove(&stream.stream).unwrap_or(nothing);
@@ -92,34 +89,6 @@ pub(crate) async fn check(
         (stream.stream, found, Covered(stream.signed))
     });
     Ok(Checked { streams: streams.collect(), report })
-}
-
-/// Folds the forks of a bundle, in one store with the debates that they were forked from (rule K14).
-async fn fold_forks(
-    path: &Path,
-    parents: &BTreeMap<StreamId, StreamId>,
-) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
-    let house = House::empty().await?;
-    let store = &**house.store.events();
-    let mut lines = BundleLines::open(path)?;
-    // All that it finds was found before.
-    let mut check = BundleCheck::new(None, None);
-    let mut batch = Batch::default();
-    while let Some(line) = lines.next()? {
-        let Some(envelope) = check.push(line).map_err(|error| Failure::fault(error.to_string()))? else {
-            continue;
-        };
-        let stream = envelope.stream;
-        if parents.contains_key(&stream) || parents.values().any(|parent| *parent == stream) {
-            batch.push(store, envelope).await?;
-        }
-    }
-    batch.flush(store).await?;
-    let mut folds = BTreeMap::new();
-    for fork in parents.keys() {
-        folds.insert(*fork, super::verify(&house.engine, *fork, true).await?);
-    }
-    Ok(folds)
 }
 
 /// One debate of a bundle, in a store of its own.
@@ -137,8 +106,18 @@ impl Fold {
     /// Folds the debate, and recomputes its outcomes.
     async fn finish(mut self) -> anyhow::Result<Verification> {
         self.batch.flush(&**self.house.store.events()).await?;
-        Ok(super::verify(&self.house.engine, self.stream, true).await?)
+        verify(&self.house, self.stream).await
     }
+}
+
+/// Verifies a debate of a bundle. Of what is wrong with it the beginning is kept: a bundle may have many, each with a name
+/// of any length that is not known here.
+pub(super) async fn verify(house: &House, stream: StreamId) -> anyhow::Result<Verification> {
+    let mut found = super::verify(&house.engine, stream, true).await?;
+    if let Some(Fault { why, .. }) = &mut found.fault {
+        why.truncate(why.floor_char_boundary(WHY_BYTES_MAX));
+    }
+    Ok(found)
 }
 
 impl Checked {

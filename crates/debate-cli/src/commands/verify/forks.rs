@@ -1,0 +1,152 @@
+//! Folding the forks of a bundle, each in one store with what it was forked from (rule K14).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use debate_core::chain::ChainCheck;
+use debate_core::codec;
+use debate_core::envelope::{Envelope, StreamId};
+use debate_core::fork::DEPTH_MAX;
+use debate_core::id::{DebateId, Seq};
+use debate_engine::{Fault, Verification};
+use debate_proof::bundle::{BundleCheck, STREAM_BYTES_MAX};
+
+use super::super::import::Batch;
+use super::bundle;
+use crate::exit::Failure;
+use crate::house::House;
+use crate::proof::bundle_file::BundleLines;
+
+/// The forks of a bundle, as they are found while it is read for the first time.
+#[derive(Debug, Default)]
+pub(super) struct Forks {
+    /// What each fork was forked from.
+    parents: BTreeMap<StreamId, StreamId>,
+    /// The bytes of each stream of the bundle.
+    bytes: BTreeMap<StreamId, usize>,
+}
+
+/// Forks that are folded together.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Pass {
+    forks: Vec<StreamId>,
+    /// These forks and what they were forked from.
+    streams: BTreeSet<StreamId>,
+}
+
+impl Forks {
+    /// Takes note of an event, whose line has so many bytes; returns whether it is a fork's.
+    pub(super) fn note(&mut self, envelope: &Envelope, bytes: usize) -> bool {
+        let stream = envelope.stream;
+        *self.bytes.entry(stream).or_default() += bytes;
+        if envelope.seq == Seq(1)
+            && let Some(Ok(forked)) = codec::forked(envelope)
+        {
+            self.parents.insert(stream, StreamId::from(forked.parent));
+        }
+        self.parents.contains_key(&stream)
+    }
+
+    /// Folds all of them, no more at once than one stream may have: the bundle is read again for each such part.
+    pub(super) async fn fold(&self, path: &Path) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+        let mut folds = BTreeMap::new();
+        let (passes, too_large) = self.passes(STREAM_BYTES_MAX);
+        for pass in passes {
+            pass.fold(path, &mut folds).await?;
+        }
+        for fork in too_large {
+            let nothing = Verification::new(DebateId(fork.id), ChainCheck::new(fork).head());
+            let why = format!("it has, with what it was forked from, more than {STREAM_BYTES_MAX} bytes");
+            folds.insert(fork, Verification { fault: Some(Fault { seq: Seq(1), why }), ..nothing });
+        }
+        Ok(folds)
+    }
+
+    /// Parts the forks so that none has more bytes than `bytes_max`; returns also those which have by themselves.
+    fn passes(&self, bytes_max: usize) -> (Vec<Pass>, Vec<StreamId>) {
+        let (mut passes, mut too_large) = (Vec::new(), Vec::new());
+        let mut pass = Pass::default();
+        for fork in self.parents.keys() {
+            let lineage = self.lineage(*fork);
+            if self.bytes_of(&lineage) > bytes_max {
+                too_large.push(*fork);
+                continue;
+            }
+            let together = &pass.streams | &lineage;
+            if self.bytes_of(&together) > bytes_max {
+                passes.push(std::mem::take(&mut pass));
+                pass.streams = lineage;
+            } else {
+                pass.streams = together;
+            }
+            pass.forks.push(*fork);
+        }
+        passes.extend(Some(pass).filter(|pass| !pass.forks.is_empty()));
+        (passes, too_large)
+    }
+
+    /// Returns a fork and what it was forked from, as far as forks may go.
+    fn lineage(&self, fork: StreamId) -> BTreeSet<StreamId> {
+        let parent = |stream: &StreamId| self.parents.get(stream).copied();
+        std::iter::successors(Some(fork), parent).take(DEPTH_MAX + 2).collect()
+    }
+
+    fn bytes_of(&self, streams: &BTreeSet<StreamId>) -> usize {
+        streams.iter().filter_map(|stream| self.bytes.get(stream)).sum()
+    }
+}
+
+impl Pass {
+    async fn fold(&self, path: &Path, folds: &mut BTreeMap<StreamId, Verification>) -> anyhow::Result<()> {
+        let house = House::empty().await?;
+        let store = &**house.store.events();
+        let mut lines = BundleLines::open(path)?;
+        // All that it finds was found before.
+        let mut check = BundleCheck::new(None, None);
+        let mut batch = Batch::default();
+        while let Some(line) = lines.next()? {
+            let found = check.push(line).map_err(|error| Failure::fault(error.to_string()))?;
+            if let Some(envelope) = found.filter(|envelope| self.streams.contains(&envelope.stream)) {
+                batch.push(store, envelope).await?;
+            }
+        }
+        batch.flush(store).await?;
+        for fork in &self.forks {
+            folds.insert(*fork, bundle::verify(&house, *fork).await?);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use debate_core::envelope::StreamKind;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn stream(number: u128) -> StreamId {
+        StreamId { kind: StreamKind::Debate, id: Uuid::from_u128(number) }
+    }
+
+    #[test]
+    fn k14_no_more_forks_are_folded_at_once_than_there_is_room_for() {
+        // 1 was forked to 2, that to 3, and 1 to 4; 6 has too much for any room, and 8 and 9 say they come of one another.
+        let parents = [(2, 1), (3, 2), (4, 1), (6, 5), (8, 9), (9, 8)];
+        let bytes = [(1, 40), (2, 10), (3, 10), (4, 30), (5, 90), (6, 20), (7, 99), (8, 5), (9, 5)];
+        let forks = Forks {
+            parents: parents.map(|(fork, parent)| (stream(fork), stream(parent))).into(),
+            bytes: bytes.map(|(it, bytes)| (stream(it), bytes)).into(),
+        };
+        let pass = |forks: &[u128], streams: &[u128]| Pass {
+            forks: forks.iter().copied().map(stream).collect(),
+            streams: streams.iter().copied().map(stream).collect(),
+        };
+        let (passes, too_large) = forks.passes(100);
+        assert_eq!(passes, [pass(&[2, 3, 4, 8, 9], &[1, 2, 3, 4, 8, 9])]);
+        assert_eq!(too_large, [stream(6)]);
+        let (passes, _) = forks.passes(75);
+        assert_eq!(passes, [pass(&[2, 3], &[1, 2, 3]), pass(&[4], &[1, 4]), pass(&[8, 9], &[8, 9])]);
+        assert_eq!(forks.passes(110).1, []);
+    }
+}
