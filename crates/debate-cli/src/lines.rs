@@ -142,3 +142,23 @@ pub(crate) fn json(envelope: &Envelope) -> io::Result<String> {
     };
     Ok(serde_json::to_string(&event)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use debate_core::event::AttemptRef;
+
+    use super::*;
+
+    #[test]
+    fn k13_pieces_of_what_is_being_said_steer_no_terminal() {
+        let (mut told, lines) = io::pipe().unwrap();
+        let attempt =
+            AttemptRef { call: "argue/1/optimist/1".parse().unwrap(), revision: 0, attempt: 1, turn: 1 };
+        let text = "clear \u{1b}[2J and turn \u{202e}around\nin two lines".to_owned();
+        Numbered(Box::new(lines)).chunk(&Chunk { attempt, number: 1, text }).unwrap();
+        let mut line = String::new();
+        io::Read::read_to_string(&mut told, &mut line).unwrap();
+        assert!(line.starts_with("     ~  argue/1/optimist") && line.ends_with("in two lines\n"), "{line:?}");
+        assert!(!line.trim_end().contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
+    }
+}
