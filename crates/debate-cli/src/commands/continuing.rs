@@ -46,7 +46,7 @@ impl Continue {
         let AddedRounds { rounds, focus } =
             AddedRounds::accept(&json!({ "rounds": self.rounds, "focus": self.focus })).map_err(|wrong| {
                 let lines: Vec<String> = wrong.0.iter().map(|one| format!("--{one}")).collect();
-                Failure::bad_input(lines.join("\n"))
+                Failure::bad_input(format!("these options cannot be used:\n  {}", lines.join("\n  ")))
             })?;
         thread::spawn(tokens::warm_up);
         let settings = Settings { hedging: options.hedging(), ..Settings::default() };

@@ -40,7 +40,7 @@ fn k12_what_cannot_go_on_is_refused_and_nothing_is_recorded() {
         (
             &["--rounds", "0", "--focus", " "][..],
             2,
-            "--rounds: must be a whole number from 1 to 10\n--focus: must not be empty",
+            "\n  --rounds: must be a whole number from 1 to 10\n  --focus: must not be empty\n",
         ),
         (&[], 2, ""),
         (&["--rounds", "x"], 2, "--rounds"),
