@@ -78,13 +78,21 @@ pub(crate) struct Setting {
 /// # Errors
 /// The file cannot be read, or there are options, in whatever place, that are unknown or whose values are wrong: all of them.
 pub(crate) fn parse(argv: &[OsString]) -> anyhow::Result<Args> {
-    let Ok(named) = unchecked(Args::command()).try_get_matches_from(argv) else {
-        return Ok(Args::parse_from(argv));
-    };
+    let named =
+        unchecked(Args::command()).try_get_matches_from(argv).unwrap_or_else(|error| unread(argv, &error));
     let file = named.get_one::<OsString>(CONFIG).map(|path| ConfigFile::read(Path::new(path))).transpose()?;
     check(file.as_ref(), &named)?;
     let matches = fed(Args::command(), file.as_ref()).get_matches_from(argv);
     Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+}
+
+/// Ends the process with what `Args` say of a command line that has not their form, or is to be helped with: unless they
+/// stumble over a value first, for that may be secret and would be told whole.
+fn unread(argv: &[OsString], error: &clap::Error) -> ! {
+    match Args::try_parse_from(argv) {
+        Err(told) if told.kind() == error.kind() => told.exit(),
+        Ok(_) | Err(_) => error.exit(),
+    }
 }
 
 /// Returns the arguments with which a server would run, and all options that it may be given.

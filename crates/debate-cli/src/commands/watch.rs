@@ -52,7 +52,7 @@ pub(crate) struct Watch {
     token: Option<String>,
 
     /// Show live text too while models speak
-    #[arg(long, env = "DEBATE_TOKENS", value_parser = FalseyValueParser::new(), requires = "server")]
+    #[arg(long, env = "DEBATE_WATCH_TOKENS", value_parser = FalseyValueParser::new(), requires = "server")]
     tokens: bool,
 
     /// Print a line for each event on a terminal too

@@ -1,6 +1,7 @@
 //! `debate token`, and a server that lets nobody in without one.
 
-use serde_json::Value;
+use debate_core::id::Timestamp;
+use serde_json::{Value, json};
 
 use crate::program::Program;
 use crate::server::Server;
@@ -27,11 +28,44 @@ fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
     let url = format!("http://{}", server.address);
     let watch = |token: &str| program.run(["watch", NOBODY, "--server", &url, "--token", token]).code;
     assert_eq!((watch(token), watch("wrong")), (Some(3), Some(5)));
+    let beside_a_server =
+        program.command(["watch", NOBODY]).env("DEBATE_TOKENS", "tokens.json").output().unwrap();
+    let told = String::from_utf8(beside_a_server.stderr).unwrap();
+    assert!(told.contains("there is no store"), "the server's variable means something to watch: {told}");
     let revoked = program.run(["token", "revoke", "app"].iter().chain(&file));
     assert_eq!((revoked.code, revoked.stdout.starts_with(id)), (Some(0), true), "{revoked:?}");
     assert_eq!(watch(token), Some(5));
     let again = program.run(["token", "revoke", "app"].iter().chain(&file));
     assert_eq!(again.code, Some(2), "{again:?}");
+}
+
+#[test]
+fn a_token_is_made_with_every_limit_and_the_end_that_was_wished_for() {
+    let program = Program::new();
+    let limits = [
+        ("requests_per_minute", 11),
+        ("requests_at_once", 12),
+        ("debates_at_once", 13),
+        ("request_bytes_max", 14_000),
+        ("debate_cost_micros_max", 15),
+        ("day_cost_micros_max", 16),
+    ];
+    let flags = limits.iter().map(|(name, limit)| format!("--{}={limit}", name.replace('_', "-")));
+    let create =
+        ["token", "create", "app", "--file=tokens.json", "--scope=write", "--format=review", "--json"];
+    let args = create.map(str::to_owned).into_iter().chain(flags).chain(["--expires-days=30".to_owned()]);
+    let made = program.run(args.collect::<Vec<_>>());
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let listed = program.run(["token", "list", "--file=tokens.json", "--json"]);
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    let entry = &listed["tokens"][0];
+    assert_eq!(
+        (&entry["formats"], &entry["limits"]),
+        (&json!(["review"]), &Value::from_iter(limits)),
+        "{listed}"
+    );
+    let at = |name: &str| entry[name].as_str().unwrap().parse::<Timestamp>().unwrap().0;
+    assert_eq!(at("expires_at") - at("created_at"), 30 * 24 * 60 * 60 * 1000, "{listed}");
 }
 
 #[test]
@@ -76,6 +110,26 @@ const SECRETS: [&str; 6] = [
     "GEMINI_API_KEY",
     "DEBATE_SEARCH_KEY",
 ];
+
+#[test]
+fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
+    let program = Program::new();
+    let store = "postgress://app:open-sesame@db/debates";
+    for (args, says) in [
+        (&["show", NOBODY][..], "store (DEBATE_STORE): "),
+        (&["show"], "<ID>"),
+        (&["show", "--everything"], "--everything"),
+        (&["--store", store, "show"], "<ID>"),
+        (&["--store", store, "show", NOBODY], "store (--store): "),
+        (&["--store", store, "show", "--help"], "Usage: debate show"),
+        (&["config", "check"], "store (DEBATE_STORE): "),
+        (&["config", "check", "--store", store], "store (--store): "),
+    ] {
+        let output = program.command(args).env("DEBATE_STORE", store).output().unwrap();
+        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(told.contains(says) && !told.contains("open-sesame"), "{args:?}: {told}");
+    }
+}
 
 #[test]
 fn secrets_are_in_no_output_whatever_is_asked() {

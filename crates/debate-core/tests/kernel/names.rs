@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Where the name stands in a request.
 const NAME: &str = "NAME";
 
-/// Every place of a request at which a name of one's own choice is given; of predictions, see their own tests.
+/// Every place of a request at which a name of one's own choice is given.
 fn doors() -> Vec<Value> {
     let table = |agent: Value| json!({"format": "roundtable", "topic": "x", "agents": [agent, "bo"]});
     let talk = |field: &str, value: Value| {
@@ -20,9 +20,28 @@ fn doors() -> Vec<Value> {
         *request.pointer_mut(path).unwrap() = json!(NAME);
         request
     };
+    let prediction = |config: Value, options: Value| {
+        let example = include_str!("../../../../examples/ice.json");
+        let mut request: Value = serde_json::from_str(example).unwrap();
+        request["config"] = config;
+        request["options"] = options;
+        request
+    };
+    let sides = ["style", "testing"].map(|role| json!({"reviewer_role": role, "op": "AddX", "target": "t"}));
+    let conflict = json!({"type": NAME, "target": "t", "ops": sides});
+    let bands = json!({"bands": {"0.0-1.0": "all"}});
     vec![
+        prediction(
+            json!({"roles": ["optimist", NAME]}),
+            json!({"personas": {NAME: {"system_prompt": "You build."}}}),
+        ),
+        prediction(
+            json!({"scoring_criteria": ["novelty", NAME]}),
+            json!({"weights": {NAME: 0.5}, "rubrics": {NAME: bands}}),
+        ),
         review("/critiques/0/role"),
         review("/critiques/0/operations/0/op"),
+        json!({"format": "review", "critiques": [], "conflicts": [conflict]}),
         table(json!(NAME)),
         table(json!({"name": NAME})),
         json!({"format": "investigation", "problem": "x", "investigators": [NAME, "bo"]}),
