@@ -137,12 +137,17 @@ impl IntoResponse for Refused {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use axum::body::to_bytes;
 
     use super::*;
 
     #[tokio::test]
-    async fn causes_inside_the_house_are_in_no_answer_of_the_page() {
+    async fn causes_inside_the_house_are_in_the_log_and_in_no_answer_of_the_page() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let logging = tracing_subscriber::fmt().with_writer(Arc::new(log.reopen().unwrap())).finish();
+        let _listening = tracing::subscriber::set_default(logging);
         let cause = || std::io::Error::other("password sesame at /srv");
         let corrupt = LoadError::Read(ReadError::backend(cause()));
         for refused in [
@@ -155,5 +160,8 @@ mod tests {
             let body = String::from_utf8(body.to_vec()).unwrap();
             assert!(body.contains("detail") && !body.contains("sesame"), "{body}");
         }
+        let logged = std::fs::read_to_string(log.path()).unwrap();
+        let causes = logged.lines().filter(|line| line.contains("ERROR") && line.contains("sesame"));
+        assert_eq!(causes.count(), 4, "{logged}");
     }
 }

@@ -294,6 +294,10 @@ async fn an_auditor_finds_every_event_every_request_the_check_and_the_bundle() {
         assert_eq!((&event["seq"], &event["kind"]), (&json!(stored.seq), &json!(stored.kind)));
         assert_eq!((&event["hash"], &event["facts"]), (&json!(stored.hash.to_string()), &json!(stored.body)));
     }
+    for part in ["events", "calls"] {
+        let behind = house.data(&format!("/data/debates/{debate}/{part}?after={}", log.len() + 9)).await;
+        assert_eq!((behind.status, &behind.json()[part]), (StatusCode::OK, &json!([])), "{part}");
+    }
     let calls = house.data(&format!("/data/debates/{debate}/calls")).await.json();
     let calls = calls["calls"].as_array().unwrap();
     assert_eq!(calls.len(), log.iter().filter(|event| event.kind == "call_started").count());
