@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use debate_core::chain::{ChainBreak, ChainCheck};
-use debate_core::codec;
+use debate_core::codec::{self, TAKEN};
 use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::{Event, KernelEvent};
@@ -58,9 +58,6 @@ impl From<ChainBreak> for Fault {
         Self { seq: found.seq(), why: found.to_string() }
     }
 }
-
-/// What is wrong with an event whose prose somebody else than a redaction deleted.
-const TAKEN: &str = "its words were deleted and no redaction is on record";
 
 /// Checks one debate, whose first page is given, from its first event to its last; of a fork first what it shares with its
 /// parents (rule K14).

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use debate_core::chain::ChainCheck;
+use debate_core::codec::{self, TAKEN};
 use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
@@ -293,7 +294,8 @@ async fn verify(engine: &Engine, stream: StreamId, may_be_gone: bool) -> Result<
     }
 }
 
-/// Checks the log of proposals for a reviewer: its hashes, and that all of it can have happened.
+/// Checks the log of proposals for a reviewer: its hashes, that all of it can have happened, and that its words are there:
+/// nothing records that they were deleted.
 async fn check_proposals(
     store: &dyn EventStore,
     stream: StreamId,
@@ -305,7 +307,9 @@ async fn check_proposals(
         let page = store.read(stream, chain.head().0, PAGE).await?;
         if page.is_empty() {
             let wrong = Desk::replay(&log).err();
-            found.fault = wrong.map(|wrong| Fault { seq: found.head.0, why: wrong.to_string() });
+            let wrong = wrong.map(|wrong| Fault { seq: found.head.0, why: wrong.to_string() });
+            let taken = || codec::taken(&log).map(|seq| Fault { seq, why: TAKEN.to_owned() });
+            found.fault = wrong.or_else(taken);
             return Ok(found);
         }
         for envelope in page {

@@ -10,8 +10,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::program::Program;
+use crate::program::{Program, example};
 use crate::proving::{audited, checkpoint, second_verifier};
+use crate::verifying::alter;
 
 const FORGED: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -154,6 +155,49 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         assert_eq!(told.contains("not signed"), !unsigned.is_empty(), "{number}: {told}");
         assert!(told.contains(unsigned), "{number}: {told}");
     }
+}
+
+#[test]
+fn k15_words_of_a_proposal_that_go_without_a_record_are_missed() {
+    let program = audited();
+    let run = |args: &[&str]| program.run(args.iter().copied());
+    let file = example("review.json");
+    for seed in ["1", "2"] {
+        assert_eq!(run(&["review", file.to_str().unwrap(), "--quiet", "--seed", seed]).code, Some(0));
+    }
+    std::fs::create_dir(program.path("reviewers")).unwrap();
+    program.write("reviewers/security.cjs", "const SYSTEM_PROMPT = `Look.`;\n");
+    let propose =
+        ["policy", "propose", "security", "--reviewers-dir", "reviewers", "--debates-min", "2", "--anyway"];
+    assert_eq!(run(&propose).code, Some(0));
+    assert_eq!(checkpoint(&program).code, Some(0));
+    let mut lines = exported(&program, &["--checkpoint", "proof"]);
+    let sound = ["verify", "--bundle", "it.bundle", "--key", "audit.pub"];
+    assert_eq!(run(&sound).code, Some(0), "as it was made");
+
+    let mut events = lines.iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
+    let made = events.find(|event| event["kind"] == "proposal_made").unwrap();
+    // The order of the rest is how a bundle is written.
+    assert!(made.shift_remove("prose").is_some());
+    let fault = format!("at event {}: its words were deleted and no redaction is on record", made["seq"]);
+    program.write("forged.bundle", text(&lines));
+    // Neither a trigger nor the chain keeps words in the store.
+    alter(&program, &["UPDATE events SET prose = NULL, salt = NULL WHERE kind = 'proposal_made'"]);
+    for args in [
+        &["verify", "--all"][..],
+        &["verify", "--checkpoint", "proof", "--key", "audit.pub"],
+        &["verify", "--bundle", "forged.bundle", "--key", "audit.pub"],
+        &["--store", "sqlite://new.sqlite", "import", "forged.bundle", "--key", "audit.pub"],
+    ] {
+        let found = run(args);
+        assert_eq!(found.code, Some(4), "{args:?}: {found:?}");
+        let mut told = found.stdout.lines().filter(|line| line.starts_with("FAULT  policy/"));
+        assert!(told.any(|line| line.ends_with(&fault)), "{args:?}: {found:?}");
+    }
+    assert!(!program.path("new.sqlite").exists(), "nothing was imported");
+    let paths = ["audit.pub", "forged.bundle"].map(|name| program.path(name));
+    let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) else { return };
+    assert_eq!(second.status.code(), Some(4), "{second:?}");
 }
 
 #[test]
