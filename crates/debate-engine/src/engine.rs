@@ -40,7 +40,7 @@ use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
 use crate::tools::{Tool, Tools};
 use crate::turns::Turns;
-use crate::verify::{Fault, Verification};
+use crate::verify::{Fault, Verification, archived_otherwise};
 use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
@@ -382,15 +382,21 @@ impl Engine {
     /// # Errors
     /// There is no such debate, or the store failed. What is wrong with the log is in the result.
     pub async fn verify(&self, debate: DebateId) -> Result<Verification, LoadError> {
-        let begin = self.house.store.read(StreamId::from(debate), Seq::START, PAGE).await?;
+        let (store, stream) = (&*self.house.store, StreamId::from(debate));
+        let begin = store.read(stream, Seq::START, PAGE).await?;
+        let nothing = |fault: Fault| {
+            let head = debate_core::chain::ChainCheck::new(stream).head();
+            Verification { fault: Some(fault), ..Verification::new(debate, head) }
+        };
+        if let Some(fault) = archived_otherwise(store, stream).await? {
+            return Ok(nothing(fault));
+        }
         match self.served_by(debate, begin.first()).await {
-            Ok((_, served)) => Ok(served.verify(&*self.house.store, debate, begin).await?),
+            Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
             // A first event that no longer says its format was changed.
             Err(LoadError::Format { .. }) => {
-                let head = debate_core::chain::ChainCheck::new(debate.into()).head();
                 let why = "the first event does not name a format that is known here".to_owned();
-                let fault = Some(Fault { seq: Seq(1), why });
-                Ok(Verification { fault, ..Verification::new(debate, head) })
+                Ok(nothing(Fault { seq: Seq(1), why }))
             }
             Err(error) => Err(error),
         }

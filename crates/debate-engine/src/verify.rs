@@ -59,6 +59,21 @@ impl From<ChainBreak> for Fault {
     }
 }
 
+/// Returns what is wrong with a stream that is on record as archived, where the store has other events of it (rule K15).
+///
+/// # Errors
+/// The store failed.
+pub async fn archived_otherwise(
+    store: &dyn EventStore,
+    stream: StreamId,
+) -> Result<Option<Fault>, ReadError> {
+    let Some(archived) = store.find_archived(stream).await? else { return Ok(None) };
+    // One that is read from the archive, or was restored meanwhile, ends as it did.
+    let is_other = store.head(stream).await?.is_some_and(|head| head != archived.head);
+    let why = format!("it is archived in {}, and the store has other events of it", archived.bundle);
+    Ok(is_other.then_some(Fault { seq: Seq(1), why }))
+}
+
 /// Checks one debate, whose first page is given, from its first event to its last; of a fork first what it shares with its
 /// parents (rule K14).
 pub(crate) async fn verify<F: Format>(

@@ -15,6 +15,7 @@ use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
 use debate_core::policy::desk::Desk;
+use debate_engine::verify::archived_otherwise;
 use debate_engine::{Engine, Fault, LoadError, Verification};
 use debate_store::{Archived, EventStore, Position, ReadError};
 use serde::Serialize;
@@ -175,8 +176,8 @@ impl Verify {
         }
         for stream in &all {
             let mut found = match archived.get(stream).filter(|_| self.archive.is_none()) {
-                Some(archived) => not_looked_at(archived),
-                None => verify(&house.engine, *stream, record.is_some()).await?,
+                Some(archived) if store.head(*stream).await?.is_none() => not_looked_at(archived),
+                Some(_) | None => verify(&house.engine, *stream, record.is_some()).await?,
             };
             let signed = match record {
                 Some(record) => Some(record.compare(store, *stream, &mut found).await?),
@@ -301,6 +302,10 @@ async fn check_proposals(
     stream: StreamId,
     mut found: Verification,
 ) -> Result<Verification, ReadError> {
+    found.fault = archived_otherwise(store, stream).await?;
+    if found.fault.is_some() {
+        return Ok(found);
+    }
     let mut chain = ChainCheck::new(stream);
     let mut log: Vec<Envelope> = Vec::new();
     loop {

@@ -61,3 +61,40 @@ fn the_doctor_looks_at_the_database() {
     assert!(ran.stdout.contains("answers and has the schema of this program, 4"), "{}", ran.stdout);
     assert!(ran.stdout.contains("ok    clock   "), "{}", ran.stdout);
 }
+
+#[test]
+fn k15_what_is_put_in_the_place_of_an_archived_debate_is_found() {
+    let program = Program::new();
+    let server = Server::start(&[]).unwrap();
+    let url = server.url("postgres");
+    let run = |args: &[&str]| program.run(args.iter().copied().chain(["--store", &url]));
+    let done = |args: &[&str]| assert_eq!(run(args).code, Some(0), "{args:?}");
+    let file = example("ice.json");
+    let id = run(&["run", file.to_str().unwrap(), "--json"]).json()["debate_id"].as_str().unwrap().to_owned();
+    server.sql("postgres", "CREATE ROLE app LOGIN IN ROLE debate_writer").unwrap();
+    server
+        .sql("postgres", "CREATE TABLE early AS SELECT * FROM events; GRANT SELECT ON early TO app")
+        .unwrap();
+    done(&["resolve", &id, "yes"]);
+    done(&["archive", &id, "--to", "archive"]);
+    done(&["verify", "--all", "--archive", "archive"]);
+
+    // Soundly chained, by a login that may only write: first a shorter history, then one of the same length.
+    server.sql("postgres", "SET ROLE app; INSERT INTO events SELECT * FROM early").unwrap();
+    let archived = ["--archive", "archive"];
+    for resolve in [None, Some(["resolve", &id, "no"])] {
+        if let Some(resolve) = resolve {
+            done(&resolve);
+        }
+        for args in [&["verify", &id][..], &["verify", "--all"]] {
+            for ran in [run(args), run(&[args, &archived].concat())] {
+                assert_eq!(ran.code, Some(4), "{args:?}: {ran:?}");
+                assert!(
+                    ran.stdout.contains(&format!("FAULT  {id}  at event 1: it is archived in ")),
+                    "{ran:?}"
+                );
+                assert!(ran.stdout.contains(", and the store has other events of it\n"), "{ran:?}");
+            }
+        }
+    }
+}

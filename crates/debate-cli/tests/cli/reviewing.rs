@@ -199,6 +199,13 @@ fn assert_checked(program: &Program) {
         altered.stdout.contains("FAULT  policy") && altered.stdout.contains("at event 1: "),
         "{altered:?}"
     );
+    let archived = "INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at, position, tenant, opened_at) \
+                    SELECT stream_kind, stream_id, 1, zeroblob(32), 'elsewhere', 0, position, '', 0 FROM events \
+                    WHERE stream_kind = 'policy' AND seq = 1";
+    alter(program, &["DROP TRIGGER archived_insert", "DROP TRIGGER archived_taken", archived]);
+    let altered = program.run(["verify", "--all"]);
+    let told = "at event 1: it is archived in elsewhere, and the store has other events of it\n";
+    assert!(altered.code == Some(4) && altered.stdout.contains(told), "{altered:?}");
 }
 
 #[test]
