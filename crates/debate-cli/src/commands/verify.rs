@@ -1,6 +1,7 @@
 //! `debate verify`: checks stored debates.
 
 pub(super) mod bundle;
+mod fold;
 mod forks;
 mod record;
 

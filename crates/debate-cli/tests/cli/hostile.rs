@@ -45,8 +45,19 @@ fn chained(previous: &Value, stream: &Value, event: &Value) -> String {
 }
 
 /// Appends an event to the first debate of a bundle, chained as anybody can who has no key.
-fn append(mut lines: Vec<Value>, kind: &str, body: &str) -> Vec<Value> {
-    let begin = lines.iter().position(|line| line.get("stream").is_some()).unwrap();
+fn append(lines: Vec<Value>, kind: &str, body: &str) -> Vec<Value> {
+    append_to("opened", lines, kind, body)
+}
+
+/// Returns where in a bundle the first debate begins whose first event is of a kind.
+fn begin_of(first: &str, lines: &[Value]) -> usize {
+    let begins = |pair: &[Value]| pair[0].get("stream").is_some() && pair[1]["event"]["kind"] == first;
+    lines.windows(2).position(begins).unwrap()
+}
+
+/// Appends an event to the first debate of a bundle whose first event is of a kind.
+fn append_to(first: &str, mut lines: Vec<Value>, kind: &str, body: &str) -> Vec<Value> {
+    let begin = begin_of(first, &lines);
     let events = lines[begin + 1..].iter().take_while(|line| line.get("event").is_some()).count();
     let last = &lines[begin + events]["event"];
     let mut event = json!({
@@ -198,6 +209,53 @@ fn k15_words_of_a_proposal_that_go_without_a_record_are_missed() {
     let paths = ["audit.pub", "forged.bundle"].map(|name| program.path(name));
     let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) else { return };
     assert_eq!(second.status.code(), Some(4), "{second:?}");
+}
+
+#[test]
+fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
+    let program = Program::new();
+    let run = |args: &[&str]| program.run(args.iter().copied());
+    let parent = program.debate("ice.json");
+    let forked = run(&["fork", &parent, "--json", "--without", "optimist"]).json();
+    let fork = forked["debate_id"].as_str().unwrap();
+    let lines = exported(&program, &[]);
+    assert_eq!(run(&["verify", "--bundle", "it.bundle"]).code, Some(0), "as it was made");
+    let begin = begin_of("forked", &lines);
+    let end = begin + lines[begin + 1..].iter().take_while(|line| line.get("event").is_some()).count();
+
+    let unheard_of = append_to("forked", lines.clone(), "unheard_of", "{}");
+    let mut concluded = lines.clone();
+    let removed = concluded.remove(end)["event"].take();
+    assert_eq!((&removed["kind"], removed.get("prose")), (&"concluded".into(), None));
+    let mut body: Value = serde_json::from_str(removed["body"].as_str().unwrap()).unwrap();
+    body["outcome_digest"] = Digest::default().to_string().into();
+    let concluded = append_to("forked", concluded, "concluded", &body.to_string());
+    let mut wordless = lines;
+    let worded = wordless[begin..=end].iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
+    worded.filter(|event| event.contains_key("prose")).for_each(|event| drop(event.shift_remove("prose")));
+
+    // Who folds nothing can know of words alone.
+    let cases = [
+        (unheard_of, "unheard_of", 0),
+        (concluded, "the outcome does not follow from the log", 0),
+        (wordless, "its words were deleted and no redaction is on record", 4),
+    ];
+    for (lines, why, second) in cases {
+        let path = program.write("forged.bundle", text(&lines));
+        for args in [
+            &["verify", "--bundle", "forged.bundle"][..],
+            &["--store", "sqlite://new", "import", "forged.bundle"],
+        ] {
+            let found = run(args);
+            assert_eq!(found.code, Some(4), "{why}: {found:?}");
+            let mut told = found.stdout.lines().filter(|line| line.starts_with(&format!("FAULT  {fork}  ")));
+            assert!(told.any(|line| line.contains(why)), "{why}: {found:?}");
+        }
+        assert!(!program.path("new").exists(), "nothing was imported");
+        if let Some(ran) = second_verifier(&[&path]) {
+            assert_eq!(ran.status.code(), Some(second), "{why}: {ran:?}");
+        }
+    }
 }
 
 #[test]

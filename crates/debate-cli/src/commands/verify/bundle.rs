@@ -1,31 +1,27 @@
 //! Checking a bundle: line by line what it proves, and then each of its debates as if it were in a store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use debate_core::chain::ChainCheck;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
-use debate_proof::bundle::{BundleCheck, BundleReport};
+use debate_proof::bundle::{BundleCheck, BundleReport, STREAM_BYTES_MAX};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::key::VerifierKey;
 use debate_store::Head;
 use serde_json::json;
 
-use super::super::import::Batch;
+use super::fold::Fold;
 use super::forks::Forks;
 use super::{Covered, stream_name, tell};
 use crate::exit::Failure;
-use crate::house::House;
 use crate::plain::one_line;
 use crate::proof::bundle_file::BundleLines;
 use crate::proof::folder;
-
-/// How much is kept of what is wrong with one debate, in bytes.
-const WHY_BYTES_MAX: usize = 1_000;
 
 /// What checking a bundle found.
 #[derive(Debug)]
@@ -54,7 +50,7 @@ pub(crate) async fn check(
     let mut check = BundleCheck::new(key, since);
     let mut folds = BTreeMap::new();
     let mut forks = Forks::default();
-    let mut open: Option<Fold> = None;
+    let mut open: Option<(StreamId, Fold)> = None;
     while let Some(line) = lines.next()? {
         let bytes = line.len();
         let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
@@ -63,25 +59,27 @@ pub(crate) async fn check(
         if forks.note(&envelope, bytes) {
             continue;
         }
+        // The events of a stream stand together.
         let stream = envelope.stream;
-        if open.as_ref().is_none_or(|open| open.stream != stream) {
-            if let Some(fold) = open.take() {
-                folds.insert(fold.stream, fold.finish().await?);
+        let mut fold = match open.take() {
+            Some((opened, fold)) if opened == stream => fold,
+            before => {
+                if let Some((opened, fold)) = before {
+                    folds.extend(fold.finish(&[opened]).await?);
+                }
+                Fold::open(BTreeSet::from([stream])).await?
             }
-            open = Some(Fold::open(stream).await?);
-        }
-        if let Some(fold) = &mut open {
-            fold.batch.push(&**fold.house.store.events(), envelope).await?;
-        }
+        };
+        fold.push(envelope).await?;
+        open = Some((stream, fold));
     }
-    if let Some(fold) = open {
-        folds.insert(fold.stream, fold.finish().await?);
+    if let Some((opened, fold)) = open {
+        folds.extend(fold.finish(&[opened]).await?);
     }
     let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
-    folds.extend(forks.fold(path).await?);
+    folds.extend(forks.fold(path, STREAM_BYTES_MAX).await?);
     let streams = report.streams.iter().map(|stream| {
-        let nothing = Verification::new(DebateId(stream.stream.id), ChainCheck::new(stream.stream).head());
-        let mut found = folds.remove(&stream.stream).unwrap_or(nothing);
+        let mut found = folds.remove(&stream.stream).unwrap_or_else(|| never_folded(stream.stream));
         (found.events, found.head, found.redacted) = (stream.events, stream.head, stream.redacted);
         if let Some(fault) = &stream.fault {
             found.fault = Some(Fault { seq: fault.seq(), why: fault.to_string() });
@@ -91,33 +89,11 @@ pub(crate) async fn check(
     Ok(Checked { streams: streams.collect(), report })
 }
 
-/// One debate of a bundle, in a store of its own.
-struct Fold {
-    stream: StreamId,
-    house: House,
-    batch: Batch,
-}
-
-impl Fold {
-    async fn open(stream: StreamId) -> anyhow::Result<Self> {
-        Ok(Self { stream, house: House::empty().await?, batch: Batch::default() })
-    }
-
-    /// Folds the debate, and recomputes its outcomes.
-    async fn finish(mut self) -> anyhow::Result<Verification> {
-        self.batch.flush(&**self.house.store.events()).await?;
-        verify(&self.house, self.stream).await
-    }
-}
-
-/// Verifies a debate of a bundle. Of what is wrong with it the beginning is kept: a bundle may have many, each with a name
-/// of any length that is not known here.
-pub(super) async fn verify(house: &House, stream: StreamId) -> anyhow::Result<Verification> {
-    let mut found = super::verify(&house.engine, stream, true).await?;
-    if let Some(Fault { why, .. }) = &mut found.fault {
-        why.truncate(why.floor_char_boundary(WHY_BYTES_MAX));
-    }
-    Ok(found)
+/// Returns what is known of a debate that was not folded: nothing that could be believed.
+fn never_folded(stream: StreamId) -> Verification {
+    let nothing = Verification::new(DebateId(stream.id), ChainCheck::new(stream).head());
+    let why = "it was not folded".to_owned();
+    Verification { fault: Some(Fault { seq: Seq(1), why }), ..nothing }
 }
 
 impl Checked {

@@ -9,12 +9,10 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::DEPTH_MAX;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
-use debate_proof::bundle::{BundleCheck, STREAM_BYTES_MAX};
+use debate_proof::bundle::BundleCheck;
 
-use super::super::import::Batch;
-use super::bundle;
+use super::fold::Fold;
 use crate::exit::Failure;
-use crate::house::House;
 use crate::proof::bundle_file::BundleLines;
 
 /// The forks of a bundle, as they are found while it is read for the first time.
@@ -47,16 +45,21 @@ impl Forks {
         self.parents.contains_key(&stream)
     }
 
-    /// Folds all of them, no more at once than one stream may have: the bundle is read again for each such part.
-    pub(super) async fn fold(&self, path: &Path) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+    /// Folds all of them, no more at once than `bytes_max` of the bundle, which is read again for each such part. A fork that
+    /// has more is a fault.
+    pub(super) async fn fold(
+        &self,
+        path: &Path,
+        bytes_max: usize,
+    ) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
         let mut folds = BTreeMap::new();
-        let (passes, too_large) = self.passes(STREAM_BYTES_MAX);
+        let (passes, too_large) = self.passes(bytes_max);
         for pass in passes {
-            pass.fold(path, &mut folds).await?;
+            folds.extend(pass.fold(path).await?);
         }
         for fork in too_large {
             let nothing = Verification::new(DebateId(fork.id), ChainCheck::new(fork).head());
-            let why = format!("it has, with what it was forked from, more than {STREAM_BYTES_MAX} bytes");
+            let why = format!("it has, with what it was forked from, more than {bytes_max} bytes");
             folds.insert(fork, Verification { fault: Some(Fault { seq: Seq(1), why }), ..nothing });
         }
         Ok(folds)
@@ -97,24 +100,18 @@ impl Forks {
 }
 
 impl Pass {
-    async fn fold(&self, path: &Path, folds: &mut BTreeMap<StreamId, Verification>) -> anyhow::Result<()> {
-        let house = House::empty().await?;
-        let store = &**house.store.events();
+    async fn fold(self, path: &Path) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+        let mut fold = Fold::open(self.streams).await?;
         let mut lines = BundleLines::open(path)?;
         // All that it finds was found before.
         let mut check = BundleCheck::new(None, None);
-        let mut batch = Batch::default();
         while let Some(line) = lines.next()? {
             let found = check.push(line).map_err(|error| Failure::fault(error.to_string()))?;
-            if let Some(envelope) = found.filter(|envelope| self.streams.contains(&envelope.stream)) {
-                batch.push(store, envelope).await?;
+            if let Some(envelope) = found {
+                fold.push(envelope).await?;
             }
         }
-        batch.flush(store).await?;
-        for fork in &self.forks {
-            folds.insert(*fork, bundle::verify(&house, *fork).await?);
-        }
-        Ok(())
+        fold.finish(&self.forks).await
     }
 }
 
@@ -148,5 +145,15 @@ mod tests {
         let (passes, _) = forks.passes(75);
         assert_eq!(passes, [pass(&[2, 3], &[1, 2, 3]), pass(&[4], &[1, 4]), pass(&[8, 9], &[8, 9])]);
         assert_eq!(forks.passes(110).1, []);
+    }
+
+    #[tokio::test]
+    async fn k14_a_fork_that_is_too_large_is_a_fault() {
+        let (fork, parent) = (stream(2), stream(1));
+        let forks = Forks { parents: [(fork, parent)].into(), bytes: [(fork, 40), (parent, 61)].into() };
+        // Nothing of it is read.
+        let folds = forks.fold(Path::new("nowhere.bundle"), 100).await.unwrap();
+        let fault = folds[&fork].fault.as_ref().unwrap();
+        assert_eq!(fault.why, "it has, with what it was forked from, more than 100 bytes");
     }
 }
