@@ -300,3 +300,38 @@ fn an_import_tells_which_debates_would_go_on() {
         assert_eq!(told, is_told, "{imported:?}");
     }
 }
+
+#[test]
+fn k15_another_history_of_a_debate_is_not_imported_however_long_it_is() {
+    let program = Program::new();
+    let run = |args: &[&str]| program.run(args.iter().copied());
+    let id = program.debate("ice.json");
+    assert_eq!(run(&["export", &id, "--output", "early.bundle"]).code, Some(0));
+    // Elsewhere it had another end, soundly chained: as long as here, or longer.
+    let elsewhere = Program::new();
+    let done = |args: &[&str]| assert_eq!(elsewhere.run(args.iter().copied()).code, Some(0), "{args:?}");
+    elsewhere.write("early.bundle", std::fs::read(program.path("early.bundle")).unwrap());
+    done(&["import", "early.bundle"]);
+    for (name, more) in
+        [("same.bundle", ["resolve", &id, "no"]), ("longer.bundle", ["redact", &id, "--all-prose"])]
+    {
+        done(&more);
+        done(&["export", &id, "--output", name]);
+        program.write(name, std::fs::read(elsewhere.path(name)).unwrap());
+    }
+    assert_eq!(run(&["resolve", &id, "yes"]).code, Some(0));
+    let is_refused = |name: &str| {
+        let before = run(&["log", &id, "--json"]).stdout;
+        let refused = run(&["import", name]);
+        let told = format!("the store has other events in debate/{id}; it keeps them");
+        assert!(refused.code == Some(4) && refused.stderr.contains(&told), "{name}: {refused:?}");
+        assert_eq!(refused.stdout, "");
+        assert_eq!(run(&["log", &id, "--json"]).stdout, before, "{name}: nothing is written");
+    };
+    is_refused("same.bundle");
+    is_refused("longer.bundle");
+    assert_eq!(run(&["redact", &id, "--event", "1"]).code, Some(0));
+    // What is in the bundle is shorter now than what is here.
+    is_refused("same.bundle");
+    assert_eq!(run(&["import", "early.bundle"]).code, Some(0), "a beginning of what is here is the same");
+}
