@@ -9,14 +9,14 @@ use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Timestamp};
-use debate_engine::{LIFECYCLE_KINDS, Surroundings};
-use debate_store::{ArchiveError, Head, ListFilter};
+use debate_engine::{LIFECYCLE_KINDS, LoadError, Surroundings};
+use debate_store::{ArchiveError, Head, ListFilter, ReadError};
 use serde_json::json;
 
 use super::verify::bundle;
 use super::{export, print};
 use crate::args::Options;
-use crate::exit::{End, Failure};
+use crate::exit::{self, End, Failure};
 use crate::house::House;
 use crate::plain::one_line;
 use crate::proof::archive::bundle_name;
@@ -79,7 +79,8 @@ impl Archive {
         let mut forks = forks(house).await?;
         let mut kept = 0;
         for debate in debates {
-            let moved = self.archive(house, debate, &forks).await?;
+            let moved = self.archive(house, debate, &forks).await;
+            let moved = moved.or_else(|error| why_kept(&error).map(Moved::Kept).ok_or(error))?;
             if matches!(moved, Moved::Archived { .. }) {
                 // What it was forked from may go now.
                 forks.values_mut().for_each(|forks| forks.retain(|fork| *fork != debate));
@@ -151,6 +152,13 @@ impl Archive {
     }
 }
 
+/// Returns why a debate stays while others may go, where an error is of this one alone: it cannot be read, or is too large to be
+/// read back.
+fn why_kept(error: &anyhow::Error) -> Option<String> {
+    let is_corrupt = matches!(error.downcast_ref(), Some(LoadError::Read(ReadError::Corrupt { .. })));
+    (is_corrupt || exit::end_of(error) == End::Fault).then(|| exit::one_line(error))
+}
+
 /// Returns the debates that concluded more than so many days ago, the newest first: forks before what they were forked from.
 async fn concluded(house: &House, days: u32) -> anyhow::Result<Vec<DebateId>> {
     let latest = Timestamp(Surroundings::real().now().0 - i64::from(days) * DAY_MS);
@@ -179,4 +187,18 @@ async fn forks(house: &House) -> anyhow::Result<BTreeMap<DebateId, Vec<DebateId>
         }
     }
     Ok(forks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_debate_whose_bundle_is_too_large_to_be_read_back_keeps_no_other() {
+        let too_large = Failure::fault("one.bundle is damaged: a line is cut off or too long");
+        assert!(why_kept(&too_large).unwrap().ends_with("too long"));
+        for others in [Failure::bad_input("no room is left"), Failure::unavailable("the store is gone")] {
+            assert_eq!(why_kept(&others), None);
+        }
+    }
 }

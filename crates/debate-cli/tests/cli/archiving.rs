@@ -251,6 +251,20 @@ fn what_cannot_be_archived_or_restored_is_one_clear_line() {
     assert_eq!(left[0]["debate_id"], damaged, "what cannot be proved is not removed");
 }
 
+#[test]
+fn a_debate_that_cannot_be_read_stays_and_keeps_no_other() {
+    let program = Program::new();
+    let [sound, damaged] = ["deliberation.json"; 2].map(|name| program.debate(name));
+    let hex = damaged.replace('-', "");
+    let alien = "UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE seq = 8 AND stream_id = x'";
+    alter(&program, &[&format!("{alien}{hex}'")]);
+    let ran = program.run(["archive", "--older-than", "0", "--to", "archive"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(0), 2), "{ran:?}");
+    // The newest comes first.
+    assert!(ran.stdout.starts_with(&format!("kept      {damaged}  ")), "{ran:?}");
+    assert!(ran.stdout.contains(&format!("\narchived  {sound}  ")), "{ran:?}");
+}
+
 /// Archives and restores with the program killed at every step; `store` names where.
 fn killed_at_every_step(store: &[&str]) {
     let program = Program::new();
@@ -336,6 +350,10 @@ fn bundles_of_an_archive_and_of_exports_are_for_their_owner_alone() {
     let trap = program.write("trap", "");
     symlink(&trap, program.path("one.bundle.new")).unwrap();
     assert_eq!(program.run(["export", &id, "--output", "one.bundle"]).code, Some(0));
+    // So it is at the name itself: the link is replaced.
+    symlink(&trap, program.path("two.bundle")).unwrap();
+    assert_eq!(program.run(["export", &id, "--output", "two.bundle"]).code, Some(0));
+    assert!(!program.path("two.bundle").is_symlink());
     assert_eq!(fs::read(&trap).unwrap(), b"");
     assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
     let archived = program.path("archive").join(bundle_of(&program, &id));

@@ -272,6 +272,33 @@ fn k15_a_little_that_unpacks_to_much_is_refused_before_it_is_all_unpacked() {
     }
 }
 
+/// Tells how much of a bundle the second verifier unpacks, and what it finds, where a line may have 1 MiB.
+const LINES_OF_1_MIB: &str = r#"
+import sys
+sys.path.insert(0, sys.argv[1])
+import verify_bundle
+verify_bundle.LINE_BYTES_MAX = 1 << 20
+chunks, sizes = verify_bundle.chunks_of, []
+verify_bundle.chunks_of = lambda path: (sizes.append(len(chunk)) or chunk for chunk in chunks(path))
+faults = verify_bundle.verify(sys.argv[2], None, None).faults
+print(sum(sizes), *faults)
+"#;
+
+#[test]
+fn k15_a_little_that_unpacks_to_much_is_refused_by_the_second_verifier_too() {
+    let program = Program::new();
+    let bomb = program.write("bomb.bundle", gzip(&vec![b'['; 4 << 20]));
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let script = ["-B", "-c", LINES_OF_1_MIB];
+    let Ok(ran) = std::process::Command::new("python3").args(script).args([docs, bomb]).output() else {
+        println!("skipped: python3 cannot be run");
+        return;
+    };
+    // Twice what a line may have, piece by piece, and not all of it.
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(told.starts_with("2097152 ") && told.ends_with(": it is too long\n"), "{ran:?}");
+}
+
 #[test]
 fn k15_of_what_is_wrong_with_a_debate_of_a_bundle_only_the_beginning_is_kept() {
     let program = Program::new();
