@@ -316,7 +316,7 @@ impl<P: Prompts> Driver<P> {
         let rendered = turn::render(&*self.prompts, debate, want);
         let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
         let failures = call.map_or(0, |call| call.failures);
-        Ok(Question::new(want.clone(), visible, prompt, model, &self.house, failures))
+        Ok(Question::new(want.clone(), visible, prompt, model, &self.house, &self.journal.tenant, failures))
     }
 
     /// Returns the model that a call is put to after so many others could not be had, and whether yet another stands in.
@@ -359,11 +359,10 @@ impl<P: Prompts> Driver<P> {
                     self.house.races.count_first(question.reserved());
                 }
                 let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
-                let tenant = self.journal.tenant.clone();
                 let (attempt, live, departure) = (attempt.clone(), self.live.clone(), departure.clone());
                 let span = self.spans.attempt(&attempt, &question);
                 let asking = async move {
-                    let _turn = house.calls.take(&tenant).await;
+                    let _turn = house.calls.take(&question.request.tenant).await;
                     departure.leaves();
                     let command = turn::ask(&*prompts, &question, attempt, (&live, &departure)).await;
                     telemetry::attempt_ended(&command);

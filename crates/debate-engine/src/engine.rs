@@ -15,6 +15,7 @@ use debate_core::id::{DebateId, Seq};
 use debate_core::prices::Prices;
 use debate_core::prose::Prose;
 use debate_llm::Models;
+use debate_llm::turns::Turns;
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ReadError, RequestKey};
 use futures::stream::Stream;
@@ -39,7 +40,6 @@ use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
 use crate::tools::{Tool, Tools};
-use crate::turns::Turns;
 use crate::verify::{Fault, Verification, archived_otherwise};
 use crate::watch::{self, WatchError, Watched};
 

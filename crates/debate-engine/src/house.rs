@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use debate_core::prices::Prices;
 use debate_llm::Models;
+use debate_llm::turns::Turns;
 use debate_store::EventStore;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +16,6 @@ use crate::schemas::Schemas;
 use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
 use crate::tools::Tools;
-use crate::turns::Turns;
 
 /// The limits of one process.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -33,7 +33,6 @@ mod telemetry;
 mod tenant;
 pub mod tools;
 mod turn;
-mod turns;
 pub mod verify;
 pub mod watch;
 

@@ -35,16 +35,17 @@ pub(crate) struct Question<F: Format> {
 }
 
 impl<F: Format> Question<F> {
-    /// Builds the request of a rendered prompt; `failures` are those of this question so far.
+    /// Builds the request of a tenant's rendered prompt; `failures` are those of this question so far.
     pub(crate) fn new(
         want: Want,
         visible: F::Visible,
         prompt: Prompt,
         (model, has_stand_in): (Arc<dyn ChatModel>, bool),
         house: &House,
+        tenant: &str,
         failures: u32,
     ) -> Self {
-        let request = request(&prompt, house, failures);
+        let request = ChatRequest { tenant: tenant.into(), ..request(&prompt, house, failures) };
         let price = house.prices.get(model.name());
         Self { want, visible, prompt, model, has_stand_in, price, request }
     }

@@ -78,6 +78,8 @@ pub struct ChatRequest {
     pub timeout: Duration,
     /// An upper bound of the tokens in it, where the caller has counted them; not sent anywhere.
     pub input_tokens: Option<u32>,
+    /// For whom it is asked: where calls wait for their turn, tenants are served in a ring; not sent anywhere.
+    pub tenant: Arc<str>,
     /// How many times this question has failed before, lost and void starts not counted; not sent anywhere.
     ///
     /// A simulated model draws its faults from it, so that a question can succeed after a fault, and a crash
@@ -104,6 +106,7 @@ impl ChatRequest {
             web_searches_max: None,
             timeout,
             input_tokens: None,
+            tenant: Arc::from(""),
             attempt: 0,
             race: 0,
         }
@@ -111,8 +114,8 @@ impl ChatRequest {
 
     /// Returns the SHA-256 of all that can change the answer: messages, schema, output limit, temperature, seed, tools.
     ///
-    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Timeout, attempt and
-    /// the count of tokens are left out: the same question asked again has the same digest.
+    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Timeout, tenant,
+    /// attempt and the count of tokens are left out: the same question asked again has the same digest.
     #[must_use]
     pub fn prompt_digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
@@ -418,7 +421,8 @@ mod tests {
     #[test]
     fn the_same_question_asked_again_has_the_same_digest() {
         let timeout = Duration::from_secs(9);
-        let again = ChatRequest { attempt: 3, timeout, input_tokens: Some(5), ..request("q") };
+        let (tenant, input_tokens) = ("acme".into(), Some(5));
+        let again = ChatRequest { tenant, attempt: 3, timeout, input_tokens, ..request("q") };
         assert_eq!(request("q").prompt_digest(), again.prompt_digest());
     }
 

@@ -1,8 +1,8 @@
 //! A model under the limits of its provider: it waits for its turn, and is left alone while it keeps failing.
 //!
-//! The limits are shared by all models of a provider; the circuit is each model's own, because providers run out of
-//! capacity model by model, and another one may be what a caller falls back to. Wire retries happen inside a turn:
-//! they are counted among the requests afterwards.
+//! The limits are shared by all models of a provider, and turns go to the tenants in a ring; the circuit is each model's
+//! own, because providers run out of capacity model by model, and another one may be what a caller falls back to. Wire
+//! retries happen inside a turn: they are counted among the requests afterwards.
 
 mod breaker;
 mod bucket;
@@ -148,7 +148,7 @@ impl ChatModel for Governed {
         self.refuse_early(began)?;
         let tokens = if self.gate.counts_tokens() { tokens_max(request) } else { 0 };
         chunks.waits();
-        let mut turn = self.gate.turn(tokens, deadline).await?;
+        let mut turn = self.gate.turn(&request.tenant, tokens, deadline).await?;
         let now = Instant::now();
         let passage = self.enter(now)?;
         turn.send();

@@ -25,6 +25,7 @@ pub mod simulated;
 mod speech;
 #[cfg(feature = "http")]
 mod telemetry;
+pub mod turns;
 mod web_source;
 
 pub use chat::{

@@ -100,6 +100,33 @@ async fn a_call_waits_for_its_turn_within_its_own_time_and_no_longer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_tenants_one_call_comes_before_the_many_of_another_that_wait_for_the_same_provider() {
+    for (limits, before, seconds) in [
+        ("concurrency=1", 2, 3),
+        ("requests_per_minute=1", 3, 181),
+        ("tokens_per_minute=30", 3, 181),
+        ("concurrency=3,requests_per_minute=1", 4, 241),
+    ] {
+        let model = Arc::new(Governed::new(Arc::new(Slow::default()), gate(limits)));
+        let began = Instant::now();
+        let mut calls = tokio::task::JoinSet::new();
+        for tenant in std::iter::repeat_n("busy", 40).chain(["other"]) {
+            let model = Arc::clone(&model);
+            let request = ChatRequest { tenant: tenant.into(), ..request(3600 * SECOND) };
+            calls.spawn(async move {
+                ask(&model, &request).await.unwrap();
+                tenant
+            });
+        }
+        let mut ended = Vec::new();
+        while ended.last() != Some(&"other") {
+            ended.push(calls.join_next().await.unwrap().unwrap());
+        }
+        assert_eq!((ended.len() - 1, began.elapsed().as_secs()), (before, seconds), "{limits}: {ended:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn requests_of_a_minute_leave_as_the_minute_allows_and_in_order() {
     let model = Arc::new(Governed::new(Arc::new(Slow::default()), gate("requests_per_minute=30")));
     let ended = at_once(&[model], 33, 60 * SECOND).await;

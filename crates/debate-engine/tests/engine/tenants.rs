@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use debate_core::id::DebateId;
 use debate_engine::LoadError;
+use debate_llm::{ChatReply, ScriptedModel};
 
-use crate::bench_of_one::{engine, model, start};
+use crate::bench_of_one::{PATIENCE, engine, memory, model, start};
 use crate::moody_store::MoodyStore;
 
 #[tokio::test(start_paused = true)]
@@ -25,4 +26,18 @@ async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike() {
         looked_up.push(store.looked_up());
     }
     assert_eq!(looked_up[0], looked_up[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_for_its_turn_at_a_provider_in_the_name_of_its_tenant() {
+    for tenant in ["", "ours", "theirs"] {
+        let script = Arc::new(ScriptedModel::by(|_| ChatReply::new("m", "no answer")));
+        let engine = engine(memory(), script.clone());
+        let mut start = start(None);
+        start.author.tenant = tenant.to_owned();
+        let debate = engine.start(start).await.unwrap().debate;
+        assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+        let asked = script.asked();
+        assert!(!asked.is_empty() && asked.iter().all(|request| &*request.tenant == tenant), "{tenant}");
+    }
 }

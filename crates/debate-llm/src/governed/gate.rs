@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::bucket::Bucket;
 use super::limits::ProviderLimits;
 use crate::telemetry::{self, Limit};
+use crate::turns::{self, Turns};
 use crate::{ModelError, ModelErrorKind, Provider, TimeoutStage};
 
 /// The limits of one provider, shared by all of its models.
 ///
-/// Turns are given in the order in which they are asked for: a call that needs much is not overtaken by those that
-/// need little.
+/// Tenants are served in a ring, and each one's own calls in the order in which they are asked for: a call that needs
+/// much is not overtaken by those that need little.
 #[derive(Debug)]
 pub struct Gate {
     provider: Provider,
     limits: ProviderLimits,
-    places: Option<Semaphore>,
+    places: Option<Turns>,
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
     /// Held by the one whose turn is next while it waits for the minute's limits.
-    next: Mutex<()>,
+    next: Turns,
 }
 
 impl Gate {
@@ -32,10 +32,10 @@ impl Gate {
         Self {
             provider,
             limits,
-            places: limits.concurrency.map(|places| Semaphore::new(places.get() as usize)),
+            places: limits.concurrency.map(|places| Turns::new(places.get() as usize)),
             requests: limits.requests_per_minute.map(Bucket::new),
             tokens: limits.tokens_per_minute.map(Bucket::new),
-            next: Mutex::new(()),
+            next: Turns::new(1),
         }
     }
 
@@ -56,22 +56,27 @@ impl Gate {
         self.tokens.is_some()
     }
 
-    /// Waits for the turn of a call that can use up to `tokens`, but not past `deadline`.
+    /// Waits for the turn of a tenant's call that can use up to `tokens`, but not past `deadline`.
     ///
     /// What a call wants beyond a whole minute's tokens is not waited for; it is owed once it was used.
     ///
     /// # Errors
     /// `Timeout` of the stage `Turn`, at once where it is known that the wait would be too long.
-    pub(super) async fn turn(&self, tokens: u64, deadline: Instant) -> Result<Turn<'_>, ModelError> {
+    pub(super) async fn turn(
+        &self,
+        tenant: &str,
+        tokens: u64,
+        deadline: Instant,
+    ) -> Result<Turn<'_>, ModelError> {
         let mut turn = Turn { gate: self, place: None, requests: 0, tokens: 0, is_sent: false };
         if let Some(places) = &self.places {
-            turn.place = Some(self.place(places, deadline).await?);
+            turn.place = Some(self.wait(places, tenant, Limit::Concurrency, deadline).await?);
         }
         if self.requests.is_none() && self.tokens.is_none() {
             return Ok(turn);
         }
         let began = Instant::now();
-        let _next = self.next(deadline).await?;
+        let _next = self.wait(&self.next, tenant, Limit::Queue, deadline).await?;
         if let Some(requests) = &self.requests {
             self.take(requests, 1, Limit::Requests, began, deadline).await?;
             turn.requests = 1;
@@ -84,29 +89,20 @@ impl Gate {
         Ok(turn)
     }
 
-    async fn place<'a>(
+    async fn wait(
         &self,
-        places: &'a Semaphore,
+        turns: &Turns,
+        tenant: &str,
+        limit: Limit,
         deadline: Instant,
-    ) -> Result<SemaphorePermit<'a>, ModelError> {
-        if let Ok(place) = places.try_acquire() {
-            return Ok(place);
+    ) -> Result<turns::Turn, ModelError> {
+        if let Some(turn) = turns.try_take() {
+            return Ok(turn);
         }
         let began = Instant::now();
-        let place = timeout_at(deadline, places.acquire()).await;
-        telemetry::waited(self.provider, Limit::Concurrency, began.elapsed());
-        // The semaphore is never closed; were it, nobody would get a place any more.
-        place.ok().and_then(Result::ok).ok_or_else(|| self.no_turn(Limit::Concurrency))
-    }
-
-    async fn next(&self, deadline: Instant) -> Result<MutexGuard<'_, ()>, ModelError> {
-        if let Ok(next) = self.next.try_lock() {
-            return Ok(next);
-        }
-        let began = Instant::now();
-        let next = timeout_at(deadline, self.next.lock()).await;
-        telemetry::waited(self.provider, Limit::Queue, began.elapsed());
-        next.map_err(|_| self.no_turn(Limit::Queue))
+        let turn = timeout_at(deadline, turns.take(tenant)).await;
+        telemetry::waited(self.provider, limit, began.elapsed());
+        turn.map_err(|_| self.no_turn(limit))
     }
 
     async fn take(
@@ -146,7 +142,7 @@ impl Gate {
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     gate: &'a Gate,
-    place: Option<SemaphorePermit<'a>>,
+    place: Option<turns::Turn>,
     requests: u32,
     tokens: u32,
     is_sent: bool,

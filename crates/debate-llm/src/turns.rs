@@ -8,11 +8,11 @@ use tokio::sync::oneshot;
 
 /// A number of turns. Cheap to clone; all clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Mutex<Queue>>);
+pub struct Turns(Arc<Mutex<Queue>>);
 
 /// One turn, given on when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn {
+pub struct Turn {
     /// None where it was never taken up.
     turns: Option<Turns>,
 }
@@ -28,21 +28,27 @@ struct Queue {
 
 impl Turns {
     /// Makes so many turns.
-    pub(crate) fn new(turns: usize) -> Self {
+    #[must_use]
+    pub fn new(turns: usize) -> Self {
         Self(Arc::new(Mutex::new(Queue { free: turns, ..Queue::default() })))
     }
 
     /// Waits for a turn of a tenant; whoever stops waiting stands in nobody's way.
-    pub(crate) async fn take(&self, tenant: &str) -> Turn {
+    pub async fn take(&self, tenant: &str) -> Turn {
         let given = {
             let mut queue = self.queue();
-            if queue.free > 0 {
-                queue.free -= 1;
+            if queue.take_free() {
                 return self.turn();
             }
             queue.join(tenant)
         };
         given.await.expect("nobody leaves a line but with a turn, and the lines are kept here")
+    }
+
+    /// Returns a turn that nobody waits for, if there is one.
+    #[must_use]
+    pub fn try_take(&self) -> Option<Turn> {
+        self.queue().take_free().then(|| self.turn())
     }
 
     /// Gives a turn to the next who still waits for one.
@@ -80,6 +86,12 @@ impl Drop for Turn {
 }
 
 impl Queue {
+    fn take_free(&mut self) -> bool {
+        let is_free = self.free > 0;
+        self.free -= usize::from(is_free);
+        is_free
+    }
+
     fn join(&mut self, tenant: &str) -> oneshot::Receiver<Turn> {
         let (give, given) = oneshot::channel();
         if !self.lines.contains_key(tenant) {
@@ -97,6 +109,10 @@ impl Queue {
     fn next(&mut self) -> Option<oneshot::Sender<Turn>> {
         while let Some(tenant) = self.ring.pop_front() {
             let Some(line) = self.lines.get_mut(&tenant) else { continue };
+            // It is the tenant's turn, whoever of its own has stopped waiting before.
+            while line.front().is_some_and(oneshot::Sender::is_closed) {
+                line.pop_front();
+            }
             let next = line.pop_front();
             if line.is_empty() {
                 self.lines.remove(&tenant);
@@ -159,6 +175,16 @@ mod tests {
         assert!(turns.take("d").now_or_never().is_none(), "it is there for the one who does not look");
         drop(never_looks);
         assert!(turns.take("d").now_or_never().is_some());
+    }
+
+    #[test]
+    fn those_who_stop_waiting_take_no_turn_of_their_tenants() {
+        let turns = Turns::new(1);
+        let turn = turns.take("busy").now_or_never();
+        drop([waiting(&turns, "other"), waiting(&turns, "other")]);
+        let (other, busy) = (waiting(&turns, "other"), waiting(&turns, "busy"));
+        drop(turn);
+        assert!(busy.now_or_never().is_none() && other.now_or_never().is_some());
     }
 
     #[test]
