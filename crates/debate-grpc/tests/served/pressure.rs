@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::routing::get;
 use axum::{Extension, Router};
 use bytes::Bytes;
+use debate_core::envelope::Envelope;
 use debate_engine::{Engine, Resumable};
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_grpc::{Connections, ServeOptions};
@@ -36,6 +37,8 @@ use crate::tokens::{Guarded, start, started, wishes};
 const SHORT: Duration = Duration::from_millis(200);
 /// Bytes that a client takes without reading.
 const WINDOW: u32 = 1_024;
+/// Bytes of what goes out in more than the two parts that may be on their way before a client reads.
+const LONG: usize = 110_000;
 /// Subscribers of one debate that do not read.
 const MANY: usize = 300;
 
@@ -239,18 +242,62 @@ async fn k10_server_sent_events_that_are_not_read_end_with_the_id_to_go_on_from(
 }
 
 #[tokio::test]
+async fn k10_an_event_that_has_begun_to_go_out_goes_out_whole_and_none_is_lost_behind_it() {
+    let (hearing, _listening) = Hearing::begin();
+    let connections = Connections { unread: SHORT, ..Connections::default() };
+    let house = House::of(wordy(LONG), ServeOptions { connections, ..ServeOptions::default() }).await;
+    let (mut narrow, mut other) = (narrow(&house).await, DebateServiceClient::new(house.channel().await));
+    let id = begun(&mut narrow, "").await;
+    assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
+    let is_long = |event: &&Envelope| event.prose.as_ref().is_some_and(|prose| prose.text.len() >= LONG);
+    let long = log.iter().filter(is_long).nth_back(1).unwrap().seq.0;
+    let whole: Vec<u64> = (long..=log.len() as u64).collect();
+
+    let stopped = watch(&mut narrow, &id, long - 1).await;
+    hearing.wait(GIVEN_UP, 1).await;
+    let (mut seen, ended) = read(stopped).await;
+    let info = ended.unwrap().get_error_details().error_info().unwrap().clone();
+    assert_eq!(info.reason, "STREAM_NOT_READ");
+    let after: u64 = info.metadata["resume_after_seq"].parse().unwrap();
+    assert_eq!((seen.first(), seen.last()), (Some(&long), Some(&after)));
+    seen.extend(read(watch(&mut other, &id, after).await).await.0);
+    assert_eq!(seen, whole);
+
+    let (stopped, _driving) = events(&house, &id, Some(&(long - 1).to_string())).await;
+    hearing.wait(GIVEN_UP, 2).await;
+    let told = text(stopped).await;
+    let (told, problem) = told.split_once("event: problem\ndata: ").unwrap();
+    assert!(told.ends_with("\n\n"), "it ends within an event");
+    let problem: serde_json::Value = serde_json::from_str(problem.trim()).unwrap();
+    let last = problem["resume_after_seq"].as_str().unwrap();
+    let mut seen = ids(told);
+    assert_eq!((seen[0], seen.last()), (long, Some(&last.parse().unwrap())));
+    let (rest, _driving) = events(&house, &id, Some(last)).await;
+    seen.extend(ids(&text(rest).await));
+    assert_eq!(seen, whole);
+}
+
+#[tokio::test]
 async fn k10_a_stream_of_the_page_that_nobody_reads_is_let_go_where_it_can_be_taken_up_again() {
     let (hearing, _listening) = Hearing::begin();
     let endless = || {
-        let piece = || Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 512]));
+        let piece = || Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 2 * LONG]));
         (Extension(Resumable), Body::from_stream(stream::repeat_with(piece)))
     };
     let data = Router::new().route("/viewer/data/debates/{id}/follow", get(async move || endless()));
     let connections = Connections { unread: SHORT, ..Connections::default() };
     let house =
         House::with(ServeOptions { connections, data, ..ServeOptions::default() }, "simulated:7").await;
-    let (_stopped, _driving) = sent(&house, "/viewer/data/debates/any/follow", None).await;
+    let (mut stopped, _driving) = sent(&house, "/viewer/data/debates/any/follow", None).await;
     hearing.wait(GIVEN_UP, 1).await;
+    let mut told = 0;
+    while let Some(Ok(piece)) = stopped.data().await {
+        told += piece.len();
+        stopped.flow_control().release_capacity(piece.len()).unwrap();
+    }
+    // It breaks off then, which may cost the last parts on their way.
+    assert!((2 * 48 * 1024 + 1..=2 * LONG).contains(&told), "what has begun to go out goes on: {told} bytes");
 }
 
 /// Returns an engine whose model says so many bytes whenever it is asked.
