@@ -16,6 +16,9 @@ use crate::house::{House, PATIENCE};
 /// Waits less than a client ever needs, and long enough that one that does its part gets through.
 const SHORT: Duration = Duration::from_millis(300);
 
+/// How long the library that reads them waits for headers unless it is told.
+const HEADERS_UNLESS_TOLD: Duration = Duration::from_secs(30);
+
 async fn impatient() -> House {
     let connections =
         Connections { first_request: SHORT, headers: SHORT, body: SHORT, ..Connections::default() };
@@ -59,10 +62,20 @@ async fn connections_that_bring_no_request_are_ended() {
 
 #[tokio::test]
 async fn connections_that_are_idle_after_a_request_are_ended() {
-    let connections = Connections { idle: SHORT, ..Connections::default() };
+    // Waiting for the headers of a next request is not what ends them.
+    let connections = Connections { idle: SHORT, headers: 2 * PATIENCE, ..Connections::default() };
     let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
     let told = send(&house, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+
+    let stream = TcpStream::connect(house.address).await.unwrap();
+    let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+    let talking = tokio::spawn(connection);
+    let request = http::Request::get("http://localhost/healthz").body(()).unwrap();
+    let (response, _) = client.send_request(request, true).unwrap();
+    assert_eq!(response.await.unwrap().status(), 200);
+    let ended = tokio::time::timeout(PATIENCE, talking).await;
+    ended.expect("the server ends the connection").unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -70,8 +83,10 @@ async fn headers_that_stay_halves_end_a_connection_that_has_brought_a_request_to
     let connections = Connections { headers: SHORT, ..Connections::default() };
     let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
     let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nX: ";
+    let began = tokio::time::Instant::now();
     let told = send(&house, ask).await;
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    assert!(began.elapsed() < HEADERS_UNLESS_TOLD, "{:?}", began.elapsed());
 }
 
 #[tokio::test]
