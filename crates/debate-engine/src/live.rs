@@ -93,3 +93,26 @@ impl Voice {
         let _unheard = sender.send(Arc::new(chunk));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::broadcast::error::TryRecvError;
+
+    use super::*;
+
+    #[test]
+    fn k10_of_live_text_no_more_than_256_pieces_are_kept_for_who_does_not_read() {
+        let live = Live::default();
+        let mut slow = live.subscribe();
+        let attempt =
+            AttemptRef { call: "argue/1/optimist".parse().unwrap(), revision: 0, attempt: 1, turn: 1 };
+        let mut voice = live.voice(attempt, PublicPart::Whole);
+        for _ in 0..1_000 {
+            voice.push("words ");
+        }
+        assert!(matches!(slow.try_recv(), Err(TryRecvError::Lagged(missed)) if missed > 700));
+        let kept: Vec<u32> = std::iter::from_fn(|| slow.try_recv().ok()).map(|piece| piece.number).collect();
+        let last = voice.number;
+        assert_eq!(kept, (last - 255..=last).collect::<Vec<_>>());
+    }
+}

@@ -75,3 +75,51 @@ impl Tail {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use debate_core::codec::{self, Author, Head};
+    use debate_core::envelope::{StreamId, StreamKind};
+    use debate_core::event::{Event, KernelEvent, Paused};
+    use debate_core::formats::prediction::Prediction;
+    use debate_core::id::Timestamp;
+    use tokio::sync::broadcast::error::TryRecvError;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn envelopes(events: usize) -> Vec<Arc<Envelope>> {
+        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+        let events =
+            vec![Event::<Prediction>::Kernel(KernelEvent::Paused(Paused { remaining_ms: 0 })); events];
+        let stream = StreamId { kind: StreamKind::Debate, id: Uuid::nil() };
+        codec::seal(stream, Head::NONE, &author, Timestamp(1), &events, || [0; 16]).into_envelopes()
+    }
+
+    #[test]
+    fn what_64_appends_told_is_kept_once_for_all_and_until_all_have_seen_it() {
+        let tail = Tail::default();
+        let _driven = tail.drive();
+        let mut followers = [tail.follow().unwrap(), tail.follow().unwrap()];
+        let kept: Vec<Weak<Envelope>> = envelopes(100)
+            .into_iter()
+            .map(|envelope| {
+                let weak = Arc::downgrade(&envelope);
+                tail.appended(vec![envelope]);
+                weak
+            })
+            .collect();
+        let is_kept = |envelope: &Weak<Envelope>| envelope.strong_count();
+        let (gone, last) = kept.split_at(36);
+        assert!(gone.iter().all(|envelope| is_kept(envelope) == 0));
+        assert!(last.iter().all(|envelope| is_kept(envelope) == 1), "once for both");
+        for follower in &mut followers {
+            assert!(last.iter().all(|envelope| is_kept(envelope) == 1));
+            assert!(matches!(follower.try_recv(), Err(TryRecvError::Lagged(36))));
+            while follower.try_recv().is_ok() {}
+        }
+        assert!(kept.iter().all(|envelope| is_kept(envelope) == 0), "both have seen everything");
+    }
+}

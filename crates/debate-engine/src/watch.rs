@@ -296,51 +296,102 @@ async fn hear(live: &mut broadcast::Receiver<Arc<Chunk>>) -> Arc<Chunk> {
 #[cfg(test)]
 mod tests {
     use debate_core::codec::{self, Author};
+    use debate_core::envelope::StreamKind;
     use debate_core::event::{Cancelled, Event, KernelEvent};
     use debate_core::formats::prediction::Prediction;
     use debate_core::id::Timestamp;
     use debate_core::prose::Prose;
     use debate_store::MemoryStore;
+    use futures::FutureExt as _;
+    use uuid::Uuid;
 
     use super::*;
     use crate::tail::Tail;
 
+    const STREAM: StreamId = StreamId { kind: StreamKind::Debate, id: Uuid::nil() };
+
+    /// Returns a store with so many events of a debate, each with so many bytes of words, and these.
+    async fn store_of(events: usize, bytes: usize) -> (Arc<dyn EventStore>, Vec<Arc<Envelope>>) {
+        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+        let prose = Prose::new("x".repeat(bytes));
+        let event = Event::<Prediction>::Kernel(KernelEvent::Cancelled(Cancelled { prose }));
+        let events = vec![event; events];
+        let sealed = codec::seal(STREAM, codec::Head::NONE, &author, Timestamp(1), &events, || [0; 16]);
+        let store = MemoryStore::new();
+        store.append(sealed.clone().into()).await.unwrap();
+        (Arc::new(store), sealed.into_envelopes())
+    }
+
+    fn cursor(store: &Arc<dyn EventStore>, tail: Option<broadcast::Receiver<News>>) -> Cursor {
+        Cursor {
+            store: Arc::clone(store),
+            reads: SharedReads::default(),
+            stream: STREAM,
+            after: Seq::START,
+            page: VecDeque::new(),
+            pages: Pages::of(PAGE),
+            live: None,
+            chunks: None,
+            is_behind: tail.is_none(),
+            tail,
+            heartbeat: Heartbeat::new(Duration::from_secs(15)),
+            concluded: false,
+            done: false,
+        }
+    }
+
+    async fn event(cursor: &mut Cursor) -> Arc<Envelope> {
+        match cursor.next().await {
+            Some(Ok(Watched::Event(envelope))) => envelope,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[tokio::test]
     async fn k10_of_long_events_a_subscriber_has_2_mib_in_hand_whether_the_debate_runs_or_not() {
-        let debate = DebateId(uuid::Uuid::from_u128(1));
-        let stream = StreamId::from(debate);
-        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
-        let long = Event::<Prediction>::Kernel(KernelEvent::Cancelled(Cancelled {
-            prose: Prose::new("x".repeat(600_000)),
-        }));
-        let sealed =
-            codec::seal(stream, codec::Head::NONE, &author, Timestamp(1), &vec![long; 8], || [0; 16]);
-        let store: Arc<dyn EventStore> = Arc::new(MemoryStore::new());
-        store.append(sealed.into()).await.unwrap();
+        let (store, _) = store_of(8, 600_000).await;
         let running = Tail::default();
         let _driven = running.drive();
         for tail in [None, running.follow()] {
-            let mut cursor = Cursor {
-                store: Arc::clone(&store),
-                reads: SharedReads::default(),
-                stream,
-                after: Seq::START,
-                page: VecDeque::new(),
-                pages: Pages::of(PAGE),
-                live: None,
-                chunks: None,
-                tail,
-                is_behind: true,
-                heartbeat: Heartbeat::new(Duration::from_secs(15)),
-                concluded: false,
-                done: false,
-            };
+            let mut cursor = Cursor { is_behind: true, ..cursor(&store, tail) };
             for seq in 1..=8 {
-                let Some(Ok(Watched::Event(envelope))) = cursor.next().await else {
-                    panic!("no event {seq}")
-                };
-                assert_eq!(envelope.seq, Seq(seq));
+                assert_eq!(event(&mut cursor).await.seq, Seq(seq));
                 assert!(cursor.page.len() < 3, "{} wait behind event {seq}", cursor.page.len());
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn k10_who_is_more_appends_behind_than_are_kept_reads_from_the_store_what_it_missed_and_once() {
+        let (store, appended) = store_of(150, 1).await;
+        let running = Tail::default();
+        let _driven = running.drive();
+        let mut slow = cursor(&store, running.follow());
+        for envelope in &appended[..100] {
+            running.appended(vec![Arc::clone(envelope)]);
+        }
+        for envelope in &appended[..20] {
+            assert_eq!(event(&mut slow).await.seq, envelope.seq);
+        }
+        for envelope in &appended[100..] {
+            running.appended(vec![Arc::clone(envelope)]);
+        }
+        for envelope in &appended[20..] {
+            assert_eq!(event(&mut slow).await.seq, envelope.seq);
+        }
+        assert!(event(&mut slow).now_or_never().is_none(), "each comes once");
+    }
+
+    #[tokio::test]
+    async fn all_who_follow_a_debate_that_runs_here_are_given_the_same_events_and_no_copies() {
+        let (store, appended) = store_of(3, 1).await;
+        let running = Tail::default();
+        let _driven = running.drive();
+        let mut followers = [cursor(&store, running.follow()), cursor(&store, running.follow())];
+        running.appended(appended.clone());
+        for envelope in &appended {
+            for follower in &mut followers {
+                assert!(Arc::ptr_eq(&event(follower).await, envelope));
             }
         }
     }
