@@ -231,9 +231,9 @@ async fn app(
     let policies = PolicyServiceServer::new(Policies(facade.clone()));
     let mut routes = Routes::builder();
     routes
-        .add_service(health_service)
-        .add_service(reflection().build_v1()?)
-        .add_service(reflection().build_v1alpha()?)
+        .add_service(health_service.max_decoding_message_size(MESSAGE_BYTES_MAX))
+        .add_service(reflection().build_v1()?.max_decoding_message_size(MESSAGE_BYTES_MAX))
+        .add_service(reflection().build_v1alpha()?.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(debates.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(audits.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(policies.max_decoding_message_size(MESSAGE_BYTES_MAX));

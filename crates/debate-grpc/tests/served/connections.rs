@@ -259,13 +259,21 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut raw, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    let request = http::Request::post("http://localhost/debate.v1.DebateService/GetDebate")
-        .header("content-type", "application/grpc");
-    let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
-    body.send_data(Bytes::from_static(&[0, 0xff, 0xff, 0xff, 0xff]), true).unwrap();
-    let mut headers = response.await.unwrap().headers().clone();
-    headers.remove("content-type");
-    assert_eq!(tonic::Status::from_header_map(&headers).unwrap().code(), Code::OutOfRange);
+    for (method, claimed) in [
+        ("debate.v1.DebateService/GetDebate", u32::MAX),
+        ("debate.v1.DebateService/GetDebate", 3 * 1024 * 1024),
+        ("grpc.health.v1.Health/Check", 3 * 1024 * 1024),
+    ] {
+        let request = http::Request::post(format!("http://localhost/{method}"))
+            .header("content-type", "application/grpc");
+        let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
+        let claim = [&[0][..], &claimed.to_be_bytes()].concat();
+        body.send_data(claim.into(), true).unwrap();
+        let mut headers = response.await.unwrap().headers().clone();
+        headers.remove("content-type");
+        let status = tonic::Status::from_header_map(&headers).unwrap();
+        assert_eq!(status.code(), Code::OutOfRange, "{claimed} bytes for {method}");
+    }
 }
 
 #[tokio::test]
