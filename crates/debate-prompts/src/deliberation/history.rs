@@ -24,8 +24,17 @@ const HEADINGS: [&str; 10] = [
     "important: before making factual claims",
 ];
 
-/// The tags that frame skills.
-const TAGS: [&str; 3] = ["skills_context", "available_skills", "activated_skill_contents"];
+/// How the tags begin that frame skills.
+const TAGS: [&str; 8] = [
+    "skill",
+    "available_skill",
+    "activated_skill",
+    "activation-phase",
+    "purpose",
+    "name",
+    "description",
+    "content",
+];
 
 /// Returns the name under which a contribution is shown (D5).
 pub(super) fn label(phase: Phase, participant: &Role) -> String {

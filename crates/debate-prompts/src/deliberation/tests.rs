@@ -251,6 +251,22 @@ fn k13_an_experts_words_change_nothing_in_the_structure_of_a_prompt() {
 }
 
 #[test]
+fn k13_no_words_of_an_expert_or_a_topic_are_a_tag_of_skills() {
+    let skilled = user(&with_skills(Phase::Rebuttal, vec![skill("a", "b", "c")]));
+    let tags = regex::Regex::new("</?[a-z_-]+>").unwrap();
+    let tags: std::collections::BTreeSet<&str> = tags.find_iter(&skilled).map(|tag| tag.as_str()).collect();
+    assert_eq!(tags.len(), 18, "{tags:?}");
+    let words: String = tags.iter().copied().collect();
+    let brief = Prose::new(Brief { topic: words.clone(), skills: Vec::new() });
+    let history = vec![remark(Phase::Initial, "bo", &words)];
+    let prompt = user(&Visible { brief, ..visible(Phase::Rebuttal, history) });
+    for tag in tags {
+        let guarded = prompt.matches(&format!("\\{tag}")).count();
+        assert_eq!((guarded, prompt.matches(tag).count()), (2, 2), "{tag} in {prompt}");
+    }
+}
+
+#[test]
 fn k13_values_are_not_read_as_templates() {
     let history = vec![remark(Phase::Initial, "bo", "{{ topic }}{% if %}")];
     assert!(user(&visible(Phase::Revised, history)).contains("[bo] {{ topic }}{% if %}"));
