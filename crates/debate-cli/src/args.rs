@@ -132,6 +132,7 @@ pub(crate) struct Options {
         global = true,
         env = "OPENAI_BASE_URL",
         value_name = "URL",
+        hide_env_values = true,
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) openai_base_url: Option<String>,
@@ -178,6 +179,7 @@ pub(crate) struct Options {
         global = true,
         env = "OTEL_EXPORTER_OTLP_ENDPOINT",
         value_name = "URL",
+        hide_env_values = true,
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) otlp_endpoint: Option<String>,

@@ -123,7 +123,7 @@ impl Live {
     fn add_row(&mut self, role: &Role, width: usize) {
         let bar = self.view.insert_before(&self.total, ProgressBar::new_spinner());
         bar.set_style(style("  {prefix}  {wide_msg}"));
-        let name = format!("{:width$}", role.as_str());
+        let name = format!("{:width$}", one_line(role.as_str()));
         bar.set_prefix(self.paper.ink(Ink::Bold, &name));
         bar.set_message("waits");
         self.rows.insert(role.clone(), Row { bar, saying: String::new(), said: String::new() });

@@ -33,6 +33,8 @@ pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<
     let filter = EnvFilter::builder().parse(&options.log_level).map_err(|error| {
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
+    // What is odd in a file of passwords, or in what an address says of a database, is logged there as it stands.
+    let filter = filter.add_directive("sqlx_postgres::options=off".parse()?);
     let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
     let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();

@@ -48,8 +48,17 @@ impl Page {
         }
     }
 
-    /// Writes a line as it is.
+    /// Writes a line. Names in it may come from a log that somebody sent, where nobody has checked them.
     pub(crate) fn line(&mut self, line: &str) {
+        self.drawn(&plain(line));
+    }
+
+    /// Writes a line that stands out.
+    pub(crate) fn inked(&mut self, ink: Ink, line: &str) {
+        self.drawn(&self.paper.ink(ink, &plain(line)));
+    }
+
+    fn drawn(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
@@ -57,13 +66,13 @@ impl Page {
     /// Writes a heading after a gap.
     pub(crate) fn heading(&mut self, text: &str) {
         self.gap();
-        self.line(&self.paper.ink(Ink::Bold, text));
+        self.inked(Ink::Bold, text);
     }
 
     /// Writes something to be noticed, over as many lines as it takes.
     pub(crate) fn warning(&mut self, text: &str) {
         for line in wrap(&plain(text), self.paper.width) {
-            self.line(&self.paper.ink(Ink::Warning, &line));
+            self.inked(Ink::Warning, &line);
         }
     }
 
@@ -106,7 +115,7 @@ impl Page {
             .collect();
         let names: Vec<String> = head.iter().map(|(name, _)| (*name).to_owned()).collect();
         let line = self.row(indent, head, &widths, &names);
-        self.line(&self.paper.ink(Ink::Dim, line.trim_end()));
+        self.inked(Ink::Dim, line.trim_end());
         for row in rows {
             let line = self.row(indent, head, &widths, row);
             self.line(&line);
@@ -136,7 +145,7 @@ impl Page {
         let start = format!("  {label}  {:>7}  ", percent(share));
         let cells = self.paper.width.saturating_sub(measure_text_width(&start)).max(1);
         let bar = self.paper.ink(Ink::Bar, &self.paper.bar(share, cells));
-        self.line(&format!("{start}{bar}"));
+        self.drawn(&format!("{}{bar}", plain(&start)));
     }
 
     /// Returns the width for labels beside bars: that of the widest, or two fifths of the paper.
@@ -207,6 +216,27 @@ mod tests {
     use super::*;
 
     const PAPER: Paper = Paper { width: 40, unicode: true, colour: false };
+
+    #[test]
+    fn k13_nothing_on_a_page_steers_the_terminal_but_its_own_colours() {
+        let name = "ada\x1b]0;mine\x07\u{202e}";
+        let columns = [(name, Column::Left), (name, Column::Right)];
+        let mut page = Page::new(Paper { colour: true, ..PAPER });
+        page.line(name);
+        page.inked(Ink::Dim, name);
+        page.heading(name);
+        page.warning(name);
+        page.paragraph(2, name);
+        page.hanging(2, name, name);
+        page.excerpt(2, name, 1);
+        page.table(0, &columns, &[vec![name.to_owned(), name.to_owned()]]);
+        page.bar(name, 30, 0.5);
+        let text = page.into_text();
+        assert!(text.matches("ada\u{fffd}]0;mine").count() >= 12, "{text:?}");
+        let colours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[36m"];
+        let text = colours.iter().fold(text, |text, colour| text.replace(colour, ""));
+        assert_eq!(plain(&text), text);
+    }
 
     #[test]
     fn text_is_broken_between_words_and_long_words_are_broken_too() {

@@ -1,6 +1,7 @@
 //! Many debates in one process: starting, following, controlling, checking them.
 
 mod holding;
+mod rooms;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -23,6 +24,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::rooms::Coming;
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
@@ -52,6 +54,7 @@ pub struct Engine {
     house: Arc<House>,
     formats: Arc<BTreeMap<&'static str, Arc<dyn Served>>>,
     held: Arc<Mutex<HashMap<DebateId, Held>>>,
+    coming: Coming,
     tasks: TaskTracker,
 }
 
@@ -154,6 +157,7 @@ impl EngineBuilder {
             house: Arc::new(house),
             formats: Arc::new(self.formats),
             held: Arc::default(),
+            coming: Coming::default(),
             tasks: TaskTracker::new(),
         }
     }
@@ -201,7 +205,7 @@ impl Engine {
         }
         let limits = pricing::admit::<F>(&self.house, &start.config, start.limits);
         let limits = limits.map_err(StartError::Invalid)?;
-        self.room_for(&start.author.tenant).map_err(|held| StartError::Busy { held })?;
+        let _room = self.room_for(&start.author.tenant).map_err(|held| StartError::Busy { held })?;
         let debate = self.house.surroundings.debate_id();
         let origin = Origin { format: F::NAME.to_owned(), tenant: start.author.tenant.clone() };
         let opened = Opened::<F> {
@@ -274,9 +278,8 @@ impl Engine {
             }
         }
         let (origin, served) = self.served(debate).await?;
-        if control.sets_going() {
-            self.room_for(&origin.tenant).map_err(|held| ControlError::Busy { held })?;
-        }
+        let room = || self.room_for(&origin.tenant).map_err(|held| ControlError::Busy { held });
+        let _room = control.sets_going().then(room).transpose()?;
         let done = served.control(&self.house, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
         let unknown = matches!(&done, Err(ControlError::Record(AppendError::Backend { .. })));

@@ -83,7 +83,7 @@ impl Engine {
             return Err(ForkError::ShutDown);
         }
         let (origin, served) = self.served(fork.parent).await?;
-        self.room_for(&origin.tenant).map_err(|held| ForkError::Busy { held })?;
+        let _room = self.room_for(&origin.tenant).map_err(|held| ForkError::Busy { held })?;
         let debate = self.house().surroundings.debate_id();
         // Taken before the fork is there, so that no crash leaves one that nobody knows of.
         let tenure = self.tenure(debate).await.map_err(ForkError::Leases)?;

@@ -86,7 +86,7 @@ impl Door {
         let found = needs(parts.method.as_str(), path)
             .or_else(|| template.and_then(|template| needs(parts.method.as_str(), template)));
         if found == Some(Needs::Nothing) {
-            let request = Request::from_parts(parts, self.bounded(body, crate::serve::MESSAGE_BYTES_MAX));
+            let request = Request::from_parts(parts, self.bounded(body, crate::serve::QUESTION_BYTES_MAX));
             return Ok(Passed { request, grant: Arc::new(Grant::everything()), permit: None, timeout: None });
         }
         let grant = self.keyring.grant(bearer(&parts.headers)).ok_or(Refusal::Unauthenticated)?;

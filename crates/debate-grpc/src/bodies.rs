@@ -88,8 +88,8 @@ impl HttpBody for Inbound {
     }
 }
 
-/// Returns why a request's body failed, where it was for its bounds.
-pub(crate) fn bound_of(error: &(dyn std::error::Error + 'static)) -> Option<Refusal> {
+/// Returns why a request's body cannot be read, where that is for the bounds of its size and time.
+pub fn bound_of(error: &(dyn std::error::Error + 'static)) -> Option<Refusal> {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(beyond) = error.downcast_ref::<Beyond>() {

@@ -40,6 +40,7 @@ mod unread;
 mod wire;
 mod wire_json;
 
+pub use bodies::bound_of;
 pub use cors::{Origin, OriginError};
 pub use facade::{Admission, Desk, Facade, Mount, Opening};
 pub use listen::Connections;

@@ -35,6 +35,8 @@ pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(120);
 pub const GRACE_DEFAULT: Duration = Duration::from_secs(10);
 /// Bytes of one gRPC request: a request's limit, and what the encoding adds.
 pub(crate) const MESSAGE_BYTES_MAX: usize = 2 * debate_core::request::sizes::REQUEST_BYTES_MAX;
+/// Bytes of a request that needs no token: the name of a service, and room for what the encoding may add.
+pub(crate) const QUESTION_BYTES_MAX: usize = 4 * 1024;
 /// Characters of the one token of a command line or environment: a person may have made it up.
 const TOKEN_CHARS_MIN: usize = 16;
 /// How often the files of tokens and certificates are looked at while nobody comes, so that streams of revoked tokens end and
@@ -231,7 +233,7 @@ async fn app(
     let policies = PolicyServiceServer::new(Policies(facade.clone()));
     let mut routes = Routes::builder();
     routes
-        .add_service(health_service.max_decoding_message_size(MESSAGE_BYTES_MAX))
+        .add_service(health_service.max_decoding_message_size(QUESTION_BYTES_MAX))
         .add_service(reflection().build_v1()?.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(reflection().build_v1alpha()?.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(debates.max_decoding_message_size(MESSAGE_BYTES_MAX))

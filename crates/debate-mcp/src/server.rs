@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
@@ -10,7 +11,7 @@ use axum::http::request::Parts;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use debate_grpc::refusal::Refusal;
-use debate_grpc::{Desk, Facade, Mount};
+use debate_grpc::{Desk, Facade, Mount, bound_of};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -118,14 +119,21 @@ pub fn mount() -> Mount {
     })
 }
 
-/// Answers bodies that are no messages as JSON-RPC has it; the library says of all of them that their type is not served.
+/// Answers bodies that are too long or slow as the door has it, and those that are no messages as JSON-RPC does; the library
+/// says of the ones that it failed, and of the others that their type is not served.
 async fn checked(request: Request, next: Next) -> Response {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
     if !essence.trim().eq_ignore_ascii_case("application/json") {
         return Refusal::NotJson.into_response();
     }
-    let answer = next.run(request).await;
+    let (parts, body) = request.into_parts();
+    let body = match to_bytes(body, usize::MAX).await {
+        Ok(body) => body,
+        // The door says how long it may be.
+        Err(error) => return bound_of(&error).unwrap_or(Refusal::Unreadable).into_response(),
+    };
+    let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
     if answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return answer;
     }

@@ -314,6 +314,7 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
     let server = tokio::spawn(debate_grpc::serve(listener, engine, options, std::future::pending()));
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let long = format!("{ping}{}", " ".repeat(3 << 20));
     let unknown = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/forget" }).to_string();
     let no_tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"} });
     // A message that is served as it is, as one block that gzip only stores.
@@ -335,6 +336,7 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
         ("no message", "application/json", b"[]", 400, "-32700"),
         ("no UTF-8", "application/json", b"\"\xff\"", 400, "-32700"),
         ("deep nesting", "application/json", deep.as_bytes(), 400, "-32700"),
+        ("too long", "application/json", long.as_bytes(), 413, "REQUEST_TOO_LONG"),
         ("another type", "text/plain", ping.as_bytes(), 415, "NOT_JSON"),
         ("almost JSON", "application/jsonx", ping.as_bytes(), 415, "NOT_JSON"),
         ("no method", "application/json", unknown.as_bytes(), 200, "-32601"),

@@ -59,7 +59,7 @@ pub(super) fn title(page: &mut Page, debate: &AnyDebate) {
         None => format!("opened {}", debate.opened_at()),
     };
     let line = format!("{} {dot} debate {} {dot} {when}", debate.format(), debate.id());
-    page.line(&paper.ink(Ink::Dim, &line));
+    page.inked(Ink::Dim, &line);
     if let Some(forked) = debate.forked() {
         let change = one_line(&forked.change);
         page.hanging(

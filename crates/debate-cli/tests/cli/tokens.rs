@@ -1,9 +1,11 @@
 //! `debate token`, and a server that lets nobody in without one.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use debate_core::id::Timestamp;
 use serde_json::{Value, json};
 
-use crate::program::Program;
+use crate::program::{Program, Ran};
 use crate::server::Server;
 
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
@@ -132,9 +134,25 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
 }
 
 #[test]
+fn what_is_odd_in_a_file_of_passwords_or_an_address_of_a_database_is_not_logged() {
+    let program = Program::new();
+    let passwords = program.write("pgpass", "open-sesame-1\n127.0.0.1:1:nothing:open-sesame-2\n");
+    std::fs::set_permissions(passwords, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let store = "postgres://nobody@127.0.0.1:1/nothing?sslpassword=open-sesame-3&passwd=open-sesame-4";
+    let mut command = program.command(["list", "--store", store, "--log-level", "trace"]);
+    let ran = Ran::of(command.env("PGPASSFILE", "pgpass").output().unwrap());
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.stderr.contains("127.0.0.1:1") && !ran.stderr.contains("open-sesame"), "{}", ran.stderr);
+}
+
+#[test]
 fn secrets_are_in_no_output_whatever_is_asked() {
     let program = Program::new();
     let secret = "open-sesame-4711";
+    let url = format!("http://127.0.0.1:1/v1?key={secret}");
+    let urls = ["OPENAI_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT", "DEBATE_SEARCH_ENDPOINT"];
+    let hidden =
+        || SECRETS.map(|name| (name, secret)).into_iter().chain(urls.map(|name| (name, url.as_str())));
     for args in [
         &["--help"][..],
         &["serve", "--help"],
@@ -146,19 +164,14 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         &["doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing", "--log-level", "trace"],
     ] {
         let mut command = program.command(args);
-        let output = command.envs(SECRETS.map(|name| (name, secret))).output().unwrap();
+        let output = command.envs(hidden()).output().unwrap();
         let told = [output.stdout, output.stderr].concat();
         assert!(!String::from_utf8_lossy(&told).contains(secret), "{args:?}");
     }
     let log = std::fs::File::create(program.path("log.txt")).unwrap();
     let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-level", "trace"];
     let mut command = program.command(args);
-    let mut child = command
-        .envs(SECRETS.map(|name| (name, secret)))
-        .stdout(std::process::Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .unwrap();
+    let mut child = command.envs(hidden()).stdout(std::process::Stdio::piped()).stderr(log).spawn().unwrap();
     let mut line = String::new();
     let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
     std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();

@@ -248,23 +248,6 @@ impl Engine {
         }
     }
 
-    /// Says whether a tenant may have one more debate kept here.
-    ///
-    /// # Errors
-    /// All places are taken, and the tenant has its share of them; how many are taken.
-    pub(crate) fn room_for(&self, tenant: &str) -> Result<(), usize> {
-        let all = self.held();
-        let max = self.house.settings.debates_held_max;
-        if all.len() < max {
-            return Ok(());
-        }
-        let mut tenants: HashMap<&str, usize> = HashMap::from([(tenant, 0)]);
-        for held in all.values() {
-            *tenants.entry(&held.tenant).or_default() += 1;
-        }
-        if tenants[tenant] < max / tenants.len() && all.len() < 2 * max { Ok(()) } else { Err(all.len()) }
-    }
-
     /// Begins to drive a debate that was just written to from beside its driver.
     pub(super) fn take_up(&self, debate: DebateId, origin: &Origin) {
         if !self.hold(debate, origin, None)

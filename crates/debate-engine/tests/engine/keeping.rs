@@ -10,7 +10,7 @@ use debate_core::id::DebateId;
 use debate_engine::{Control, ControlError, Engine, Fork, ForkError, Settings, Start};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
-use debate_store::EventStore;
+use debate_store::{EventStore, SqliteOptions, SqliteStore};
 use tokio::time::sleep;
 
 use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, paused_clock, start};
@@ -26,13 +26,16 @@ fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
         .build()
 }
 
+fn cancel() -> Control {
+    Control::Cancel { reason: "enough".to_owned() }
+}
+
 #[tokio::test(start_paused = true)]
 async fn k9_cancel_reaches_a_debate_that_waits_for_its_turn() {
     let engine = narrow(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
     engine.start(start(None)).await.unwrap();
     let waiting = engine.start(start(None)).await.unwrap().debate;
-    let cancel = Control::Cancel { reason: "enough".to_owned() };
-    engine.control(waiting, cancel, "alice").await.unwrap();
+    engine.control(waiting, cancel(), "alice").await.unwrap();
     assert!(engine.concluded(waiting, Duration::from_secs(1)).await.unwrap());
     assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
 }
@@ -78,7 +81,7 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
         .settings(settings)
         .surroundings(paused_clock())
         .build();
-    engine.start(start_of("busy")).await.unwrap();
+    let busy = engine.start(start_of("busy")).await.unwrap().debate;
     let request = start(None);
     let deadline = Duration::from_millis(request.limits.deadline_ms);
     let waiting = engine.start(request).await.unwrap().debate;
@@ -87,8 +90,9 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
         kinds(&log(&engine, waiting).await).contains_key("call_started"),
         "it waited for its turn to ask"
     );
+    engine.control(busy, cancel(), "alice").await.unwrap();
     sleep(Duration::from_secs(60)).await;
-    assert_eq!(asked.load(Ordering::Relaxed), 1, "the one that has the turn");
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "the one that had the turn, which is free now");
 }
 
 fn start_of(tenant: &str) -> Start<Prediction> {
@@ -139,6 +143,23 @@ async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
     }
     let (yes, no) = (true, false);
     assert_eq!(told, [yes, yes, yes, yes, no, yes, yes, no, no, yes, no]);
+}
+
+#[tokio::test]
+async fn of_many_debates_that_come_at_one_moment_as_many_are_let_in_as_there_are_places() {
+    let settings = Settings { debates_held_max: 4, ..Settings::default() };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("debates.sqlite");
+    let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
+    let engine =
+        Engine::builder(Arc::new(store), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
+            .format(PredictionPrompts)
+            .settings(settings)
+            .build();
+    let starts = (0..16).map(|_| engine.start(start_of("busy")));
+    let told = futures::future::join_all(starts).await;
+    assert_eq!((told.iter().filter(|told| told.is_ok()).count(), engine.held_count()), (4, 4));
+    assert!(engine.start(start_of("other")).await.is_ok(), "places that were not used are given back");
 }
 
 /// Something that a client does to have a debate driven here that nobody drives.

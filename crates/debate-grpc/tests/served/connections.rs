@@ -10,6 +10,8 @@ use debate_proto::v1::debate_service_client::DebateServiceClient;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tonic::Code;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_client::HealthClient;
 
 use crate::house::{House, PATIENCE};
 
@@ -255,6 +257,11 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
     assert!([Code::OutOfRange, Code::ResourceExhausted].contains(&refused.code()), "{refused:?}");
     assert_eq!(client.list_debates(list(10)).await.unwrap_err().code(), Code::InvalidArgument);
     client.list_debates(list(0)).await.unwrap();
+    let mut health = HealthClient::new(house.channel().await);
+    let question = |bytes| HealthCheckRequest { service: "x".repeat(bytes) };
+    let refused = health.check(question(5 * 1024)).await.unwrap_err();
+    assert!([Code::OutOfRange, Code::ResourceExhausted].contains(&refused.code()), "{refused:?}");
+    assert_eq!(health.check(question(10)).await.unwrap_err().code(), Code::NotFound);
     // A length that is claimed and never sent is not believed.
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut raw, connection) = h2::client::handshake(stream).await.unwrap();
@@ -262,7 +269,8 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
     for (method, claimed) in [
         ("debate.v1.DebateService/GetDebate", u32::MAX),
         ("debate.v1.DebateService/GetDebate", 3 * 1024 * 1024),
-        ("grpc.health.v1.Health/Check", 3 * 1024 * 1024),
+        // Nobody counts who needs no token.
+        ("grpc.health.v1.Health/Check", 5 * 1024),
     ] {
         let request = http::Request::post(format!("http://localhost/{method}"))
             .header("content-type", "application/grpc");

@@ -211,8 +211,9 @@ pub enum ConfigError {
     },
 }
 
-/// Blots out what stands before an `@` in an address.
+/// Blots out what may be secret in an address: what stands before an `@`, and a query.
 fn shown(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if scheme + 3 <= at => {
             format!("{}[hidden]{}", &url[..scheme + 3], &url[at..])
@@ -335,6 +336,7 @@ mod tests {
                 ("http://", "host"),
                 ("http://h:99999/", "port"),
                 ("http://u:pw@h/", "[hidden]@h"),
+                ("gateway/v1?key=pw", "http://"),
             ] {
                 let text = HttpConfig::new(provider, base, "m").endpoint().unwrap_err().to_string();
                 assert!(text.contains(part) && !text.contains("pw"), "{base}: {text}");

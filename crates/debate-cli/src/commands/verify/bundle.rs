@@ -9,7 +9,7 @@ use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
-use debate_proof::bundle::{BundleCheck, BundleReport, STREAM_BYTES_MAX};
+use debate_proof::bundle::{BundleCheck, BundleReport};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::key::VerifierKey;
 use debate_store::Head;
@@ -77,7 +77,7 @@ pub(crate) async fn check(
         folds.extend(fold.finish(&[opened]).await?);
     }
     let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
-    folds.extend(forks.fold(path, STREAM_BYTES_MAX).await?);
+    folds.extend(forks.fold(path).await?);
     let streams = report.streams.iter().map(|stream| {
         let mut found = folds.remove(&stream.stream).unwrap_or_else(|| never_folded(stream.stream));
         (found.events, found.head, found.redacted) = (stream.events, stream.head, stream.redacted);

@@ -9,15 +9,17 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::DEPTH_MAX;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
-use debate_proof::bundle::BundleCheck;
+use debate_proof::bundle::{BundleCheck, STREAM_BYTES_MAX};
 
 use super::fold::Fold;
 use crate::exit::Failure;
 use crate::proof::bundle_file::BundleLines;
 
 /// The forks of a bundle, as they are found while it is read for the first time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Forks {
+    /// How many bytes of the bundle are folded at once at most.
+    bytes_max: usize,
     /// What each fork was forked from.
     parents: BTreeMap<StreamId, StreamId>,
     /// The bytes of each stream of the bundle.
@@ -30,6 +32,13 @@ struct Pass {
     forks: Vec<StreamId>,
     /// These forks and what they were forked from.
     streams: BTreeSet<StreamId>,
+}
+
+impl Default for Forks {
+    fn default() -> Self {
+        // A fork has no more room than any other stream.
+        Self { bytes_max: STREAM_BYTES_MAX, parents: BTreeMap::new(), bytes: BTreeMap::new() }
+    }
 }
 
 impl Forks {
@@ -45,38 +54,34 @@ impl Forks {
         self.parents.contains_key(&stream)
     }
 
-    /// Folds all of them, no more at once than `bytes_max` of the bundle, which is read again for each such part. A fork that
-    /// has more is a fault.
-    pub(super) async fn fold(
-        &self,
-        path: &Path,
-        bytes_max: usize,
-    ) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+    /// Folds all of them, no more at once than there is room for: the bundle is read again for each such part. A fork that has
+    /// more by itself is a fault.
+    pub(super) async fn fold(&self, path: &Path) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
         let mut folds = BTreeMap::new();
-        let (passes, too_large) = self.passes(bytes_max);
+        let (passes, too_large) = self.passes();
         for pass in passes {
             folds.extend(pass.fold(path).await?);
         }
         for fork in too_large {
             let nothing = Verification::new(DebateId(fork.id), ChainCheck::new(fork).head());
-            let why = format!("it has, with what it was forked from, more than {bytes_max} bytes");
+            let why = format!("it has, with what it was forked from, more than {} bytes", self.bytes_max);
             folds.insert(fork, Verification { fault: Some(Fault { seq: Seq(1), why }), ..nothing });
         }
         Ok(folds)
     }
 
-    /// Parts the forks so that none has more bytes than `bytes_max`; returns also those which have by themselves.
-    fn passes(&self, bytes_max: usize) -> (Vec<Pass>, Vec<StreamId>) {
+    /// Parts the forks as there is room for them; returns also those for which there is none.
+    fn passes(&self) -> (Vec<Pass>, Vec<StreamId>) {
         let (mut passes, mut too_large) = (Vec::new(), Vec::new());
         let mut pass = Pass::default();
         for fork in self.parents.keys() {
             let lineage = self.lineage(*fork);
-            if self.bytes_of(&lineage) > bytes_max {
+            if self.bytes_of(&lineage) > self.bytes_max {
                 too_large.push(*fork);
                 continue;
             }
             let together = &pass.streams | &lineage;
-            if self.bytes_of(&together) > bytes_max {
+            if self.bytes_of(&together) > self.bytes_max {
                 passes.push(std::mem::take(&mut pass));
                 pass.streams = lineage;
             } else {
@@ -131,7 +136,8 @@ mod tests {
         // 1 was forked to 2, that to 3, and 1 to 4; 6 has too much for any room, and 8 and 9 say they come of one another.
         let parents = [(2, 1), (3, 2), (4, 1), (6, 5), (8, 9), (9, 8)];
         let bytes = [(1, 40), (2, 10), (3, 10), (4, 30), (5, 90), (6, 20), (7, 99), (8, 5), (9, 5)];
-        let forks = Forks {
+        let mut forks = Forks {
+            bytes_max: 100,
             parents: parents.map(|(fork, parent)| (stream(fork), stream(parent))).into(),
             bytes: bytes.map(|(it, bytes)| (stream(it), bytes)).into(),
         };
@@ -139,20 +145,27 @@ mod tests {
             forks: forks.iter().copied().map(stream).collect(),
             streams: streams.iter().copied().map(stream).collect(),
         };
-        let (passes, too_large) = forks.passes(100);
+        let (passes, too_large) = forks.passes();
         assert_eq!(passes, [pass(&[2, 3, 4, 8, 9], &[1, 2, 3, 4, 8, 9])]);
         assert_eq!(too_large, [stream(6)]);
-        let (passes, _) = forks.passes(75);
+        forks.bytes_max = 75;
+        let (passes, _) = forks.passes();
         assert_eq!(passes, [pass(&[2, 3], &[1, 2, 3]), pass(&[4], &[1, 4]), pass(&[8, 9], &[8, 9])]);
-        assert_eq!(forks.passes(110).1, []);
+        forks.bytes_max = 110;
+        assert_eq!(forks.passes().1, []);
+        assert_eq!(Forks::default().bytes_max, 256 << 20);
     }
 
     #[tokio::test]
     async fn k14_a_fork_that_is_too_large_is_a_fault() {
         let (fork, parent) = (stream(2), stream(1));
-        let forks = Forks { parents: [(fork, parent)].into(), bytes: [(fork, 40), (parent, 61)].into() };
+        let forks = Forks {
+            bytes_max: 100,
+            parents: [(fork, parent)].into(),
+            bytes: [(fork, 40), (parent, 61)].into(),
+        };
         // Nothing of it is read.
-        let folds = forks.fold(Path::new("nowhere.bundle"), 100).await.unwrap();
+        let folds = forks.fold(Path::new("nowhere.bundle")).await.unwrap();
         let fault = folds[&fork].fault.as_ref().unwrap();
         assert_eq!(fault.why, "it has, with what it was forked from, more than 100 bytes");
     }

@@ -1,0 +1,63 @@
+//! Places for debates that are driven or wait here. Who comes at one moment is counted one after the other.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::engine::Engine;
+
+/// How many debates of each tenant are about to be held: they have their places already.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Coming(Arc<Mutex<HashMap<String, usize>>>);
+
+/// A place for a debate that is about to be held. It is the debate's once that is held, and else given back.
+#[derive(Debug)]
+#[must_use = "the place is given back with it"]
+pub(crate) struct Room {
+    coming: Coming,
+    tenant: String,
+}
+
+impl Coming {
+    fn by_tenant(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let mut coming = self.coming.by_tenant();
+        if let Some(places) = coming.get_mut(&self.tenant) {
+            *places -= 1;
+            if *places == 0 {
+                coming.remove(&self.tenant);
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Finds a place for one more debate of a tenant.
+    ///
+    /// # Errors
+    /// All places are taken, and the tenant has its share of them; how many are taken.
+    pub(crate) fn room_for(&self, tenant: &str) -> Result<Room, usize> {
+        let held = self.held();
+        let mut coming = self.coming.by_tenant();
+        let all = held.len() + coming.values().sum::<usize>();
+        let max = self.house().settings.debates_held_max;
+        if all >= max {
+            let mut tenants: HashMap<&str, usize> = HashMap::from([(tenant, 0)]);
+            let places = held.values().map(|held| (&*held.tenant, 1));
+            for (tenant, places) in
+                places.chain(coming.iter().map(|(tenant, places)| (tenant.as_str(), *places)))
+            {
+                *tenants.entry(tenant).or_default() += places;
+            }
+            if tenants[tenant] >= max / tenants.len() || all >= 2 * max {
+                return Err(all);
+            }
+        }
+        *coming.entry(tenant.to_owned()).or_default() += 1;
+        Ok(Room { coming: self.coming.clone(), tenant: tenant.to_owned() })
+    }
+}
