@@ -26,16 +26,13 @@ fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
         .build()
 }
 
-fn cancel() -> Control {
-    Control::Cancel { reason: "enough".to_owned() }
-}
-
 #[tokio::test(start_paused = true)]
 async fn k9_cancel_reaches_a_debate_that_waits_for_its_turn() {
     let engine = narrow(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
     engine.start(start(None)).await.unwrap();
     let waiting = engine.start(start(None)).await.unwrap().debate;
-    engine.control(waiting, cancel(), "alice").await.unwrap();
+    let cancel = Control::Cancel { reason: "enough".to_owned() };
+    engine.control(waiting, cancel, "alice").await.unwrap();
     assert!(engine.concluded(waiting, Duration::from_secs(1)).await.unwrap());
     assert!(!kinds(&log(&engine, waiting).await).contains_key("call_started"));
 }
@@ -71,17 +68,17 @@ async fn k9_a_debate_that_is_taken_up_after_its_deadline_asks_nobody() {
 async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
     let asked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&asked);
-    let model = ScriptedModel::by(move |_| {
-        counted.fetch_add(1, Ordering::Relaxed);
+    let model = ScriptedModel::by(move |request| {
+        counted.fetch_add(usize::from(request.tenant.is_empty()), Ordering::Relaxed);
         ScriptedAnswer::Hang
     });
-    let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(3_600), ..Settings::default() };
+    let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(200), ..Settings::default() };
     let engine = Engine::builder(memory(), Arc::new(model) as Arc<dyn ChatModel>)
         .format(PredictionPrompts)
         .settings(settings)
         .surroundings(paused_clock())
         .build();
-    let busy = engine.start(start_of("busy")).await.unwrap().debate;
+    engine.start(start_of("busy")).await.unwrap();
     let request = start(None);
     let deadline = Duration::from_millis(request.limits.deadline_ms);
     let waiting = engine.start(request).await.unwrap().debate;
@@ -90,9 +87,9 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
         kinds(&log(&engine, waiting).await).contains_key("call_started"),
         "it waited for its turn to ask"
     );
-    engine.control(busy, cancel(), "alice").await.unwrap();
-    sleep(Duration::from_secs(60)).await;
-    assert_eq!(asked.load(Ordering::Relaxed), 1, "the one that had the turn, which is free now");
+    // The turn comes free twice, and goes to others.
+    sleep(Duration::from_secs(400)).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 0);
 }
 
 fn start_of(tenant: &str) -> Start<Prediction> {
