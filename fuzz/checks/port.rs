@@ -17,6 +17,9 @@ use tokio::net::TcpListener;
 /// How long a client that says nothing more is borne.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// How often the next client tries: a busy machine may take longer to hear it than it is borne.
+const TRIES: usize = 20;
+
 /// Where the server is, which is started once.
 static SERVER: LazyLock<SocketAddr> = LazyLock::new(|| {
     std::panic::set_hook(Box::new(|panic| {
@@ -50,8 +53,9 @@ static SERVER: LazyLock<SocketAddr> = LazyLock::new(|| {
 /// Checks what holds for every connection.
 pub(crate) fn check(data: &[u8]) {
     say(data);
-    let health = say(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    assert!(health.starts_with(b"HTTP/1.1 200"), "the next client is served: {health:?}");
+    let health = || say(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let is_served = (0..TRIES).any(|_| health().starts_with(b"HTTP/1.1 200"));
+    assert!(is_served, "the next client is served");
 }
 
 /// Sends bytes and returns what comes back until the end.
