@@ -16,7 +16,7 @@ use self::file::{ConfigFile, Entry, Given};
 use crate::args::Args;
 use crate::exit::Failure;
 use crate::plain::one_line;
-use crate::store::StoreChoice;
+use crate::store::{AddressParts, HIDDEN, StoreChoice};
 
 /// The command whose options a file sets besides those of every command.
 const SERVE: &str = "serve";
@@ -289,7 +289,6 @@ fn masked(arg: &Arg, value: &str) -> String {
 /// Returns an address without its login and its query, and whatever is none as it is.
 fn without_login(value: &str) -> String {
     let Some((scheme, rest)) = value.split_once("://") else { return value.to_owned() };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    let place = AddressParts::of(rest).map_or(HIDDEN, |parts| parts.place);
     format!("{scheme}://{place}")
 }

@@ -37,12 +37,40 @@ impl PostgresUrl {
     }
 }
 
+/// What stands for an address of which nobody can say where its secrets end.
+pub(crate) const HIDDEN: &str = "[hidden]";
+
+/// What an address says behind its `://`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AddressParts<'a> {
+    /// User and password.
+    login: &'a str,
+    /// Host, port and path.
+    pub(crate) place: &'a str,
+    query: &'a str,
+}
+
+impl<'a> AddressParts<'a> {
+    /// Parts an address; nothing where a password may hold what ends a host, or a query what ends a login.
+    pub(crate) fn of(rest: &'a str) -> Option<Self> {
+        let (whole, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+        let (authority, path) = whole.split_at(whole.find('/').unwrap_or(whole.len()));
+        if path.contains('@') || query.contains('@') {
+            return None;
+        }
+        let login = authority.rfind('@').map_or("", |at| &authority[..at]);
+        let place = whole[login.len()..].trim_start_matches('@');
+        Some(Self { login, place, query })
+    }
+}
+
 impl fmt::Display for PostgresUrl {
     /// Leaves out the password, and of what follows `?` all but where the server is.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, rest) = self.0.split_once("://").unwrap_or(("postgres", ""));
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (login, place) = rest.rsplit_once('@').unwrap_or(("", rest));
+        let Some(AddressParts { login, place, query }) = AddressParts::of(rest) else {
+            return write!(f, "{scheme}://{HIDDEN}");
+        };
         let user = login.split(':').next().unwrap_or_default();
         let at = if user.is_empty() { "" } else { "@" };
         write!(f, "{scheme}://{user}{at}{place}")?;
@@ -266,6 +294,10 @@ mod tests {
             ("postgres://u:s3cret@h/db", "postgres://u@h/db"),
             ("postgres://u:s3@cret@h/db?sslmode=require", "postgres://u@h/db"),
             ("postgres://u@h/db?host=/run/pg&password=s3cret", "postgres://u@h/db?host=/run/pg"),
+            ("postgres://u@h/db?password=s3@cret", "postgres://[hidden]"),
+            ("postgres://u:cret?s3@h/db", "postgres://[hidden]"),
+            ("postgres://u:cret#s3@h/db", "postgres://[hidden]"),
+            ("postgres://u:cret/s3@h/db", "postgres://[hidden]"),
             ("postgres://:s3cret@/db?pass%77ord=s3cret&port=6&host=h", "postgres:///db?port=6&host=h"),
         ] {
             let choice: StoreChoice = url.parse().unwrap();

@@ -10,7 +10,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{MetricExporter, SpanExporter, WithExportConfig as _};
+use opentelemetry_otlp::tonic_types::transport::ClientTlsConfig;
+use opentelemetry_otlp::{
+    ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig as _, WithTonicConfig as _,
+};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{Aggregation, Instrument, SdkMeterProvider, Stream};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
@@ -25,6 +28,7 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::args::Args;
 use crate::commands::Command;
+use crate::exit::Failure;
 
 /// The longest that the last spans and measurements may take to leave.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -132,16 +136,29 @@ fn scraped() -> String {
 }
 
 fn spans_to(collector: &str) -> anyhow::Result<SdkTracerProvider> {
-    let exporter = SpanExporter::builder().with_tonic().with_endpoint(collector).build();
-    let exporter = exporter.with_context(|| format!("cannot send spans to {collector}"))?;
+    let exporter = SpanExporter::builder().with_tonic().with_endpoint(collector).with_tls_config(trusting());
+    let exporter = exporter.build().map_err(no_collector)?;
     Ok(SdkTracerProvider::builder().with_resource(resource()).with_batch_exporter(exporter).build())
+}
+
+/// Returns whom a collector behind `https://` is believed: whom the system believes.
+fn trusting() -> ClientTlsConfig {
+    ClientTlsConfig::new().with_enabled_roots()
+}
+
+/// Refuses a collector's address. The cause would tell it whole, and it may hold a login.
+fn no_collector(_cause: ExporterBuildError) -> anyhow::Error {
+    Failure::bad_input(
+        "otlp-endpoint is no address of a collector, such as http://127.0.0.1:4317 or https://HOST:4317",
+    )
 }
 
 fn measurements_to(collector: Option<&str>, is_scraped: bool) -> anyhow::Result<SdkMeterProvider> {
     let mut provider = SdkMeterProvider::builder().with_resource(resource()).with_view(buckets);
     if let Some(collector) = collector {
-        let exporter = MetricExporter::builder().with_tonic().with_endpoint(collector).build();
-        let exporter = exporter.with_context(|| format!("cannot send measurements to {collector}"))?;
+        let exporter =
+            MetricExporter::builder().with_tonic().with_endpoint(collector).with_tls_config(trusting());
+        let exporter = exporter.build().map_err(no_collector)?;
         provider = provider.with_periodic_exporter(exporter);
     }
     if is_scraped {

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use debate_core::id::Timestamp;
 use serde_json::{Value, json};
 
-use crate::program::{Program, Ran};
+use crate::program::{Program, Ran, example};
 use crate::server::Server;
 
 const NOBODY: &str = "00000000-0000-4000-8000-000000000000";
@@ -116,21 +116,45 @@ const SECRETS: [&str; 6] = [
 #[test]
 fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
     let program = Program::new();
-    let store = "postgress://app:open-sesame@db/debates";
-    for (args, says) in [
-        (&["show", NOBODY][..], "store (DEBATE_STORE): "),
-        (&["show"], "<ID>"),
-        (&["show", "--everything"], "--everything"),
-        (&["--store", store, "show"], "<ID>"),
-        (&["--store", store, "show", NOBODY], "store (--store): "),
-        (&["--store", store, "show", "--help"], "Usage: debate show"),
-        (&["config", "check"], "store (DEBATE_STORE): "),
-        (&["config", "check", "--store", store], "store (--store): "),
-    ] {
-        let output = program.command(args).env("DEBATE_STORE", store).output().unwrap();
-        let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-        assert!(told.contains(says) && !told.contains("open-sesame"), "{args:?}: {told}");
+    for store in ["postgress://app:open-sesame@db/debates", "postgress://app:open-sesame?x@db/debates"] {
+        for (args, says) in [
+            (&["show", NOBODY][..], "store (DEBATE_STORE): "),
+            (&["show"], "<ID>"),
+            (&["show", "--everything"], "--everything"),
+            (&["--store", store, "show"], "<ID>"),
+            (&["--store", store, "show", NOBODY], "store (--store): "),
+            (&["--store", store, "show", "--help"], "Usage: debate show"),
+            (&["config", "check"], "store (DEBATE_STORE): "),
+            (&["config", "check", "--store", store], "store (--store): "),
+        ] {
+            let output = program.command(args).env("DEBATE_STORE", store).output().unwrap();
+            let told = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            assert!(told.contains(says) && !told.contains("open-sesame"), "{args:?}: {told}");
+        }
     }
+}
+
+#[test]
+fn a_collector_behind_https_hears_nothing_in_the_clear_and_one_that_is_none_is_told_without_its_login() {
+    let program = Program::new();
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = collector.local_addr().unwrap();
+    let heard = std::thread::spawn(move || {
+        let mut first = [0; 1];
+        std::io::Read::read_exact(&mut collector.accept().unwrap().0, &mut first).unwrap();
+        first[0]
+    });
+    let request = example("ice.json");
+    let run = |endpoint: &str| {
+        program.command(["run", request.to_str().unwrap(), "--store", "memory", "--otlp-endpoint", endpoint])
+    };
+    let mut running = run(&format!("https://{address}")).stdout(std::process::Stdio::null()).spawn().unwrap();
+    assert_eq!(heard.join().unwrap(), 0x16, "the greeting of TLS");
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let told = Ran::of(run("http://me:open-sesame@[bad").output().unwrap());
+    assert_eq!(told.code, Some(2), "{told:?}");
+    assert!(told.stderr.contains("otlp-endpoint") && !told.stderr.contains("sesame"), "{told:?}");
 }
 
 #[test]

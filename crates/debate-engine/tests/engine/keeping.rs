@@ -143,6 +143,22 @@ async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
 }
 
 #[tokio::test]
+async fn tenants_share_what_is_kept_for_those_who_come_later_until_twice_as_many_are_held() {
+    let settings = Settings { debates_held_max: 10, ..Settings::default() };
+    let engine = Engine::builder(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
+        .format(PredictionPrompts)
+        .settings(settings)
+        .build();
+    let mut held = Vec::new();
+    for tenant in ["first", "second", "third", "fourth", "fifth"] {
+        let before = engine.held_count();
+        while engine.start(start_of(tenant)).await.is_ok() {}
+        held.push(engine.held_count() - before);
+    }
+    assert_eq!(held, [10, 5, 3, 2, 0]);
+}
+
+#[tokio::test]
 async fn of_many_debates_that_come_at_one_moment_as_many_are_let_in_as_there_are_places() {
     let settings = Settings { debates_held_max: 4, ..Settings::default() };
     let folder = tempfile::tempdir().unwrap();

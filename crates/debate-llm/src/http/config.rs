@@ -213,14 +213,15 @@ pub enum ConfigError {
 
 /// Blots out what may be secret in an address: what stands before an `@`, and a query.
 fn shown(url: &str) -> String {
-    let url = url.split(['?', '#']).next().unwrap_or_default();
-    match (url.find("://"), url.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme + 3 <= at => {
-            format!("{}[hidden]{}", &url[..scheme + 3], &url[at..])
-        }
-        (_, Some(at)) => format!("[hidden]{}", &url[at..]),
-        (_, None) => url.to_owned(),
+    let (scheme, rest) = url.find("://").map_or(("", url), |at| url.split_at(at + 3));
+    let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if behind.contains('@') {
+        // A password may hold what ends a host, and a query what ends a login.
+        return format!("{scheme}[hidden]");
     }
+    let (login, place) = authority.rfind('@').map_or(("", authority), |at| ("[hidden]", &authority[at..]));
+    let path = behind.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}{login}{place}{path}")
 }
 
 #[cfg(test)]
@@ -337,6 +338,8 @@ mod tests {
                 ("http://h:99999/", "port"),
                 ("http://u:pw@h/", "[hidden]@h"),
                 ("gateway/v1?key=pw", "http://"),
+                ("http://u:a?pw#pw@h/?key=pw", "http://[hidden]"),
+                ("http://h:99999/?key=pw@h", "port"),
             ] {
                 let text = HttpConfig::new(provider, base, "m").endpoint().unwrap_err().to_string();
                 assert!(text.contains(part) && !text.contains("pw"), "{base}: {text}");
