@@ -17,6 +17,7 @@ import jsonschema
 import yaml
 
 FOLDER = pathlib.Path(__file__).parent
+OPERATION = FOLDER.parent / "docs" / "operation.md"
 PROGRAM = os.environ["DEBATE_BIN"]
 TOOLS = pathlib.Path(sys.executable).parent
 # The exposure that systemd-analyze gives a unit, from 0 (10 is shown as 1.0) to 100.
@@ -59,6 +60,13 @@ def check_compose():
     assert not faults, faults
     for config in document["configs"].values():
         assert (FOLDER / "compose" / config["file"]).is_file(), config
+    server = document["services"]["debate"]
+    tokens = pathlib.PurePosixPath(server["environment"]["DEBATE_TOKENS"])
+    # A file that is replaced is seen through a mount of its folder alone.
+    mounts = [mount for mount in server["volumes"] if mount["target"] == str(tokens.parent)]
+    assert [(mount["type"], mount["read_only"]) for mount in mounts] == [("bind", True)], mounts
+    made = f"--file {pathlib.PurePath(mounts[0]['source'], tokens.name)} "
+    assert made in OPERATION.read_text(encoding="utf-8"), made
 
 
 def check_kubernetes():
@@ -66,6 +74,9 @@ def check_kubernetes():
     kinds = {file.name: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
     manifests = [file for file in files if file.name != "kustomization.yaml"]
     run(TOOLS / "kubernetes-validate", "--strict", *manifests)
+    mounts = kinds["deployment.yaml"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+    # What is replaced is not seen through a mount of one file.
+    assert not any("subPath" in mount or "subPathExpr" in mount for mount in mounts), mounts
     # The schemas know nothing of kustomize.
     listed = set(kinds["kustomization.yaml"]["resources"])
     assert listed == {file.name for file in manifests} - {"secret.example.yaml"}, listed

@@ -11,7 +11,7 @@ use rustls::server::{ParsedCertificate, VerifierBuilderError, WebPkiClientVerifi
 use rustls::{CertificateError, RootCertStore, ServerConfig};
 use tokio_rustls::TlsAcceptor;
 
-use crate::reread::Stamp;
+use crate::reread::{Stamp, Tried};
 use crate::telemetry;
 
 /// Where certificates are, in PEM.
@@ -56,7 +56,7 @@ pub(crate) struct Tls {
 
 #[derive(Debug)]
 struct Shown {
-    stamps: Vec<Option<Stamp>>,
+    tried: Tried<Vec<Option<Stamp>>>,
     config: Arc<ServerConfig>,
 }
 
@@ -66,38 +66,41 @@ impl Tls {
     /// # Errors
     /// They cannot be used.
     pub(crate) fn new(files: TlsFiles) -> Result<Self, TlsError> {
-        let shown = Shown { stamps: files.stamps(), config: files.config()? };
+        let shown = Shown { tried: Tried::used(files.stamps()), config: files.config()? };
         files.tell_expiry();
         Ok(Self { files, now: Mutex::new(shown) })
     }
 
     /// Returns what accepts the next connection.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(self.refreshed())
+        TlsAcceptor::from(self.refreshed(false))
     }
 
-    /// Looks at the files now, so that what is measured of them is true even if nobody connects.
+    /// Looks at the files now, also at such as could not be used, so that what is measured of them is true even if nobody connects.
     pub(crate) fn refresh(&self) {
-        self.refreshed();
+        self.refreshed(true);
     }
 
-    /// Reads the files again if they have changed. What cannot be used leaves things as they were.
-    fn refreshed(&self) -> Arc<ServerConfig> {
+    /// Reads the files again if they have changed, or `anew` if they could not be used. What cannot be used leaves things
+    /// as they were.
+    fn refreshed(&self, anew: bool) -> Arc<ServerConfig> {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = self.files.stamps();
-        if stamps != now.stamps {
-            now.stamps = stamps;
+        if now.tried.is_due(&stamps, anew) {
             match self.files.config() {
                 Ok(config) => {
+                    now.tried.note(stamps, None);
                     now.config = config;
                     self.files.tell_expiry();
                     tracing::info!("certificates were read again");
                 }
                 Err(error) => {
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        "certificates stay as they were"
-                    );
+                    if now.tried.note(stamps, Some(error.to_string())) {
+                        tracing::error!(
+                            error = &error as &dyn std::error::Error,
+                            "certificates stay as they were"
+                        );
+                    }
                 }
             }
         }
@@ -179,4 +182,61 @@ fn certificates(path: &Path, what: &'static str) -> Result<Vec<CertificateDer<'s
     let found = CertificateDer::pem_file_iter(path).map_err(unreadable)?;
     let found = found.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     if found.is_empty() { Err(unreadable(pem::Error::NoItemsFound)) } else { Ok(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::hearing::Hearing;
+
+    #[cfg(unix)]
+    #[test]
+    fn certificates_that_could_not_be_used_are_read_when_they_are_mended_and_each_fault_is_told_once() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        let files =
+            TlsFiles { certificate: path("chain.pem"), key: path("key.pem"), client_authorities: None };
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let key = made.signing_key.serialize_pem();
+        fs::write(&files.certificate, made.cert.pem()).unwrap();
+        fs::write(&files.key, &key).unwrap();
+        let about = || fs::metadata(path("key.pem")).unwrap();
+        let modified = about().modified().unwrap();
+        // As long as before and as old; clocks of file systems may go by steps of milliseconds.
+        let write = |text: &str| {
+            let before = (about().ctime(), about().ctime_nsec());
+            while (about().ctime(), about().ctime_nsec()) == before {
+                fs::write(path("key.pem"), text).unwrap();
+                fs::File::options()
+                    .write(true)
+                    .open(path("key.pem"))
+                    .unwrap()
+                    .set_modified(modified)
+                    .unwrap();
+            }
+        };
+        let tls = Tls::new(files).unwrap();
+        let (hearing, _listening) = Hearing::begin();
+        let faults = || hearing.logged("ERROR", "certificates stay as they were").len();
+        let shown = || tls.refreshed(false);
+
+        let first = shown();
+        write(&"x".repeat(key.len()));
+        (0..3).for_each(|_| tls.refresh());
+        assert!(Arc::ptr_eq(&shown(), &first));
+        write(&key);
+        let second = shown();
+        assert!(!Arc::ptr_eq(&second, &first), "they are mended");
+
+        // What failed was the machine: of the files nothing changes when that is over.
+        let failure = Some("too many open files".to_owned());
+        tls.now.lock().unwrap().tried.note(tls.files.stamps(), failure);
+        assert!(Arc::ptr_eq(&shown(), &second));
+        tls.refresh();
+        assert!(!Arc::ptr_eq(&shown(), &second));
+        assert_eq!(faults(), 1);
+    }
 }

@@ -184,6 +184,19 @@ pub enum TokenFileError {
         #[source]
         source: io::Error,
     },
+    /// A changed file could not belong to whom this one belongs to; the tokens are as they were.
+    #[error("{} belongs to {owner}:{group} and would not any more; change it as its owner or as root", .path.display())]
+    Owner {
+        /// Which file.
+        path: PathBuf,
+        /// Its owner, by number.
+        owner: u32,
+        /// Its group, by number.
+        group: u32,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// Somebody changes it just now, or was cut short over it.
     #[error("{} is being changed; if nobody does, remove {}", .path.display(), .beside.display())]
     Busy {
@@ -243,10 +256,11 @@ impl TokenFile {
         Ok(file)
     }
 
-    /// Changes a file, whole or not at all, while nobody else does; makes it where there is none.
+    /// Changes a file, whole or not at all, while nobody else does; makes it where there is none. Who may read it stays the
+    /// same: its owner, its group and its mode.
     ///
     /// # Errors
-    /// The file cannot be used, somebody else changes it, or `change` fails.
+    /// The file cannot be used, somebody else changes it, it would get another owner or group, or `change` fails.
     pub fn change<T>(
         path: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, TokenFileError>,
@@ -276,8 +290,12 @@ impl TokenFile {
         change: impl FnOnce(&mut Self) -> Result<T, TokenFileError>,
     ) -> Result<T, TokenFileError> {
         let refuse = |source| TokenFileError::Write { path: path.to_owned(), source };
-        let mut tokens = if path.exists() { Self::read(path)? } else { Self::new()? };
+        let is_there = path.exists();
+        let mut tokens = if is_there { Self::read(path)? } else { Self::new()? };
         let done = change(&mut tokens)?;
+        if is_there {
+            hand_over(path, into)?;
+        }
         let mut text = serde_json::to_string_pretty(&tokens).expect("tokens have string keys");
         text.push('\n');
         into.write_all(text.as_bytes()).and_then(|()| into.sync_all()).map_err(refuse)?;
@@ -385,6 +403,31 @@ fn private() -> fs::OpenOptions {
     let mut options = File::options();
     options.write(true).create_new(true);
     options
+}
+
+/// Gives a file that is to replace another the mode, the owner and the group of that one.
+#[cfg(unix)]
+fn hand_over(path: &Path, to: &File) -> Result<(), TokenFileError> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let refuse = |source| TokenFileError::Write { path: path.to_owned(), source };
+    let (old, new) = (fs::metadata(path).map_err(refuse)?, to.metadata().map_err(refuse)?);
+    // While it is still empty, and while whoever runs this still owns it.
+    to.set_permissions(old.permissions()).map_err(refuse)?;
+    let (owner, group) = (old.uid(), old.gid());
+    if (new.uid(), new.gid()) != (owner, group) {
+        fchown(to, Some(owner), Some(group)).map_err(|source| TokenFileError::Owner {
+            path: path.to_owned(),
+            owner,
+            group,
+            source,
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn hand_over(_: &Path, _: &File) -> Result<(), TokenFileError> {
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -259,6 +259,7 @@ fn failure(error: TokenFileError) -> anyhow::Error {
         | TokenFileError::Content { .. }
         | TokenFileError::Exposed { .. }
         | TokenFileError::Read { .. }
+        | TokenFileError::Owner { .. }
         | TokenFileError::Busy { .. } => {
             let error = anyhow::Error::from(error);
             Failure::bad_input(crate::exit::one_line(&error))

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Seq};
 use debate_engine::{Control, ControlError, Engine, Fork, ForkError, Settings, Start};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, SqliteOptions, SqliteStore};
+use futures::future::join_all;
 use tokio::time::sleep;
 
 use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, paused_clock, start};
@@ -24,6 +25,13 @@ fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
         .settings(settings)
         .surroundings(paused_clock())
         .build()
+}
+
+/// An engine with places for so many debates, whose models never answer.
+fn with_places(store: Arc<dyn EventStore>, debates_held_max: usize) -> Engine {
+    let settings = Settings { debates_held_max, ..Settings::default() };
+    let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+    Engine::builder(store, hangs).format(PredictionPrompts).settings(settings).build()
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,11 +135,7 @@ async fn a_tenants_one_debate_starts_while_another_tenant_has_300_waiting() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
-    let settings = Settings { debates_held_max: 4, ..Settings::default() };
-    let engine = Engine::builder(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
-        .format(PredictionPrompts)
-        .settings(settings)
-        .build();
+    let engine = with_places(memory(), 4);
     let mut told = Vec::new();
     for tenant in
         ["busy", "busy", "busy", "busy", "busy", "other", "other", "other", "busy", "third", "third"]
@@ -144,11 +148,7 @@ async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
 
 #[tokio::test]
 async fn tenants_share_what_is_kept_for_those_who_come_later_until_twice_as_many_are_held() {
-    let settings = Settings { debates_held_max: 10, ..Settings::default() };
-    let engine = Engine::builder(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
-        .format(PredictionPrompts)
-        .settings(settings)
-        .build();
+    let engine = with_places(memory(), 10);
     let mut held = Vec::new();
     for tenant in ["first", "second", "third", "fourth", "fifth"] {
         let before = engine.held_count();
@@ -156,23 +156,6 @@ async fn tenants_share_what_is_kept_for_those_who_come_later_until_twice_as_many
         held.push(engine.held_count() - before);
     }
     assert_eq!(held, [10, 5, 3, 2, 0]);
-}
-
-#[tokio::test]
-async fn of_many_debates_that_come_at_one_moment_as_many_are_let_in_as_there_are_places() {
-    let settings = Settings { debates_held_max: 4, ..Settings::default() };
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("debates.sqlite");
-    let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
-    let engine =
-        Engine::builder(Arc::new(store), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)) as Arc<_>)
-            .format(PredictionPrompts)
-            .settings(settings)
-            .build();
-    let starts = (0..16).map(|_| engine.start(start_of("busy")));
-    let told = futures::future::join_all(starts).await;
-    assert_eq!((told.iter().filter(|told| told.is_ok()).count(), engine.held_count()), (4, 4));
-    assert!(engine.start(start_of("other")).await.is_ok(), "places that were not used are given back");
 }
 
 /// Something that a client does to have a debate driven here that nobody drives.
@@ -191,8 +174,9 @@ impl Way {
             Self::Continue => engine.control(concluded, go_on, "alice").await,
             Self::Resume => engine.control(paused, Control::Resume, "alice").await,
             Self::Fork => {
-                let fork =
-                    Fork { parent: concluded, at: None, change: Change::Nothing, actor: "alice".to_owned() };
+                // At its beginning, so that the fork has something left to do.
+                let (at, actor) = (Some(Seq(1)), "alice".to_owned());
+                let fork = Fork { parent: concluded, at, change: Change::Nothing, actor };
                 return match engine.fork(fork).await {
                     Ok(_) => false,
                     Err(ForkError::Busy { .. }) => true,
@@ -237,6 +221,45 @@ async fn forks_rounds_and_going_on_find_no_place_where_a_start_finds_none_and_no
         assert_eq!(engine.held_count(), 2);
         assert!(!way.is_shut(&engine, others_concluded, others_paused).await, "{way:?} of another tenant");
         assert_eq!(engine.held_count(), 3, "{way:?}");
+        engine.shut_down().await;
+    }
+}
+
+/// Makes debates that nobody drives: each pair has one that has concluded and one that is paused.
+async fn idle_debates(store: &Arc<dyn EventStore>, pairs: usize) -> Vec<(DebateId, DebateId)> {
+    let answers = engine(store.clone(), model("seed=7"));
+    let hangs = engine(store.clone(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
+    let pair = async || {
+        let concluded = answers.start(start_of("busy")).await.unwrap().debate;
+        let paused = hangs.start(start_of("busy")).await.unwrap().debate;
+        hangs.control(paused, Control::Pause, "alice").await.unwrap();
+        assert!(answers.concluded(concluded, PATIENCE).await.unwrap());
+        (concluded, paused)
+    };
+    let debates = join_all((0..pairs).map(|_| pair())).await;
+    answers.shut_down().await;
+    hangs.shut_down().await;
+    debates
+}
+
+#[tokio::test]
+async fn of_many_debates_that_come_at_one_moment_as_many_are_let_in_as_there_are_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("debates.sqlite");
+    let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
+    let store: Arc<dyn EventStore> = Arc::new(store);
+    let idle = idle_debates(&store, 8).await;
+    for way in [None, Some(Way::Fork), Some(Way::Continue), Some(Way::Resume)] {
+        let engine = with_places(store.clone(), 4);
+        let let_in = async |(concluded, paused)| match way {
+            Some(way) => !way.is_shut(&engine, concluded, paused).await,
+            None => engine.start(start_of("busy")).await.is_ok(),
+        };
+        let told = join_all(idle.iter().map(|debates| let_in(*debates))).await;
+        let count = told.into_iter().filter(|let_in| *let_in).count();
+        assert_eq!((count, engine.held_count()), (4, 4), "{way:?}");
+        let others = engine.start(start_of("other")).await;
+        assert!(others.is_ok(), "{way:?}: places that were not used are given back");
         engine.shut_down().await;
     }
 }

@@ -8,7 +8,7 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 
 use super::grant::Grant;
-use crate::reread::Stamp;
+use crate::reread::{Stamp, Tried};
 use crate::tokens::{TokenEntry, TokenFile, TokenFileError};
 
 /// All tokens that are good, and what they are good for.
@@ -28,11 +28,11 @@ struct ServiceToken {
     grant: Arc<Grant>,
 }
 
-/// A file of tokens, and what it was when it was read last.
+/// A file of tokens, and what it was when it was tried last.
 #[derive(Debug)]
 struct Watched {
     path: PathBuf,
-    stamp: Option<Stamp>,
+    tried: Tried<Option<Stamp>>,
     loaded: Arc<Loaded>,
 }
 
@@ -61,9 +61,9 @@ impl Keyring {
         };
         let file = match file {
             Some(path) => {
-                let stamp = Stamp::of(path).ok();
+                let tried = Tried::used(Stamp::of(path).ok());
                 let loaded = Arc::new(Loaded::new(TokenFile::read(path)?, None));
-                Some(Mutex::new(Watched { path: path.to_owned(), stamp, loaded }))
+                Some(Mutex::new(Watched { path: path.to_owned(), tried, loaded }))
             }
             None => None,
         };
@@ -77,7 +77,7 @@ impl Keyring {
             return Some(Arc::clone(open));
         }
         // Looked at in any case, so that what is revoked ends even if nobody with a good token comes.
-        let loaded = self.refreshed();
+        let loaded = self.refreshed(false);
         let token = token?;
         if let Some(service) = &self.service
             && hmac::verify(&service.key, token.as_bytes(), service.tag.as_ref()).is_ok()
@@ -94,28 +94,31 @@ impl Keyring {
         self.open.is_none()
     }
 
-    /// Reads the file again if it has changed. What cannot be used leaves things as they were.
-    fn refreshed(&self) -> Option<Arc<Loaded>> {
+    /// Reads the file again if it has changed, or `anew` if it could not be used. What cannot be used leaves things as they
+    /// were.
+    fn refreshed(&self, anew: bool) -> Option<Arc<Loaded>> {
         let mut watched = self.file.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = Stamp::of(&watched.path).ok();
-        if stamp != watched.stamp {
-            watched.stamp = stamp;
+        if watched.tried.is_due(&stamp, anew) {
             match TokenFile::read(&watched.path) {
                 Ok(file) => {
+                    watched.tried.note(stamp, None);
                     watched.loaded = Arc::new(Loaded::new(file, Some(&watched.loaded)));
                     tracing::info!(tokens = watched.loaded.grants.len(), "tokens were read again");
                 }
                 Err(error) => {
-                    tracing::error!(error = &error as &dyn std::error::Error, "tokens stay as they were");
+                    if watched.tried.note(stamp, Some(error.to_string())) {
+                        tracing::error!(error = &error as &dyn std::error::Error, "tokens stay as they were");
+                    }
                 }
             }
         }
         Some(Arc::clone(&watched.loaded))
     }
 
-    /// Looks at the file now; open streams of revoked tokens end.
+    /// Looks at the file now, also at one that could not be used; open streams of revoked tokens end.
     pub(crate) fn refresh(&self) {
-        self.refreshed();
+        self.refreshed(true);
     }
 }
 
@@ -186,6 +189,64 @@ mod tests {
         assert!(keyring.grant(Some(&old)).is_none());
         let logged = hearing.logged("ERROR", "tokens stay as they were");
         assert!(matches!(&logged[..], [once] if once.contains("is no file of tokens")), "{logged:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_could_not_be_used_is_read_when_it_is_mended_and_each_fault_is_told_once() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        // Clocks of file systems may go by steps of milliseconds.
+        let changed = || fs::metadata(&path).map(|about| (about.ctime(), about.ctime_nsec())).unwrap();
+        let allow = |mode| {
+            let before = changed();
+            while changed() == before {
+                fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            }
+        };
+        let create = |name| TokenFile::change(&path, |file| file.create(wishes(name, None), Timestamp(0)));
+        let tokens = ["exposed", "broken", "elsewhere", "unread"].map(|name| create(name).unwrap());
+        let keyring = Keyring::new(None, Some(&path)).unwrap();
+        let (hearing, _listening) = Hearing::begin();
+        let faults = || hearing.logged("ERROR", "tokens stay as they were").len();
+        let holds = |token: &str| keyring.grant(Some(token)).is_some();
+        let seconds_pass = || (0..3).for_each(|_| keyring.refresh());
+        let [exposed, broken, elsewhere, unread] = &tokens;
+
+        TokenFile::change(&path, |file| Ok(file.revoke("exposed"))).unwrap();
+        allow(0o664);
+        seconds_pass();
+        assert_eq!((holds(exposed), faults()), (true, 1), "it is refused");
+        allow(0o600);
+        assert!(!holds(exposed), "nothing of it changed but its mode");
+
+        fs::write(&path, "{").unwrap();
+        seconds_pass();
+        assert_eq!((holds(broken), faults()), (true, 2), "it is refused");
+        let mut file = keyring.refreshed(false).unwrap().file.clone();
+        file.revoke("broken");
+        fs::write(&path, serde_json::to_string(&file).unwrap()).unwrap();
+        assert!(!holds(broken));
+
+        // The way to it is gone, and comes back.
+        let moved = folder.path().join("moved");
+        TokenFile::change(&path, |file| Ok(file.revoke("elsewhere"))).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        seconds_pass();
+        assert_eq!((holds(elsewhere), faults()), (true, 3), "it is refused");
+        fs::rename(&moved, &path).unwrap();
+        assert!(!holds(elsewhere));
+
+        // What failed was the machine: of the file nothing changes when that is over.
+        TokenFile::change(&path, |file| Ok(file.revoke("unread"))).unwrap();
+        let stamp = Stamp::of(&path).ok();
+        let failure = Some("too many open files".to_owned());
+        keyring.file.as_ref().unwrap().lock().unwrap().tried.note(stamp, failure);
+        assert!(holds(unread));
+        keyring.refresh();
+        assert!(!holds(unread));
+        assert_eq!(faults(), 3);
     }
 
     #[test]

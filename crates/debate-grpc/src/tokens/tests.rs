@@ -117,3 +117,74 @@ fn a_file_that_others_may_write_is_refused() {
         assert!(refused.to_string().contains(why), "{refused}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_its_group() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    let create = || TokenFile::change(&path, |file| file.create(wishes("app"), NOW));
+    let of = || fs::metadata(&path).map(|about| (about.mode() & 0o7777, about.uid(), about.gid())).unwrap();
+    create().unwrap();
+    let (_, mut owner, mut group) = of();
+    // Nobody but root gives files away: tests that another user runs look at the mode alone.
+    if owner == 0 {
+        (owner, group) = (4_711, 4_712);
+        chown(&path, Some(owner), Some(group)).unwrap();
+    }
+    for mode in [0o640, 0o600, 0o444] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        create().unwrap();
+        assert_eq!(of(), (mode, owner, group), "{mode:o}");
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).unwrap();
+    let before = fs::read(&path).unwrap();
+    assert!(matches!(create(), Err(TokenFileError::Exposed { .. })));
+    assert_eq!((of(), fs::read(&path).unwrap()), ((0o660, owner, group), before));
+}
+
+/// Which folder has the file that is changed by somebody who must not give files away.
+#[cfg(target_os = "linux")]
+const FOLDER_OF_OTHERS: &str = "DEBATE_TEST_FOLDER_OF_OTHERS";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_owner_would_change_stays_as_it_is() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+    if let Some(folder) = std::env::var_os(FOLDER_OF_OTHERS) {
+        let path = Path::new(&folder).join("tokens.json");
+        let refused = TokenFile::change(&path, |file| Ok(file.revoke("app"))).unwrap_err();
+        assert!(matches!(refused, TokenFileError::Owner { owner: 4_711, .. }), "{refused}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
+    // Nobody but root can make a file of somebody else: there is nothing to see where another user runs the tests.
+    if fs::metadata(&path).unwrap().uid() != 0 {
+        return;
+    }
+    chown(&path, Some(4_711), Some(4_711)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    chown(folder.path(), Some(4_712), Some(4_712)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let test = "tokens::tests::a_file_whose_owner_would_change_stays_as_it_is";
+    let by_another = std::process::Command::new("/proc/self/exe")
+        .args([test, "--exact"])
+        .env(FOLDER_OF_OTHERS, folder.path())
+        .current_dir("/")
+        .uid(4_712)
+        .gid(4_712)
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&by_another.stdout);
+    assert!(by_another.status.success() && told.contains("1 passed"), "{told}");
+    assert_eq!((fs::read(&path).unwrap(), fs::metadata(&path).unwrap().uid()), (before, 4_711));
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "nothing stands in the way of the next change"
+    );
+}

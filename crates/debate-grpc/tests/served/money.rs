@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use debate_core::id::Timestamp;
 use debate_engine::{Engine, Prices, Surroundings};
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
-use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
+use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel, debater};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_store::{EventStore, MemoryStore, SqliteOptions, SqliteStore};
 use futures::future::join_all;
 use tonic::{Code, Status};
 
-use crate::house::PRICE;
+use crate::house::{PATIENCE, PRICE};
 use crate::limits::costing;
 use crate::tokens::{Audits, Debates, Guarded, start, started, wishes};
 
@@ -35,12 +35,15 @@ impl Clock {
 
     /// Makes an engine that goes by it, and whose model never answers.
     fn engine(&self, store: Arc<dyn EventStore>) -> Engine {
-        let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+        self.engine_of(store, Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)))
+    }
+
+    fn engine_of(&self, store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
         let (clock, real, dice) = (self.clone(), Surroundings::real(), Surroundings::real());
         let now = move || Timestamp(real.now().0 - clock.0.load(Ordering::Relaxed));
         Engine::builder(store, model)
             .format(PredictionPrompts)
-            .prices(Prices::from_iter([("scripted".to_owned(), PRICE)]))
+            .prices(Prices::from_iter(["scripted", "simulated:7"].map(|name| (name.to_owned(), PRICE))))
             .surroundings(Surroundings::new(now, move || dice.salt()))
             .build()
     }
@@ -148,6 +151,30 @@ async fn k8_of_many_debates_that_go_on_at_one_moment_as_many_do_as_money_and_pla
             client.resume_debate(v1::ResumeDebateRequest { debate_id }).await.map(drop)
         };
         one_of_sixteen(debates.into_iter().map(|debate| resume(client.clone(), debate))).await;
+    }
+}
+
+#[tokio::test]
+async fn k8_of_many_debates_that_get_rounds_at_one_moment_as_many_do_as_money_and_places_allow() {
+    for (guarded, _folder, limits) in houses_and_limits().await {
+        let (clock, store) = (Clock::default(), Arc::clone(guarded.house.engine.store()));
+        let answers = Arc::new(debater("simulated:7".parse().unwrap()));
+        let guarded = guarded.restarted(clock.engine_of(Arc::clone(&store), answers)).await;
+        let opening = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+        let start = async |mut client: Debates| client.start_debate(costing(DEAR)).await.unwrap();
+        let started = join_all((0..16).map(|_| start(opening.clone()))).await;
+        let debates: Vec<String> =
+            started.into_iter().map(|started| started.into_inner().debate.unwrap().id).collect();
+        for debate in &debates {
+            assert!(guarded.house.engine.concluded(debate.parse().unwrap(), PATIENCE).await.unwrap());
+        }
+        let guarded = guarded.restarted(clock.engine(store)).await;
+        let client = guarded.debates(&guarded.token(TokenWishes { limits, ..a_dollar_a_day() })).await;
+        let add = async |mut client: Debates, debate_id| {
+            let request = v1::ContinueDebateRequest { debate_id, ..Default::default() };
+            client.continue_debate(request).await.map(drop)
+        };
+        one_of_sixteen(debates.into_iter().map(|debate| add(client.clone(), debate))).await;
     }
 }
 
