@@ -195,6 +195,7 @@ mod tests {
     #[tokio::test]
     async fn of_a_bundle_that_is_imported_no_more_than_16_mib_wait_to_be_stored() {
         let stream = StreamId { kind: StreamKind::Debate, id: Default::default() };
+        assert_eq!(BATCH_BYTES_MAX, 16 << 20);
         let (store, mut batch, mut before) = (MemoryStore::new(), Batch::default(), GENESIS);
         for (seq, bytes, stored) in
             [(1, BATCH_BYTES_MAX, None), (2, 5, Some(1)), (3, BATCH_BYTES_MAX - 5, Some(1)), (4, 1, Some(3))]

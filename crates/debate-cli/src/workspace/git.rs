@@ -12,16 +12,24 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncReadExt as _, copy, sink};
 use tokio::process::Command;
 use tokio::time::timeout;
+use tokio::try_join;
 
 use debate_core::formats::investigation::evidence::{REFUTED, VERIFIED};
 
 use super::Workspace;
-use super::quote::folded;
+use super::quote::{folded, joined};
 
 /// The longest that git may take.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The most that is read of a commit, a log or who changed lines, in bytes: a little of a repository unpacks to much.
+const SAID_BYTES_MAX: u64 = 4 << 20;
+/// The most that is read of the names of all files, in bytes.
+const NAMES_BYTES_MAX: u64 = 16 << 20;
+/// The most that is kept of what git says is wrong, in bytes.
+const ERRORS_BYTES_MAX: u64 = 4 << 10;
 /// Commits shown at most.
 const COMMITS_MAX: u32 = 50;
 /// Commits shown unless more are asked for.
@@ -64,22 +72,22 @@ pub(super) async fn blame(
 /// Says whether there is a commit, and whether words stand in its message or its changes, white space aside.
 ///
 /// # Errors
-/// It is not named by hexadecimal digits, or git cannot tell.
+/// It is not named by hexadecimal digits, has more than is read, or git cannot tell.
 pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> anyhow::Result<String> {
     ensure!(!commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit()), "that names no commit");
     let shadow = Shadow::of(workspace)?;
     let named = format!("{commit}^{{commit}}");
-    if shadow.run(&["rev-parse", "--verify", "--quiet", &named]).await.is_err() {
+    if shadow.run(&["rev-parse", "--verify", "--quiet", &named], SAID_BYTES_MAX).await.is_err() {
         return Ok(format!("{REFUTED}: there is no commit {commit}"));
     }
     let wanted = folded(quote);
     if wanted.is_empty() {
         return Ok(format!("{VERIFIED}: there is a commit {commit}"));
     }
-    let shown = shadow.run(&["show", "--no-textconv", "--format=%B", commit, "--"]).await?;
+    let shown = shadow.run(&["show", "--no-textconv", "--format=%B", commit, "--"], SAID_BYTES_MAX).await?;
     // What a line of a change begins with, `+`, `-` or a blank, is none of its words.
-    let plain = shown.lines().map(|line| folded(line.strip_prefix(['+', '-']).unwrap_or(line)));
-    let plain = plain.collect::<Vec<_>>().join(" ");
+    let plain = shown.lines().map(|line| line.strip_prefix(['+', '-']).unwrap_or(line));
+    let plain = joined(plain.flat_map(str::split_whitespace));
     Ok(if plain.contains(&wanted) || folded(&shown).contains(&wanted) {
         format!("{VERIFIED}: it stands in commit {commit}")
     } else {
@@ -90,14 +98,15 @@ pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> a
 /// Returns the files of the last commit, relative to the workspace.
 ///
 /// # Errors
-/// The workspace is no repository that may be read.
+/// The workspace is no repository that may be read, or there is no end of its names.
 pub(super) async fn tracked(workspace: &Workspace) -> anyhow::Result<Vec<PathBuf>> {
-    let listed = Shadow::of(workspace)?.run(&["ls-tree", "-r", "-z", "--name-only", "HEAD"]).await?;
+    let listing = ["ls-tree", "-r", "-z", "--name-only", "HEAD"];
+    let listed = Shadow::of(workspace)?.run(&listing, NAMES_BYTES_MAX).await?;
     Ok(listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
 }
 
 async fn said(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<String> {
-    let text = Shadow::of(workspace)?.run(arguments).await?;
+    let text = Shadow::of(workspace)?.run(arguments, SAID_BYTES_MAX).await?;
     ensure!(!text.trim().is_empty(), "git has nothing to say of it");
     Ok(text)
 }
@@ -138,7 +147,19 @@ impl<'a> Shadow<'a> {
         Ok(Self { workspace, folder, objects })
     }
 
-    async fn run(&self, arguments: &[&str]) -> anyhow::Result<String> {
+    /// Returns what git says, unless that has more than so many bytes: then git is ended.
+    async fn run(&self, arguments: &[&str], bytes_max: u64) -> anyhow::Result<String> {
+        let mut git = self.git(arguments).spawn().context("cannot run git")?;
+        let pipes = git.stdout.take().zip(git.stderr.take());
+        let (stdout, stderr) = pipes.context("git has no pipes")?;
+        let heard =
+            async { try_join!(all(stdout, bytes_max), beginning(stderr), async { Ok(git.wait().await?) }) };
+        let (said, errors, status) = timeout(PATIENCE, heard).await.context("git took too long")??;
+        ensure!(status.success(), "git: {}", errors.trim());
+        Ok(said)
+    }
+
+    fn git(&self, arguments: &[&str]) -> Command {
         let mut git = Command::new("git");
         git.args(["--no-pager", "--literal-pathspecs", "--no-optional-locks", "--no-replace-objects"]);
         git.args(arguments).current_dir(self.workspace.root()).stdin(Stdio::null()).kill_on_drop(true);
@@ -149,13 +170,29 @@ impl<'a> Shadow<'a> {
         git.env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_TERMINAL_PROMPT", "0");
-        let output =
-            timeout(PATIENCE, git.output()).await.context("git took too long")?.context("cannot run git")?;
-        if !output.status.success() {
-            bail!("git: {}", String::from_utf8_lossy(&output.stderr).trim());
-        }
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        git.stdout(Stdio::piped()).stderr(Stdio::piped());
+        git
     }
+}
+
+/// Reads all that comes, or fails where it has more than so many bytes.
+async fn all(pipe: impl AsyncRead + Unpin, bytes_max: u64) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    pipe.take(bytes_max + 1).read_to_end(&mut bytes).await?;
+    ensure!(
+        bytes.len() as u64 <= bytes_max,
+        "git has more than {bytes_max} bytes to say of it, which is more than is read"
+    );
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+/// Keeps the beginning of what comes, and reads the rest.
+async fn beginning(mut pipe: impl AsyncRead + Unpin) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    (&mut pipe).take(ERRORS_BYTES_MAX).read_to_end(&mut bytes).await?;
+    copy(&mut pipe, &mut sink()).await?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Returns whether a path below the workspace, which has no links itself, is reached without any.

@@ -55,5 +55,17 @@ fn places(lines: &[String], wanted: &str) -> Vec<usize> {
 
 /// Returns words with single blanks between them.
 pub(super) fn folded(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    joined(text.split_whitespace())
+}
+
+/// Joins words by single blanks.
+pub(super) fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut joined = String::new();
+    for word in words {
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(word);
+    }
+    joined
 }

@@ -1,5 +1,6 @@
 //! Real models from the command line: a wrong address, a wrong key, limits, further models.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -212,6 +213,52 @@ fn a_connection_is_opened_before_the_first_call_and_limits_hold_no_call_up_for_e
     assert!(ran.stderr.contains("error: openai:some-model never answered"), "{}", ran.stderr);
     assert!(ran.stderr.contains("401"), "{}", ran.stderr);
     assert!(*warm.0.lock().unwrap(), "no connection was opened early");
+}
+
+/// Holds a roundtable of two models of one provider that refuses each request once another one is open too, or that does
+/// not come in time; returns how many were open at one time at most.
+fn open_at_once(options: &[&str], patience: Duration) -> usize {
+    #[derive(Default)]
+    struct Open {
+        now: usize,
+        most: usize,
+    }
+    let open = Arc::new((Mutex::new(Open::default()), Condvar::new()));
+    let shared = Arc::clone(&open);
+    let provider = Provider::start(move |request| {
+        let (open, changed) = &*shared;
+        if request.starts_with("POST ") {
+            let mut guard = open.lock().unwrap();
+            guard.now += 1;
+            guard.most = guard.most.max(guard.now);
+            changed.notify_all();
+            let waited = changed.wait_timeout_while(guard, patience, |open| open.most < 2).unwrap();
+            let (mut guard, _) = waited;
+            guard.now -= 1;
+        }
+        Answer { status: "401 Unauthorized", content_type: "application/json", body: BODY.to_owned() }
+    });
+    let program = Program::new();
+    let text = std::fs::read(example("roundtable-expert-panel.json")).unwrap();
+    let mut request: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    request["tools"] = serde_json::json!([]);
+    let first = request["agents"][0]["name"].as_str().unwrap().to_owned();
+    request["options"]["models"] = serde_json::json!({ "roles": { first: ["openai:b"] } });
+    let file = program.write("two-models.json", request.to_string());
+    let mut command = program.command(["run", file.to_str().unwrap(), "--model", "openai:a"]);
+    command.args(["--offer", "openai:b", "--store", "memory"]).args(options);
+    let ran = Ran::of(command.env("OPENAI_BASE_URL", &provider.base_url).output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let asked: BTreeSet<String> = provider.asked().iter().map(|body| body["model"].to_string()).collect();
+    assert_eq!(asked, ["\"a\"", "\"b\""].map(str::to_owned).into(), "{ran:?}");
+    open.0.lock().unwrap().most
+}
+
+#[test]
+fn requests_to_a_provider_are_open_at_one_time_as_its_limits_say_over_all_its_models() {
+    let limits = ["--provider-limits", "openai:concurrency=1"];
+    assert_eq!(open_at_once(&limits, Duration::from_millis(200)), 1);
+    assert!(open_at_once(&[], Duration::from_secs(20)) >= 2);
 }
 
 #[test]

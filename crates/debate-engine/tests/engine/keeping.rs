@@ -207,10 +207,7 @@ async fn forks_rounds_and_going_on_find_no_place_where_a_start_finds_none_and_no
     }
     before.shut_down().await;
     for way in [Way::Fork, Way::Continue, Way::Resume] {
-        let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
-        let settings = Settings { debates_held_max: 2, ..Settings::default() };
-        let engine =
-            Engine::builder(store.clone(), hangs).format(PredictionPrompts).settings(settings).build();
+        let engine = with_places(store.clone(), 2);
         for _ in 0..2 {
             engine.start(start_of("busy")).await.unwrap();
         }

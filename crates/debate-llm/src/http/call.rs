@@ -20,7 +20,7 @@ use super::retry;
 use crate::{ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
 
 /// The most bytes of an error's body that are read.
-const ERROR_BYTES_MAX: usize = 64 << 10;
+pub(super) const ERROR_BYTES_MAX: usize = 64 << 10;
 
 /// How long the end of a finished stream is waited for, so that its connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);

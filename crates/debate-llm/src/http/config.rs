@@ -226,6 +226,7 @@ fn shown(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::call::ERROR_BYTES_MAX;
     use super::*;
 
     fn from(provider: Provider, pairs: &[(&str, &str)]) -> Result<HttpConfig, ConfigError> {
@@ -295,6 +296,7 @@ mod tests {
             reply_bytes_max: 4 * 1024 * 1024,
         };
         assert_eq!(HttpConfig::new(Provider::OpenAi, "https://h", "m").limits, documented);
+        assert_eq!(ERROR_BYTES_MAX, 64 * 1024);
     }
 
     #[test]

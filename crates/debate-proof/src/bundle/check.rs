@@ -455,6 +455,7 @@ mod tests {
     #[test]
     fn a_stream_of_more_than_a_million_events_is_read_no_further() {
         let (mut check, stream, event) = opened();
+        assert_eq!(EVENTS_MAX, 1_000_000);
         // As if so many had been read but one.
         check.open.as_mut().unwrap().lines = EVENTS_MAX - 1;
         check.push(&event).unwrap();

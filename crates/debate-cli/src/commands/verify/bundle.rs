@@ -1,6 +1,5 @@
 //! Checking a bundle: line by line what it proves, and then each of its debates as if it were in a store.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -15,7 +14,7 @@ use debate_proof::key::VerifierKey;
 use debate_store::Head;
 use serde_json::json;
 
-use super::fold::Fold;
+use super::fold::OneByOne;
 use super::forks::Forks;
 use super::{Covered, stream_name, tell};
 use crate::exit::Failure;
@@ -48,9 +47,8 @@ pub(crate) async fn check(
     let unreadable = |error: String| Failure::fault(format!("{}: {}", path.display(), one_line(&error)));
     let mut lines = BundleLines::open(path)?;
     let mut check = BundleCheck::new(key, since);
-    let mut folds = BTreeMap::new();
+    let mut folds = OneByOne::default();
     let mut forks = Forks::default();
-    let mut open: Option<(StreamId, Fold)> = None;
     while let Some(line) = lines.next()? {
         let bytes = line.len();
         let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
@@ -59,24 +57,10 @@ pub(crate) async fn check(
         if forks.note(&envelope, bytes) {
             continue;
         }
-        // The events of a stream stand together.
-        let stream = envelope.stream;
-        let mut fold = match open.take() {
-            Some((opened, fold)) if opened == stream => fold,
-            before => {
-                if let Some((opened, fold)) = before {
-                    folds.extend(fold.finish(&[opened]).await?);
-                }
-                Fold::open(BTreeSet::from([stream])).await?
-            }
-        };
-        fold.push(envelope).await?;
-        open = Some((stream, fold));
-    }
-    if let Some((opened, fold)) = open {
-        folds.extend(fold.finish(&[opened]).await?);
+        folds.push(envelope).await?;
     }
     let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
+    let mut folds = folds.finish().await?;
     folds.extend(forks.fold(path).await?);
     let streams = report.streams.iter().map(|stream| {
         let mut found = folds.remove(&stream.stream).unwrap_or_else(|| never_folded(stream.stream));

@@ -51,8 +51,49 @@ impl Fold {
     }
 }
 
+/// Streams of a bundle that are folded one after the other, each in a store of its own, of which there is one at a time.
+#[derive(Default)]
+pub(super) struct OneByOne {
+    open: Option<(StreamId, Fold)>,
+    folds: BTreeMap<StreamId, Verification>,
+}
+
+impl OneByOne {
+    /// Takes the next event of a bundle, in which the events of a stream stand together: with another stream the one before
+    /// it is folded, and its store is let go of.
+    pub(super) async fn push(&mut self, envelope: Envelope) -> anyhow::Result<()> {
+        let stream = envelope.stream;
+        let mut fold = match self.open.take() {
+            Some((open, fold)) if open == stream => fold,
+            before => {
+                self.close(before).await?;
+                Fold::open(BTreeSet::from([stream])).await?
+            }
+        };
+        fold.push(envelope).await?;
+        self.open = Some((stream, fold));
+        Ok(())
+    }
+
+    /// Folds the last of them; returns what was found of each.
+    pub(super) async fn finish(mut self) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+        let last = self.open.take();
+        self.close(last).await?;
+        Ok(self.folds)
+    }
+
+    async fn close(&mut self, open: Option<(StreamId, Fold)>) -> anyhow::Result<()> {
+        if let Some((stream, fold)) = open {
+            self.folds.extend(fold.finish(&[stream]).await?);
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use debate_core::chain::{GENESIS, hash_of};
     use debate_core::envelope::StreamKind;
     use debate_core::id::{Digest, Seq, Timestamp};
@@ -60,31 +101,57 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn of_a_bundle_no_more_is_kept_than_is_folded_together() {
-        let stream = |number| StreamId { kind: StreamKind::Debate, id: Uuid::from_u128(number) };
-        let mut fold = Fold::open(BTreeSet::from([stream(2), stream(3)])).await.unwrap();
-        for number in 1..=4 {
-            let mut event = Envelope {
-                stream: stream(number),
-                seq: Seq(1),
-                kind: "opened".to_owned(),
-                version: 1,
-                at: Timestamp(0),
-                tenant: String::new(),
-                actor: "engine".to_owned(),
-                trace: None,
-                body: "{}".to_owned(),
-                prose: None,
-                prose_digest: None,
-                hash: Digest::default(),
-            };
-            event.hash = hash_of(&GENESIS, &event);
-            fold.push(event).await.unwrap();
-        }
+    fn stream(number: u128) -> StreamId {
+        StreamId { kind: StreamKind::Debate, id: Uuid::from_u128(number) }
+    }
+
+    fn event(stream: StreamId) -> Envelope {
+        let mut event = Envelope {
+            stream,
+            seq: Seq(1),
+            kind: "opened".to_owned(),
+            version: 1,
+            at: Timestamp(0),
+            tenant: String::new(),
+            actor: "engine".to_owned(),
+            trace: None,
+            body: "{}".to_owned(),
+            prose: None,
+            prose_digest: None,
+            hash: Digest::default(),
+        };
+        event.hash = hash_of(&GENESIS, &event);
+        event
+    }
+
+    async fn kept(fold: &mut Fold) -> Vec<StreamId> {
         let store = &**fold.house.store.events();
         fold.batch.flush(store).await.unwrap();
-        let kept = store.heads(None, 10).await.unwrap().into_iter().map(|(stream, _)| stream);
-        assert_eq!(kept.collect::<Vec<_>>(), [stream(2), stream(3)]);
+        store.heads(None, 10).await.unwrap().into_iter().map(|(stream, _)| stream).collect()
+    }
+
+    #[tokio::test]
+    async fn of_a_bundle_no_more_is_kept_than_is_folded_together() {
+        let mut fold = Fold::open(BTreeSet::from([stream(2), stream(3)])).await.unwrap();
+        for number in 1..=4 {
+            fold.push(event(stream(number))).await.unwrap();
+        }
+        assert_eq!(kept(&mut fold).await, [stream(2), stream(3)]);
+    }
+
+    #[tokio::test]
+    async fn of_a_bundle_one_stream_is_kept_at_a_time() {
+        let (mut folds, mut stores) = (OneByOne::default(), Vec::new());
+        for number in 1..=3 {
+            folds.push(event(stream(number))).await.unwrap();
+            let (_, fold) = folds.open.as_mut().unwrap();
+            assert_eq!(kept(fold).await, [stream(number)]);
+            stores.push(Arc::downgrade(fold.house.store.events()));
+            let open = stores.iter().filter(|store| store.strong_count() > 0).count();
+            assert_eq!(open, 1, "stores that are open at stream {number}");
+        }
+        let found = folds.finish().await.unwrap();
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), [1, 2, 3].map(stream));
+        assert!(stores.iter().all(|store| store.strong_count() == 0));
     }
 }

@@ -201,4 +201,52 @@ async fn i10_pipes_and_floods_in_the_place_of_files_of_a_repository_are_not_read
     }
 }
 
+#[tokio::test]
+async fn i10_a_little_of_a_repository_that_unpacks_to_much_is_not_read_whole() {
+    let place = TempDir::new().unwrap();
+    let (workspace, small) = repository(&place.path().join("much"));
+    let root = workspace.root();
+    let much = "on(x)\n".repeat(SAID_BYTES_MAX as usize / 6 + 1);
+    fs::write(root.join("much.txt"), &much).unwrap();
+    git(root, &["add", "."]);
+    // A subject is one line.
+    let (subject, message) = (much.replace('\n', " "), place.path().join("message"));
+    fs::write(&message, subject).unwrap();
+    git(root, &["commit", "--quiet", "--file", message.to_str().unwrap()]);
+    let large = git(root, &["rev-parse", "HEAD"]).trim().to_owned();
+    let why = format!("git has more than {} bytes to say of it, which is more than is read", 4 << 20);
+    let read = |found: anyhow::Result<String>| found.map_err(|error| error.to_string());
+    // Neither what stands there nor what does not is told of it, for it was not looked for.
+    for quote in ["on(x)", "nowhere"] {
+        assert_eq!(read(check(&workspace, &large, quote).await), Err(why.clone()));
+    }
+    assert_eq!(read(log(&workspace, None, None).await), Err(why));
+    assert_eq!(
+        read(check(&workspace, &large, "").await).unwrap(),
+        format!("verified: there is a commit {large}")
+    );
+    let stands = format!("verified: it stands in commit {small}");
+    assert_eq!(read(check(&workspace, &small, "listener.remove()").await), Ok(stands));
+
+    // Folders in folders, each many times: three of them, and more names than are read.
+    let name = |number| format!("{number:0>80}");
+    let mut entry = format!("100644 blob {}", git(root, &["rev-parse", "HEAD:a.txt"]).trim());
+    for _ in 0..3 {
+        let listing: String = (0..50).map(|number| format!("{entry}\t{}\n", name(number))).collect();
+        fs::write(&message, listing).unwrap();
+        let mut mktree = process::Command::new("git");
+        mktree.arg("mktree").current_dir(root).stdin(fs::File::open(&message).unwrap());
+        let tree = String::from_utf8(mktree.output().unwrap().stdout).unwrap();
+        entry = format!("040000 tree {}", tree.trim());
+    }
+    let tree = entry.rsplit(' ').next().unwrap();
+    let bomb = git(root, &["commit-tree", tree, "-m", "names"]);
+    git(root, &["update-ref", "refs/heads/main", bomb.trim()]);
+    let error = tracked(&workspace).await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!("git has more than {} bytes to say of it, which is more than is read", 16 << 20)
+    );
+}
+
 type Trap<'a> = Box<dyn Fn(&Path) + 'a>;
