@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::program::{Program, example};
 use crate::proving::{audited, checkpoint, second_verifier};
+use crate::steering::{STEERS, is_calm};
 use crate::verifying::alter;
 
 const FORGED: &str = "11111111-2222-4333-8444-555555555555";
@@ -308,6 +309,18 @@ fn k15_of_what_is_wrong_with_a_debate_of_a_bundle_only_the_beginning_is_kept() {
     let found = program.run(["verify", "--bundle", "forged.bundle"]);
     assert_eq!(found.code, Some(4), "{found:?}");
     assert!(found.stdout.contains("unheard_of") && found.stdout.len() < 2_000, "{found:?}");
+}
+
+#[test]
+fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
+    let program = Program::new();
+    program.debate("deliberation.json");
+    let lines = exported(&program, &[]);
+    program.write("forged.bundle", text(&append(lines, STEERS, "{}")));
+    for command in [&["verify", "--bundle", "forged.bundle"][..], &["import", "forged.bundle"]] {
+        let told = program.run(command);
+        assert!(told.code != Some(0) && is_calm(&[told.stdout, told.stderr].concat()), "{command:?}");
+    }
 }
 
 #[test]

@@ -9,10 +9,10 @@ use crate::program::{Program, Ran};
 use crate::provider::{Answer, Provider};
 
 /// Clears the screen, names the window, colours what follows by a control of one character, turns the line around.
-const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf";
+pub(crate) const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf";
 
 /// Checks that an output shows and steers nothing; returns whether it has the words.
-fn is_calm(text: &str) -> bool {
+pub(crate) fn is_calm(text: &str) -> bool {
     let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
     assert!(!text.contains(steers), "{text:?}");
     text.contains("owned")

@@ -1,11 +1,14 @@
 //! What results of roundtables say of those who spoke and those who did not (rules K6, T2, T10, T11).
 
 use debate_core::call::Want;
+use debate_core::event::WebSource;
 use debate_core::format::Format;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::markdown;
-use debate_core::formats::roundtable::outcome::{CitationEntry, RoundtableResult, ToolRunEntry};
+use debate_core::formats::roundtable::outcome::{
+    CitationEntry, RoundtableResult, ToolRunEntry, WebSourceEntry,
+};
 use debate_core::prose::Texts;
 
 use crate::scenario::{Stage, check};
@@ -149,6 +152,10 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
     told.topic = words.to_owned();
     told.agent_responses[0].response.position = words.to_owned();
     let (agent, words) = (told.agent_responses[0].agent.clone(), words.to_owned());
+    let page =
+        WebSource { url: "https://evil.test".to_owned(), title: Some(words.clone()), cited_text: None };
+    told.evidence.web_sources =
+        vec![WebSourceEntry { agent: agent.clone(), round: 1, kind: Kind::Respond, page }];
     told.evidence.citations = vec![CitationEntry { source: words.clone(), agent: agent.clone(), round: 1 }];
     let run = |arguments: &str, error: Option<&str>| ToolRunEntry {
         agent: agent.clone(),
@@ -168,6 +175,7 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
         format!("- {said} (ada, round 1)"),
         format!("- search_web {said}, answered in"),
         format!("failed: {said}"),
+        format!("- {said}: https://evil.test (ada, round 1)"),
     ] {
         assert!(document.contains(&line), "{line:?} in {document:?}");
     }

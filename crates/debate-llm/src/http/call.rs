@@ -125,7 +125,7 @@ impl<'a> Call<'a> {
             .within(limits.first_byte_timeout, TimeoutStage::FirstByte, send)
             .await?
             .map_err(|error| connection_error(&error))?;
-        let header = |name: &str| response.headers().get(name)?.to_str().ok().map(str::to_owned);
+        let header = |name: &str| Some(model.redact(response.headers().get(name)?.to_str().ok()?).into());
         self.request_id = REQUEST_ID_HEADERS.iter().find_map(|name| header(name));
         self.http_version = Some(response.version());
         let status = response.status();

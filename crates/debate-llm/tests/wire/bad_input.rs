@@ -256,7 +256,9 @@ async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_
 }
 
 async fn check(provider: Provider, row: Row) {
-    let server = FaultServer::start(row.responses).await;
+    // Whatever else a provider says, it may send the key back as the name of a request.
+    let named = |response: Response| response.header("x-request-id", &format!("req-{KEY}"));
+    let server = FaultServer::start(row.responses.into_iter().map(named).collect()).await;
     let (mut config, mut request) = (config(provider, &server.base_url()), request());
     (row.shorten)(&mut config.limits, &mut request);
     let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request).await;

@@ -122,14 +122,8 @@ impl Pass {
 
 #[cfg(test)]
 mod tests {
-    use debate_core::envelope::StreamKind;
-    use uuid::Uuid;
-
+    use super::super::fold::tests::{event, stream};
     use super::*;
-
-    fn stream(number: u128) -> StreamId {
-        StreamId { kind: StreamKind::Debate, id: Uuid::from_u128(number) }
-    }
 
     #[test]
     fn k14_no_more_forks_are_folded_at_once_than_there_is_room_for() {
@@ -154,6 +148,15 @@ mod tests {
         forks.bytes_max = 110;
         assert_eq!(forks.passes().1, []);
         assert_eq!(Forks::default().bytes_max, 256 << 20);
+    }
+
+    #[test]
+    fn k14_the_bytes_of_all_events_of_a_stream_count() {
+        let mut forks = Forks::default();
+        for (number, bytes) in [(1, 10), (2, 20), (1, 30), (1, 40)] {
+            forks.note(&event(stream(number)), bytes);
+        }
+        assert_eq!(forks.bytes, [(stream(1), 80), (stream(2), 20)].into());
     }
 
     #[tokio::test]
