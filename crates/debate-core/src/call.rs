@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds;
 use crate::id::Role;
 
 /// Names one question that a debate asks, for the whole life of the debate.
@@ -77,7 +78,8 @@ impl Serialize for CallKey {
 impl<'de> Deserialize<'de> for CallKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        let key: Self = text.parse().map_err(serde::de::Error::custom)?;
+        bounds::counted(key.round).map(|_| key)
     }
 }
 

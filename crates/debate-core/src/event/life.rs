@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::body;
 use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
 use crate::limits::Limits;
 use crate::measures::distribution::Distribution;
 use crate::prose::Prose;
 use crate::spend::Spend;
 use crate::stop::{Budget, Completeness, StopRule};
+use crate::{body, bounds};
 
 /// A phase or round began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,7 @@ pub struct PhaseOpened {
     /// The phase's name, such as `opening`.
     pub phase: String,
     /// Its number, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
 }
 body!(PhaseOpened, "phase_opened");
@@ -26,6 +27,7 @@ pub struct PhaseClosed {
     /// The phase's name.
     pub phase: String,
     /// Its number, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
 }
 body!(PhaseClosed, "phase_closed");
@@ -105,6 +107,7 @@ body!(Concluded, "concluded");
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Continued {
     /// How many more.
+    #[serde(deserialize_with = "bounds::count")]
     pub rounds: u32,
     /// The new deadline.
     pub deadline_at: Timestamp,

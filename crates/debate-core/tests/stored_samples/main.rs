@@ -22,6 +22,7 @@ use debate_core::stop::Completeness;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+mod claims;
 mod reshaped;
 
 const KERNEL: &str = include_str!("../samples/kernel.ndjson");

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds;
 use crate::call::Tokens;
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
+use crate::request::sizes::PARTICIPANTS_MAX;
 
 /// The most phases that are run, unless the request says otherwise (rule D1).
 pub const MAX_ROUNDS_DEFAULT: u32 = 10;
@@ -133,6 +135,7 @@ pub struct Config {
     /// The most phases that are run, from 1; fewer than the mode has cut the debate short (rule D1).
     pub max_rounds: u32,
     /// Who speaks, in order; two or more.
+    #[serde(deserialize_with = "bounds::list::<_, _, PARTICIPANTS_MAX>")]
     pub participants: Vec<Speaker>,
     /// Who sums up; without one the debate ends before its consensus (rule D2).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use super::config::Phase;
 use crate::id::Role;
 use crate::measures::{disagreements::disagreements, position_change::tells_change};
 use crate::prose::Prose;
-use crate::{body, records};
+use crate::{body, bounds, records};
 
 records! {
     /// The domain facts of a deliberation.
@@ -24,6 +24,7 @@ pub struct ContributionMade {
     /// The phase.
     pub phase: Phase,
     /// Its number, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Who spoke.
     pub participant: Role,
@@ -61,6 +62,7 @@ impl ContributionMade {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConsensusReached {
     /// The number of the consensus phase.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// The revision of the question, from 0.
     pub revision: u32,

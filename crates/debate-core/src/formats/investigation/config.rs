@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::answer::HypothesisText;
+use crate::bounds;
 use crate::call::Tokens;
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
+use crate::request::sizes::PARTICIPANTS_MAX;
 
 /// The role that sets up hypotheses and conveys the conclusion (rule I1).
 pub const LEAD: &str = "lead";
@@ -81,8 +83,10 @@ pub struct Config {
     /// The language in which the roles speak.
     pub language: Language,
     /// The most rounds, 1 to [`ROUNDS_MAX`].
+    #[serde(deserialize_with = "bounds::count")]
     pub rounds: u32,
     /// Who investigates what, in order; a seat whose hypothesis the lead does not propose stays empty.
+    #[serde(deserialize_with = "bounds::list::<_, _, PARTICIPANTS_MAX>")]
     pub seats: Vec<Seat>,
     /// How many hypotheses came with the request; none where the lead proposes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use super::evidence::{Check, EvidenceKind};
 use crate::call::{CallKey, Sight};
 use crate::id::Role;
 use crate::prose::Prose;
-use crate::{body, records};
+use crate::{body, bounds, records};
 
 records! {
     /// The domain facts of an investigation.
@@ -77,6 +77,7 @@ pub enum Stage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceReported {
     /// The round, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// When in the round.
     pub stage: Stage,
@@ -180,7 +181,8 @@ impl Serialize for ChallengeId {
 
 impl<'de> Deserialize<'de> for ChallengeId {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        let id: Self = String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)?;
+        bounds::counted(id.round).map(|_| id)
     }
 }
 
@@ -212,6 +214,7 @@ body!(ChallengeRaised, "challenge_raised", prose: Challenge);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusUpdated {
     /// The round, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// The revision of the question, from 0.
     pub revision: u32,
@@ -349,6 +352,7 @@ impl ViolationFound {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundSummarised {
     /// The round, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// How the hypotheses stand, by number.
     pub standings: Vec<Standing>,
@@ -405,6 +409,7 @@ impl NamedBy {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VerdictRendered {
     /// The last round.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// The revision of the question, from 0.
     pub revision: u32,
@@ -433,6 +438,7 @@ body!(VerdictRendered, "verdict_rendered", prose: Verdict);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConclusionConveyed {
     /// The last round.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// The revision of the question, from 0.
     pub revision: u32,

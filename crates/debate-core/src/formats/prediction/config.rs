@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::bounds;
 use crate::id::{OutcomeId, Role};
 use crate::measures::pooling::{PoolSettings, Pooling};
 use crate::models::ModelPlan;
+use crate::request::sizes::{CRITERIA_MAX, OUTCOMES_MAX, PARTICIPANTS_MAX};
 
 /// The five roles of the contract, in the order in which they are listed everywhere (rule P1).
 pub const ROLES: [&str; 5] = ["optimist", "pessimist", "contrarian", "historian", "judge"];
@@ -41,10 +43,13 @@ pub struct Config {
     /// The caller's id of the task.
     pub task_id: String,
     /// The possible answers, in the caller's order; 1 or more.
+    #[serde(deserialize_with = "bounds::list::<_, _, OUTCOMES_MAX>")]
     pub outcomes: Vec<OutcomeId>,
     /// Who argues, in order.
+    #[serde(deserialize_with = "bounds::list::<_, _, PARTICIPANTS_MAX>")]
     pub roles: Vec<Role>,
     /// How many rounds, 1–10.
+    #[serde(deserialize_with = "bounds::count")]
     pub rounds: u32,
     /// Rounds that were the last ones when they were held, before the debate was continued (rule K17).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,6 +57,7 @@ pub struct Config {
     /// The most tokens of one reply to an argument call.
     pub max_argument_length: u32,
     /// The scoring criteria, in order.
+    #[serde(deserialize_with = "bounds::list::<_, _, CRITERIA_MAX>")]
     pub criteria: Vec<Criterion>,
     /// The judge's weight against the consensus, in [0, 1] (rule P7).
     pub judge_weight: f64,
@@ -68,7 +74,7 @@ pub struct Config {
     #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
     pub models: ModelPlan,
     /// How often the judge gives the synthesis, each time with the arguments in another order: 1 or 2 (rule P19).
-    #[serde(default = "one_pass", skip_serializing_if = "is_one_pass")]
+    #[serde(default = "one_pass", skip_serializing_if = "is_one_pass", deserialize_with = "bounds::count")]
     pub judge_passes: u32,
     /// When a round begins (rule P21).
     #[serde(default, skip_serializing_if = "Schedule::is_strict")]
@@ -165,6 +171,7 @@ pub struct Brief {
     /// The caller's task, the JSON exactly as it came.
     pub task: String,
     /// Words for the outcomes, in the order of [`Config::outcomes`].
+    #[serde(deserialize_with = "bounds::list::<_, _, OUTCOMES_MAX>")]
     pub outcomes: Vec<OutcomeText>,
     /// What matters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

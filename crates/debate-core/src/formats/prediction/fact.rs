@@ -8,7 +8,7 @@ use crate::id::{OutcomeId, Role};
 use crate::measures::consensus::Direction;
 use crate::measures::distribution::{Distribution, Repair};
 use crate::prose::Prose;
-use crate::{body, records};
+use crate::{body, bounds, records};
 
 records! {
     /// The domain facts of a prediction debate.
@@ -28,6 +28,7 @@ records! {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArgumentMade {
     /// The round, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Who spoke.
     pub role: Role,
@@ -106,6 +107,7 @@ impl Rule {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArgumentScored {
     /// The argument's round.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Who made it.
     pub role: Role,
@@ -125,6 +127,7 @@ body!(ArgumentScored, "argument_scored", prose: String);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundSummarised {
     /// The round.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// The role with the highest composite; none where no argument was scored.
     pub dominant_argument: Option<Role>,
@@ -148,6 +151,7 @@ pub struct Emerging {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JudgementRendered {
     /// The last round that it covers.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Which of the judge's passes, from 1 (rule P19).
     #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
@@ -216,6 +220,7 @@ pub struct KeyInsight {
     /// Who brought it.
     pub source_role: Role,
     /// In which round.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// How much it matters.
     pub impact: Impact,

@@ -3,10 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::conflict::{Conflict, Direction, Operation};
+use crate::bounds;
 use crate::call::Tokens;
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
+use crate::request::sizes::CONFLICTS_MAX;
 
 /// The most pairs that debate, unless the request says otherwise (rule V2).
 pub const MAX_PAIRS_DEFAULT: u32 = 2;
@@ -133,8 +135,10 @@ pub struct Config {
     /// Whether the caller named them; else they were found in the critiques (rule V2).
     pub conflicts_given: bool,
     /// Who debates, each pair about a conflict of its own; empty where nobody does.
+    #[serde(deserialize_with = "bounds::list::<_, _, CONFLICTS_MAX>")]
     pub pairs: Vec<Pair>,
     /// How often the judge looks at a pair; in the second pass it sees the sides the other way round (rule V4).
+    #[serde(deserialize_with = "bounds::count")]
     pub judge_passes: u32,
     /// From what the order is drawn in which the judge sees the sides of each pair.
     pub seed: u64,

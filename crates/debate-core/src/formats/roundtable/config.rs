@@ -6,11 +6,13 @@ use super::agent::Agent;
 use super::flags::{Enforcement, Flags};
 use super::mode::{Mode, Parallelization, Pattern};
 use super::tool::Tool;
+use crate::bounds;
 use crate::call::{CallKey, Tokens};
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::measures::similarity::Similarity;
 use crate::models::ModelPlan;
+use crate::request::sizes::PARTICIPANTS_MAX;
 
 /// Rounds unless the request says otherwise.
 pub const ROUNDS_DEFAULT: u32 = 3;
@@ -33,8 +35,10 @@ pub struct Config {
     /// How agents meet.
     pub mode: Mode,
     /// Who sits at the table, in the order of speaking; two or more.
+    #[serde(deserialize_with = "bounds::list::<_, _, PARTICIPANTS_MAX>")]
     pub agents: Vec<Agent>,
     /// The most rounds, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub rounds: u32,
     /// The flags, each with where it came from (rule T9).
     pub flags: Flags,

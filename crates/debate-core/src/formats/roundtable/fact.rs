@@ -6,7 +6,7 @@ use super::agent::Stance;
 use super::call::Kind;
 use crate::id::Role;
 use crate::prose::Prose;
-use crate::{body, records};
+use crate::{body, bounds, records};
 
 records! {
     /// The domain facts of a roundtable.
@@ -24,6 +24,7 @@ pub struct ResponseGiven {
     /// Which question it answers.
     pub kind: Kind,
     /// The round, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Who responded.
     pub agent: Role,
@@ -92,6 +93,7 @@ impl ResponseGiven {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundJudged {
     /// The round, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Which answers were looked at.
     pub kind: Kind,

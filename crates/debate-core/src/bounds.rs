@@ -1,0 +1,42 @@
+//! The bounds within which a log's claims of a debate's size are read: those of requests (rule K12).
+//!
+//! Whoever folds or shows a debate counts up to its rounds and goes through its participants. A log that somebody made
+//! up could have them count to billions, so an event that claims more than a request may ask for is none.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::request::sizes::ROUNDS;
+
+/// Reads a number of rounds, phases or passes, or which one it is: 1 to 100, whatever the format.
+///
+/// # Errors
+/// It is another number.
+pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    counted(u32::deserialize(from)?)
+}
+
+/// Returns a number of rounds, phases or passes, or which one it is, where a debate may have it.
+///
+/// # Errors
+/// It may not.
+pub(crate) fn counted<E: serde::de::Error>(number: u32) -> Result<u32, E> {
+    if ROUNDS.contains(&u64::from(number)) {
+        return Ok(number);
+    }
+    Err(E::custom(format_args!("{number} where {} to {} may be", ROUNDS.start(), ROUNDS.end())))
+}
+
+/// Reads a list of at most `MAX` entries.
+///
+/// # Errors
+/// There are more, or one cannot be read.
+pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MAX: usize>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    let entries = Vec::deserialize(from)?;
+    if entries.len() <= MAX {
+        return Ok(entries);
+    }
+    Err(D::Error::custom(format_args!("{} entries where {MAX} may be", entries.len())))
+}

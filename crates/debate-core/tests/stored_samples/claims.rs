@@ -1,0 +1,76 @@
+//! What a made-up log claims of a debate's size is read within the bounds of requests alone.
+
+use std::collections::BTreeSet;
+
+use debate_core::event::Event;
+use serde_json::Value;
+
+use super::*;
+
+/// Numbers and lists of configurations and facts up to which, and through which, a debate is gone.
+const COUNTS: [&str; 3] = ["rounds", "round", "judge_passes"];
+const LISTS: [&str; 7] = ["outcomes", "roles", "criteria", "participants", "agents", "seats", "pairs"];
+/// Those that name a call or a challenge of a round.
+const CALLS: [&str; 3] = ["call", "challenge", "id"];
+
+/// Returns copies of a body, each with one claim made too large, and its name.
+fn exaggerated(body: &Value) -> Vec<(&str, Value)> {
+    let mut found = Vec::new();
+    for (member, value) in body.as_object().into_iter().flatten() {
+        let name = member.as_str();
+        let larger: Vec<(&str, Value)> = match value {
+            Value::Number(_) if COUNTS.contains(&name) => [101, u32::MAX].map(|n| (name, n.into())).into(),
+            Value::Array(items) if LISTS.contains(&name) && !items.is_empty() => {
+                vec![(name, items.iter().cycle().take(101).cloned().collect())]
+            }
+            Value::String(text) if CALLS.contains(&name) => {
+                larger_round(text).map(|text| (name, text)).into_iter().collect()
+            }
+            Value::Object(_) => exaggerated(value),
+            _ => Vec::new(),
+        };
+        for (name, value) in larger {
+            let mut body = body.clone();
+            body[member] = value;
+            found.push((name, body));
+        }
+    }
+    found
+}
+
+/// Returns the name of a call such as argue/2/optimist, or of a challenge such as C1.2, with a round of billions.
+fn larger_round(text: &str) -> Option<Value> {
+    let parts: Vec<&str> = text.split('/').collect();
+    match parts[..] {
+        [kind, _, role] => Some(format!("{kind}/4000000000/{role}").into()),
+        _ => {
+            text.strip_prefix('C')?.split_once('.').map(|(_, number)| format!("C4000000000.{number}").into())
+        }
+    }
+}
+
+/// Makes each claim of each sample too large, sees it refused, and adds its name.
+fn refused<F: Format>(own: &str, names: &mut BTreeSet<String>) {
+    for line in KERNEL.lines().chain(own.lines()) {
+        let sample: Sample<'_> = serde_json::from_str(line).unwrap();
+        let body: Value = serde_json::from_str(sample.body.get()).unwrap();
+        let prose = sample.prose.map(RawValue::get);
+        for (name, larger) in exaggerated(&body) {
+            let read = Event::<F>::decode(sample.kind, sample.version, &larger.to_string(), prose);
+            assert!(matches!(read, Some(Err(_))), "{} with a larger {name}: {larger}", sample.kind);
+            names.insert(name.to_owned());
+        }
+    }
+}
+
+#[test]
+fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() {
+    let mut names = BTreeSet::new();
+    refused::<Prediction>(include_str!("../samples/prediction.ndjson"), &mut names);
+    refused::<Deliberation>(include_str!("../samples/deliberation.ndjson"), &mut names);
+    refused::<Roundtable>(include_str!("../samples/roundtable.ndjson"), &mut names);
+    refused::<Review>(include_str!("../samples/review.ndjson"), &mut names);
+    refused::<Investigation>(include_str!("../samples/investigation.ndjson"), &mut names);
+    let every: BTreeSet<_> = [&COUNTS[..], &LISTS, &CALLS].concat().into_iter().map(str::to_owned).collect();
+    assert_eq!(names, every, "what no sample claims is not shown");
+}
