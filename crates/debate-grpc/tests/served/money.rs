@@ -109,6 +109,33 @@ async fn k8_debates_that_a_token_lets_go_on_again_are_its_own_money_of_the_day()
     }
 }
 
+#[tokio::test]
+async fn k8_debates_that_may_cost_more_than_one_of_a_token_may_do_not_go_on_by_it() {
+    let guarded = Guarded::of(Clock::default().engine(memory())).await;
+    let others = guarded.token(wishes("other", &[Scope::Read, Scope::Write]));
+    let mut others = guarded.debates(&others).await;
+    let debate_id = paused(&mut others).await;
+    let by = |debate_cost_micros_max| {
+        let limits = TokenLimits { debate_cost_micros_max, ..TokenLimits::default() };
+        guarded.token(TokenWishes { limits, ..wishes("app", &[Scope::Read, Scope::Write]) })
+    };
+    let (mut poor, mut rich) =
+        (guarded.debates(&by(Some(DEAR - 1))).await, guarded.debates(&by(Some(DEAR))).await);
+    let resume = || v1::ResumeDebateRequest { debate_id: debate_id.clone() };
+    let refused = poor.resume_debate(resume()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    rich.resume_debate(resume()).await.unwrap();
+    others
+        .cancel_debate(v1::CancelDebateRequest { debate_id: debate_id.clone(), ..Default::default() })
+        .await
+        .unwrap();
+    assert!(guarded.house.engine.concluded(debate_id.parse().unwrap(), PATIENCE).await.unwrap());
+    let more = || v1::ContinueDebateRequest { debate_id: debate_id.clone(), ..Default::default() };
+    let refused = poor.continue_debate(more()).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    rich.continue_debate(more()).await.unwrap();
+}
+
 /// A house on a file, whose store takes its time, and the two kinds of limits that let one of sixteen in.
 async fn houses_and_limits() -> Vec<(Guarded, tempfile::TempDir, TokenLimits)> {
     let places = TokenLimits { debates_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
