@@ -58,7 +58,8 @@ impl Teller for Numbered {
 
     fn chunk(&mut self, chunk: &Chunk) -> io::Result<()> {
         let (call, number) = (&chunk.attempt.call, chunk.number);
-        writeln!(self.0, "     ~  {call} piece {number}: {}", one_line(&chunk.text))?;
+        let line = format!("{call} piece {number}: {}", chunk.text);
+        writeln!(self.0, "     ~  {}", one_line(&line))?;
         self.0.flush()
     }
 }
@@ -152,8 +153,8 @@ mod tests {
     #[test]
     fn k13_pieces_of_what_is_being_said_steer_no_terminal() {
         let (mut told, lines) = io::pipe().unwrap();
-        let attempt =
-            AttemptRef { call: "argue/1/optimist/1".parse().unwrap(), revision: 0, attempt: 1, turn: 1 };
+        let call = "argue/1/optimist\u{1b}]0;owned\u{7}\u{9b}31m/1".parse().unwrap();
+        let attempt = AttemptRef { call, revision: 0, attempt: 1, turn: 1 };
         let text = "clear \u{1b}[2J and turn \u{202e}around\nin two lines".to_owned();
         Numbered(Box::new(lines)).chunk(&Chunk { attempt, number: 1, text }).unwrap();
         let mut line = String::new();

@@ -139,8 +139,8 @@ impl Live {
         // Calls beyond those of a debate without faults: more is asked than was planned.
         self.total.set_length(self.total.length().unwrap_or(0).max(spend.calls));
         self.total.set_position(spend.calls);
-        let phase =
-            debate.phase().map_or_else(String::new, |(phase, round)| format!("round {round}: {phase}, "));
+        let phase = debate.phase().map(|(phase, round)| format!("round {round}: {}, ", one_line(phase)));
+        let phase = phase.unwrap_or_default();
         let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
         let simulated = if debate.is_simulated() { "SIMULATED, " } else { "" };
         let cost = spend.cost.map(|cost| format!(", {}", dollars(cost.cost_micros))).unwrap_or_default();

@@ -129,7 +129,7 @@ impl HttpModel {
             usage: answer.usage,
             finish: answer.finish.unwrap_or(FinishReason::Stop),
             model: answer.model.unwrap_or_else(|| self.config.model.clone()),
-            request_id: call.request_id.take().or(answer.id),
+            request_id: call.request_id.take().or_else(|| Some(self.redact(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
             latency: started.elapsed(),
             first_byte: call.first_byte,

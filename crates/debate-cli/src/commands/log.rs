@@ -110,7 +110,7 @@ fn page(shown: &PromptShown) -> String {
         text.push_str(&format!("\n--- {}\n{}\n", message.speaker, plain(&message.text).trim_end()));
     }
     if let Some(schema) = &rendered.reply_schema {
-        text.push_str(&format!("\n--- the shape that the reply must have\n{schema}\n"));
+        text.push_str(&format!("\n--- the shape that the reply must have\n{}\n", plain(&schema.to_string())));
     }
     text
 }

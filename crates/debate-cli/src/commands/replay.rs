@@ -17,6 +17,7 @@ use crate::exit::{End, Failure};
 use crate::failures::Failures;
 use crate::house::House;
 use crate::paper::Paper;
+use crate::plain::one_line;
 use crate::shown;
 
 /// Show a debate as it was after one of its events
@@ -80,8 +81,8 @@ impl Replay {
             let paper = Paper::stdout(options.ascii);
             let (open, wanted) = work(&debate);
             let mut text = format!("State after event {}\n", debate.head());
-            text.push_str(&format!("  under way: {}\n", listed(&open)));
-            text.push_str(&format!("  to be asked next: {}\n\n", listed(&wanted)));
+            text.push_str(&format!("  under way: {}\n", one_line(&listed(&open))));
+            text.push_str(&format!("  to be asked next: {}\n\n", one_line(&listed(&wanted))));
             text.push_str(&shown::page(&debate, &Failures::of(&log), paper, self.full));
             print(&text)?;
         }

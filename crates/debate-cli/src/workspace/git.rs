@@ -28,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SAID_BYTES_MAX: u64 = 4 << 20;
 /// The most that is read of the names of all files, in bytes.
 const NAMES_BYTES_MAX: u64 = 16 << 20;
+/// The tree without entries, which git knows in every repository of its first format and ignores in others.
+const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// The most that is kept of what git says is wrong, in bytes.
 const ERRORS_BYTES_MAX: u64 = 4 << 10;
 /// Commits shown at most.
@@ -140,7 +142,10 @@ impl<'a> Shadow<'a> {
         fs::create_dir(inside("objects"))?;
         fs::write(inside("HEAD"), format!("{head}\n"))?;
         let format = if head.len() == DIGITS[0] { "" } else { "[extensions]\nobjectFormat = sha256\n" };
-        fs::write(inside("config"), format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}"))?;
+        // Git 2.43 to 2.45 would read attributes from HEAD in a repository without a working tree; this tree has none.
+        let attributes = format!("[attr]\ntree = {EMPTY_TREE}\n");
+        let config = format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}{attributes}");
+        fs::write(inside("config"), config)?;
         if let Some(shallow) = text_of(&git.join("shallow")) {
             fs::write(inside("shallow"), shallow)?;
         }

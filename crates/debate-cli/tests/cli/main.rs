@@ -16,6 +16,7 @@ mod hindsight;
 mod hostile;
 mod investigating;
 mod models;
+mod names;
 #[cfg(unix)]
 mod postgres;
 mod prices;

@@ -169,6 +169,8 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
         latency_ms: 1,
     };
     told.evidence.tool_runs = vec![run(&words, None), run("{}", Some(&words))];
+    told.agent_responses[0].agent = words.as_str().into();
+    told.decision.supporters = vec![words.as_str().into()];
     let document = markdown::document(&told);
     let said = "a\u{fffd}[2J # b\u{fffd}m\u{fffd}c !\\[d](https://evil.test/?e)";
     for line in [

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use axum::http::StatusCode;
-use debate_core::event::Resolved;
+use debate_core::codec::{Author, Head, seal};
+use debate_core::event::{Event, KernelEvent, Redacted, Resolved};
 use debate_core::formats::any::{AnyDebate, FORMATS};
+use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_core::prose::Texts;
 use debate_engine::{Control, Fork, Redact, Watched};
 use debate_proof::bundle::BundleCheck;
+use debate_store::Append;
 use debate_viewer::{DebatePage, Log, Report};
 use flate2::read::GzDecoder;
 use futures::StreamExt as _;
@@ -225,6 +228,35 @@ async fn k15_deleted_words_are_gone_from_a_page_that_has_shown_them() {
         assert!(!shown.text().contains(&said), "{part}");
     }
     assert_eq!(page(&house, debate, "").await["redacted"], true);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn k15_words_whose_deletion_is_on_record_are_not_shown_though_they_be_there_still() {
+    let house = House::open();
+    let debate = house.held(&prediction()).await;
+    let said =
+        page(&house, debate, "").await["result"]["debate_log"]["rounds"][0]["arguments"][0]["argument"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+    // As an interrupted redaction leaves it: all is on record, and nothing is deleted.
+    let log = house.engine.log(debate, None).await.unwrap();
+    let last = log.last().unwrap();
+    let with_words = log.iter().filter(|event| event.prose.is_some());
+    let events: Vec<Event<Prediction>> =
+        with_words.map(|event| Event::Kernel(KernelEvent::Redacted(Redacted { seq: event.seq }))).collect();
+    let head = Head { seq: last.seq, hash: last.hash };
+    let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+    let records = seal(debate.into(), head, &author, last.at, &events, || [0; 16]).into_envelopes();
+    house.engine.store().append(Append::new(debate.into(), last.seq, records)).await.unwrap();
+    let stored = house.engine.log(debate, None).await.unwrap();
+    assert!(stored.iter().any(|event| event.prose.as_ref().is_some_and(|prose| prose.text.contains(&said))));
+
+    let first = call_events(&house, debate).await[0];
+    for part in ["", "?at=40", "/events", "/calls", &format!("/calls/{first}/prompt")] {
+        let shown = house.data(&format!("/data/debates/{debate}{part}")).await;
+        assert!(!shown.text().contains(&said), "{part}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

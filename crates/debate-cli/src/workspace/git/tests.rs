@@ -86,6 +86,9 @@ async fn i10_nothing_that_a_repository_configures_is_run_or_written() {
     // Attributes that hide what changed are not seen, wherever they stand.
     fs::write(root.join(".gitattributes"), "*.txt -diff\n").unwrap();
     assert_sound(&workspace, &commit).await;
+    git(root, &["add", ".gitattributes"]);
+    git(root, &["commit", "-q", "-m", "hide"]);
+    assert_sound(&workspace, &commit).await;
     // An object that is missing is not fetched.
     let blob = git(root, &["rev-parse", "HEAD:a.txt"]);
     fs::remove_file(root.join(format!(".git/objects/{}/{}", &blob[..2], blob[2..].trim()))).unwrap();

@@ -15,7 +15,7 @@ use crate::steering::steers;
 #[must_use]
 pub fn document(result: &RoundtableResult) -> String {
     let mut page = Page::default();
-    page.line(&format!("# Roundtable: {}", escaped(&one_line(&result.topic))));
+    page.line(&format!("# Roundtable: {}", one_line(&result.topic)));
     page.line("");
     page.line(&format!("{} · {} · {}", result.mode.as_str(), result.completeness.as_str(), result.debate_id));
     if result.simulated {
@@ -77,12 +77,7 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
     if !evidence.citations.is_empty() {
         page.title("Sources");
         for cited in &evidence.citations {
-            page.line(&format!(
-                "- {} ({}, round {})",
-                escaped(&one_line(&cited.source)),
-                cited.agent,
-                cited.round
-            ));
+            page.line(&format!("- {} ({}, round {})", one_line(&cited.source), cited.agent, cited.round));
         }
     }
 }
@@ -95,7 +90,7 @@ fn tool_runs(page: &mut Page, runs: &[ToolRunEntry]) {
             (None, Some(error)) => format!("failed: {error}"),
             (None, None) => format!("answered in {} ms", run.latency_ms),
         };
-        let said = escaped(&one_line(&format!("{} {}, {how}", run.tool, run.arguments)));
+        let said = one_line(&format!("{} {}, {how}", run.tool, run.arguments));
         page.line(&format!("- {} ({}, round {})", said, run.agent, run.round));
     }
 }
@@ -104,7 +99,7 @@ fn web_sources(page: &mut Page, sources: &[WebSourceEntry]) {
     page.title("Pages that providers searched for");
     for WebSourceEntry { agent, round, page: found, .. } in sources {
         let title = found.title.as_ref().map(|title| format!("{title}: ")).unwrap_or_default();
-        let said = escaped(&one_line(&format!("{title}{}", found.url)));
+        let said = one_line(&format!("{title}{}", found.url));
         page.line(&format!("- {said} ({agent}, round {round})"));
         if let Some(cited) = &found.cited_text {
             page.quote(cited);
@@ -158,9 +153,11 @@ fn metadata(page: &mut Page, result: &RoundtableResult) {
 struct Page(String);
 
 impl Page {
-    /// Writes a line, in which nothing steers a terminal, ends the line or turns it around (rule K13).
+    /// Writes a line, in which nothing steers a terminal, ends the line or turns it around (rule K13); nothing in it is
+    /// markup of HTML, or an image to be fetched, whose address would tell what was read to whoever made the words up.
     fn line(&mut self, text: &str) {
-        let text = text.replace('\t', "    ").replace(steers, "\u{fffd}");
+        let text =
+            text.replace('\t', "    ").replace(steers, "\u{fffd}").replace('<', "&lt;").replace("![", "!\\[");
         let _infallible = writeln!(self.0, "{text}");
     }
 
@@ -190,7 +187,7 @@ impl Page {
 
     fn quote(&mut self, words: &str) {
         self.line("");
-        words.lines().for_each(|line| self.line(format!("> {}", escaped(line)).trim_end()));
+        words.lines().for_each(|line| self.line(format!("> {line}").trim_end()));
         self.line("");
     }
 
@@ -212,10 +209,4 @@ fn names(of: &[Role]) -> String {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Keeps markup of HTML from being read as such, and images from being fetched, whose addresses would tell what was read to
-/// whoever made the words up.
-fn escaped(text: &str) -> String {
-    text.replace('<', "&lt;").replace("![", "!\\[")
 }
