@@ -28,6 +28,9 @@ pub(crate) struct Workspace {
     root: PathBuf,
 }
 
+/// Fails where nobody waits any more for what is looked up.
+type Awaited<'a> = dyn Fn() -> anyhow::Result<()> + 'a;
+
 /// What [`Workspace::read_file`] and [`git::blame`] are asked.
 #[derive(Debug, Deserialize)]
 struct Lines {
@@ -86,16 +89,20 @@ impl Workspace {
         match name {
             "read_file" => {
                 let Lines { path, from, to } = read(arguments)?;
-                self.blocking(move |workspace| workspace.read_file(&path, from, to)).await
+                self.blocking(move |workspace, _| workspace.read_file(&path, from, to)).await
             }
             "search" => {
                 let Search { text, path } = read(arguments)?;
                 let tracked = git::tracked(self).await.ok();
-                self.blocking(move |workspace| workspace.search(&text, path.as_deref(), tracked)).await
+                self.blocking(move |workspace, awaited| {
+                    workspace.search(&text, path.as_deref(), tracked, awaited)
+                })
+                .await
             }
             CHECK_TOOL => match read(arguments)? {
                 Quote::File { path, line, quote } => {
-                    self.blocking(move |workspace| workspace.check(&path, line, &quote)).await
+                    self.blocking(move |workspace, awaited| workspace.check(&path, line, &quote, awaited))
+                        .await
                 }
                 Quote::Commit { commit, quote } => git::check(self, &commit, &quote).await,
             },
@@ -111,12 +118,19 @@ impl Workspace {
         }
     }
 
+    /// Looks on a thread for what blocks, which no timeout ends: so it asks whether it is still awaited.
     async fn blocking(
         self: &Arc<Self>,
-        look: impl FnOnce(&Self) -> anyhow::Result<String> + Send + 'static,
+        look: impl FnOnce(&Self, &Awaited<'_>) -> anyhow::Result<String> + Send + 'static,
     ) -> anyhow::Result<String> {
         let workspace = Arc::clone(self);
-        tokio::task::spawn_blocking(move || look(&workspace)).await.context("the tool broke off")?
+        let waiting = Arc::new(());
+        let waits = Arc::downgrade(&waiting);
+        let awaited = move || {
+            anyhow::ensure!(waits.strong_count() > 0, "nobody waits for it any more");
+            Ok(())
+        };
+        tokio::task::spawn_blocking(move || look(&workspace, &awaited)).await.context("the tool broke off")?
     }
 }
 
@@ -138,5 +152,7 @@ pub(crate) fn admit(request: &mut AcceptedRequest, workspace: Option<&Path>) {
     }
 }
 
+#[cfg(test)]
+mod bounds_tests;
 #[cfg(test)]
 mod tests;

@@ -25,7 +25,7 @@ pub enum AddressError {
     /// The address is not one of gRPC over plain HTTP/2.
     #[error("server {address:?} cannot be used: {reason}")]
     Address {
-        /// What was given.
+        /// What was given, without what may be a login or a query.
         address: String,
         /// What is wrong with it.
         reason: String,
@@ -49,7 +49,7 @@ impl Client {
     /// # Errors
     /// The address or the token cannot be used.
     pub fn new(address: &str, token: Option<&str>) -> Result<Self, AddressError> {
-        let wrong = |reason: String| AddressError::Address { address: address.to_owned(), reason };
+        let wrong = |reason: String| AddressError::Address { address: told(address), reason };
         if !address.starts_with("http://") {
             return Err(wrong("write http://HOST:PORT".to_owned()));
         }
@@ -153,5 +153,37 @@ impl Client {
             request.metadata_mut().insert("authorization", token.clone());
         }
         request
+    }
+}
+
+/// Returns an address as it may be told: without login and query, which may hold what is secret.
+fn told(address: &str) -> String {
+    let (scheme, rest) = address.split_at(address.find("://").map_or(0, |end| end + 3));
+    // A password may hold what ends a host or begins a query, so all up to the last `@` may be one.
+    let place = rest.rsplit('@').next().unwrap_or_default();
+    let place = place.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}{place}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_cannot_be_used_is_told_without_login_and_query() {
+        for (address, shown) in [
+            ("https://ann:s3cret@host:1", "https://host:1"),
+            ("ann:s3cret@host:1", "host:1"),
+            ("http://ann:s3cret@ho st", "http://ho st"),
+            ("ftp://ann:s3/cr?s3c#s3@s3cret@host/path", "ftp://host/path"),
+            ("ftp://host?token=s3cret", "ftp://host"),
+            ("ftp://host#s3cret", "ftp://host"),
+            ("host:1", "host:1"),
+        ] {
+            let error = Client::new(address, None).unwrap_err();
+            let (text, debugged) = (error.to_string(), format!("{error:?}"));
+            assert!(text.starts_with(&format!("server {shown:?} cannot be used: ")), "{text}");
+            assert!(!text.contains("s3") && !debugged.contains("s3"), "{debugged}");
+        }
     }
 }

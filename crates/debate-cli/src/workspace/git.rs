@@ -212,13 +212,19 @@ fn text_of(path: &Path) -> Option<String> {
     is_read.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
-/// Returns whether anything below a folder is a link.
+/// Returns whether anything below a folder is a link. However deep it is, one folder is open at a time.
 fn has_links(folder: &Path) -> anyhow::Result<bool> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_symlink() || (kind.is_dir() && has_links(&entry.path())?) {
-            return Ok(true);
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_symlink() {
+                return Ok(true);
+            }
+            if kind.is_dir() {
+                left.push(entry.path());
+            }
         }
     }
     Ok(false)

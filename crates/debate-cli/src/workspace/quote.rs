@@ -2,7 +2,7 @@
 
 use debate_core::formats::investigation::evidence::{REFUTED, VERIFIED};
 
-use super::Workspace;
+use super::{Awaited, Workspace};
 
 /// How many lines a quotation may stand away from where it is said to stand.
 const LINES_OFF_MAX: usize = 3;
@@ -11,19 +11,27 @@ impl Workspace {
     /// Says whether words stand in a file at a line, white space aside.
     ///
     /// # Errors
-    /// It may not look there. A file that is not there, or is none of text, holds no words and refutes.
-    pub(super) fn check(&self, path: &str, line: u32, quote: &str) -> anyhow::Result<String> {
+    /// It may not look there, the file has more than is read, or nobody waits for it any more. A file that is not there, or is none of text, holds no words and refutes.
+    pub(super) fn check(
+        &self,
+        path: &str,
+        line: u32,
+        quote: &str,
+        awaited: &Awaited<'_>,
+    ) -> anyhow::Result<String> {
         let found = match self.inside(path) {
             Ok(found) => found,
-            Err(error) if error.to_string().starts_with("refused") => return Err(error),
+            Err(error) if is_refusal(&error) => return Err(error),
             Err(_) => return Ok(format!("{REFUTED}: there is no file {path}")),
         };
-        let Ok(text) = self.text_of(&found) else {
-            return Ok(format!("{REFUTED}: {path} is no file of text"));
+        let text = match self.text_of(&found) {
+            Ok(text) => text,
+            Err(error) if is_refusal(&error) => return Err(error),
+            Err(_) => return Ok(format!("{REFUTED}: {path} is no file of text")),
         };
         let wanted = folded(quote);
         let lines: Vec<String> = text.lines().map(folded).collect();
-        let stands = places(&lines, &wanted);
+        let stands = places(&lines, &wanted, awaited)?;
         let is_near = |at: &usize| at.abs_diff(line as usize) <= LINES_OFF_MAX;
         Ok(match (stands.iter().find(|at| is_near(at)), stands.first()) {
             (Some(at), _) => format!("{VERIFIED}: it stands in {path} at line {at}"),
@@ -33,10 +41,14 @@ impl Workspace {
     }
 }
 
+fn is_refusal(error: &anyhow::Error) -> bool {
+    error.to_string().starts_with("refused")
+}
+
 /// Returns the lines, from 1, at which words begin that may go on over several lines.
-fn places(lines: &[String], wanted: &str) -> Vec<usize> {
+fn places(lines: &[String], wanted: &str, awaited: &Awaited<'_>) -> anyhow::Result<Vec<usize>> {
     if wanted.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let begins = |start: usize| {
         let mut joined = lines[start].clone();
@@ -50,7 +62,14 @@ fn places(lines: &[String], wanted: &str) -> Vec<usize> {
         }
         joined.find(wanted).is_some_and(|at| at < own.max(1))
     };
-    (0..lines.len()).filter(|start| begins(*start)).map(|start| start + 1).collect()
+    let mut found = Vec::new();
+    for start in 0..lines.len() {
+        awaited()?;
+        if begins(start) {
+            found.push(start + 1);
+        }
+    }
+    Ok(found)
 }
 
 /// Returns words with single blanks between them.

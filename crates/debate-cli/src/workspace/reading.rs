@@ -1,5 +1,6 @@
 //! Reading files and searching them.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
@@ -7,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
-use super::Workspace;
 use super::path::is_git;
+use super::{Awaited, Workspace};
 
 /// The largest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
+pub(super) const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
 /// Lines shown at once.
 const LINES_MAX: u32 = 400;
 /// Lines shown unless more are asked for.
 const LINES_DEFAULT: u32 = 120;
 /// Files that one search looks at.
-const FILES_MAX: usize = 20_000;
+pub(super) const FILES_MAX: usize = 20_000;
 /// Lines that one search finds.
 const HITS_MAX: usize = 40;
 /// Lines that it shows of one file.
@@ -43,27 +44,28 @@ impl Workspace {
     ///
     /// Of a repository the files of its last commit are searched, which what is built or ignored is none of; of another
     /// folder all files.
+    ///
+    /// # Errors
+    /// There is nothing to search for, it may not look there, or nobody waits for it any more.
     pub(super) fn search(
         &self,
         text: &str,
         path: Option<&str>,
         tracked: Option<Vec<PathBuf>>,
+        awaited: &Awaited<'_>,
     ) -> anyhow::Result<String> {
         let wanted = text.trim().to_lowercase();
         ensure!(!wanted.is_empty(), "there is nothing to search for");
         let place = self.inside(path.unwrap_or("."))?;
         let mut files = match tracked {
-            Some(tracked) => self.below(&place, tracked),
-            None => {
-                let mut files = Vec::new();
-                collect(&place, &mut files);
-                files
-            }
+            Some(tracked) => self.below(&place, tracked, awaited)?,
+            None => files_of(place, awaited)?,
         };
         let is_cut = files.len() > FILES_MAX;
         files.truncate(FILES_MAX);
         let (mut found, mut hits) = (String::new(), 0);
         for file in files {
+            awaited()?;
             // What is no text holds no words.
             let Ok(text) = self.text_of(&file) else { continue };
             let lines = text.lines().zip(1..).filter(|(line, _)| line.to_lowercase().contains(&wanted));
@@ -92,35 +94,55 @@ impl Workspace {
     }
 
     /// Reads a file of text, by its whole path.
+    ///
+    /// # Errors
+    /// It is none, or has more than is read, which is refused.
     pub(super) fn text_of(&self, path: &Path) -> anyhow::Result<String> {
         let file = self.open_file(path).with_context(|| format!("cannot open {}", self.shown(path)))?;
         ensure!(file.metadata()?.is_file(), "{} is no file", self.shown(path));
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        ensure!(bytes.len() as u64 <= FILE_BYTES_MAX, "it has more than {FILE_BYTES_MAX} bytes");
+        let is_read = bytes.len() as u64 <= FILE_BYTES_MAX;
+        ensure!(is_read, "refused: {} has more than {FILE_BYTES_MAX} bytes", self.shown(path));
         String::from_utf8(bytes).ok().context("it is no text in UTF-8")
     }
 
-    /// Returns the files of a repository that lie below a place and are there, links left out.
-    fn below(&self, place: &Path, tracked: Vec<PathBuf>) -> Vec<PathBuf> {
-        let files = tracked.into_iter().map(|name| self.root().join(name));
-        let files = files.filter(|file| file.starts_with(place));
-        files.filter(|file| self.inside(&self.shown(file)).is_ok()).collect()
+    /// Returns the files of a repository that lie below a place and are there, links left out: one more than is searched.
+    fn below(
+        &self,
+        place: &Path,
+        tracked: Vec<PathBuf>,
+        awaited: &Awaited<'_>,
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        for name in tracked {
+            awaited()?;
+            let file = self.root().join(name);
+            if file.starts_with(place) && self.inside(&self.shown(&file)).is_ok() {
+                files.push(file);
+            }
+            if files.len() > FILES_MAX {
+                break;
+            }
+        }
+        Ok(files)
     }
 }
 
-/// Lists the files of a folder in name order, links and git's own left out.
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    let Ok(metadata) = path.symlink_metadata() else { return };
-    if metadata.is_file() {
-        files.push(path.to_owned());
+/// Lists the files of a folder in name order, links and git's own left out: one more than is searched.
+fn files_of(folder: PathBuf, awaited: &Awaited<'_>) -> anyhow::Result<Vec<PathBuf>> {
+    let (mut files, mut left) = (Vec::new(), vec![folder]);
+    while let Some(path) = left.pop().filter(|_| files.len() <= FILES_MAX) {
+        awaited()?;
+        let Ok(metadata) = path.symlink_metadata() else { continue };
+        if metadata.is_file() {
+            files.push(path);
+        } else if metadata.is_dir() {
+            let mut entries: Vec<_> = fs::read_dir(&path).into_iter().flatten().flatten().collect();
+            entries.sort_unstable_by_key(|entry| Reverse(entry.file_name()));
+            let inner = entries.iter().filter(|entry| !is_git(&entry.file_name()));
+            left.extend(inner.map(fs::DirEntry::path));
+        }
     }
-    // One more than is searched, to know that there are more.
-    if !metadata.is_dir() || files.len() > FILES_MAX {
-        return;
-    }
-    let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
-    entries.sort_unstable_by_key(fs::DirEntry::file_name);
-    let inner = entries.iter().filter(|entry| !is_git(&entry.file_name()));
-    inner.for_each(|entry| collect(&entry.path(), files));
+    Ok(files)
 }

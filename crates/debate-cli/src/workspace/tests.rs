@@ -8,7 +8,7 @@ use super::*;
 const SOURCE: &str =
     "fn main() {\n    let listener = bus.on(\"x\");\n    // never removed\n    run(listener)\n}\n";
 
-fn folder() -> (TempDir, Arc<Workspace>) {
+pub(super) fn folder() -> (TempDir, Arc<Workspace>) {
     let folder = TempDir::new().unwrap();
     fs::create_dir_all(folder.path().join("inside/src")).unwrap();
     fs::create_dir_all(folder.path().join("inside/.git")).unwrap();
@@ -19,7 +19,7 @@ fn folder() -> (TempDir, Arc<Workspace>) {
     (folder, Arc::new(workspace))
 }
 
-async fn run(workspace: &Arc<Workspace>, tool: &str, arguments: &Value) -> Result<String, String> {
+pub(super) async fn run(workspace: &Arc<Workspace>, tool: &str, arguments: &Value) -> Result<String, String> {
     workspace.run(tool, &arguments.to_string()).await.map_err(|error| format!("{error:#}"))
 }
 

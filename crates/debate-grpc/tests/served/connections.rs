@@ -266,22 +266,34 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut raw, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
-    for (method, claimed) in [
-        ("debate.v1.DebateService/GetDebate", u32::MAX),
-        ("debate.v1.DebateService/GetDebate", 3 * 1024 * 1024),
+    let two_mib = 2 * 1024 * 1024;
+    for (method, most) in [
+        ("debate.v1.DebateService/GetDebate", two_mib),
+        ("debate.v1.AuditService/ReadLog", two_mib),
+        ("debate.v1.PolicyService/GetProposal", two_mib),
         // Nobody counts who needs no token.
-        ("grpc.health.v1.Health/Check", 5 * 1024),
+        ("grpc.health.v1.Health/Check", 4 * 1024),
     ] {
-        let request = http::Request::post(format!("http://localhost/{method}"))
-            .header("content-type", "application/grpc");
-        let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
-        let claim = [&[0][..], &claimed.to_be_bytes()].concat();
-        body.send_data(claim.into(), true).unwrap();
-        let mut headers = response.await.unwrap().headers().clone();
-        headers.remove("content-type");
-        let status = tonic::Status::from_header_map(&headers).unwrap();
-        assert_eq!(status.code(), Code::OutOfRange, "{claimed} bytes for {method}");
+        for (claimed, is_refused) in [(u32::MAX, true), (most + 1, true), (most, false)] {
+            let code = claim(&mut raw, method, claimed).await;
+            assert_eq!(code == Code::OutOfRange, is_refused, "{code:?}: {claimed} bytes for {method}");
+        }
     }
+}
+
+/// Claims a message of so many bytes, sends none of them, and returns what comes of it.
+async fn claim(raw: &mut h2::client::SendRequest<Bytes>, method: &str, claimed: u32) -> Code {
+    let request =
+        http::Request::post(format!("http://localhost/{method}")).header("content-type", "application/grpc");
+    let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
+    body.send_data([&[0][..], &claimed.to_be_bytes()].concat().into(), true).unwrap();
+    let (mut head, mut answer) = response.await.unwrap().into_parts();
+    while answer.data().await.is_some() {}
+    if let Some(trailers) = answer.trailers().await.unwrap() {
+        head.headers = trailers;
+    }
+    head.headers.remove("content-type");
+    tonic::Status::from_header_map(&head.headers).unwrap().code()
 }
 
 #[tokio::test]

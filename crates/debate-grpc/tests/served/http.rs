@@ -145,6 +145,7 @@ async fn finished_results_have_tags_that_change_with_them() {
         {
             let answer = house.ask("GET", &path, &[("If-None-Match", known)], b"").await;
             assert_eq!((answer.status, answer.header("etag")), (status, Some(&*tag)), "{known}");
+            assert_eq!(answer.header("cache-control"), Some("private, no-cache"), "{known}");
             assert_eq!(answer.body.is_empty(), status == 304);
         }
     }

@@ -168,7 +168,7 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
     server.sql("postgres", "CREATE ROLE guest LOGIN").unwrap();
     server.create_database("empty").unwrap();
     let refused = open(with("guest", "empty")).await;
-    assert!(matches!(refused, ConnectError::MayNotMigrate { found: 0, known: 4, .. }), "{refused:?}");
+    assert!(matches!(refused, ConnectError::MayNotMigrate { found: 0, known: 5, .. }), "{refused:?}");
 
     server.create_database("foreign_one").unwrap();
     server.sql("foreign_one", "CREATE TABLE events (id int)").unwrap();
@@ -184,8 +184,8 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
             "checksum = '\\x00'",
             (|it| matches!(it, ConnectError::Altered { version: 1, .. })) as fn(_) -> bool,
         ),
-        ("version = 77 WHERE version = 4", |it| {
-            matches!(it, ConnectError::Newer { found: 77, known: 4, .. })
+        ("version = 77 WHERE version = 5", |it| {
+            matches!(it, ConnectError::Newer { found: 77, known: 5, .. })
         }),
     ] {
         server.sql("empty", &format!("UPDATE _sqlx_migrations SET {change}")).unwrap();

@@ -223,6 +223,12 @@ mod tests {
             assert!(!safe.contains(active), "{active:?} in {safe}");
         }
         assert!(safe.contains("&lt;/details&gt;"));
+        for sign in "\\`*_{}[]()!|~+-".chars() {
+            assert_eq!(
+                shown(&format!("a {sign}{sign}b{sign}{sign}")),
+                format!("a \\{sign}\\{sign}b\\{sign}\\{sign}")
+            );
+        }
     }
 
     #[test]

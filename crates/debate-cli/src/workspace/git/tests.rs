@@ -252,4 +252,77 @@ async fn i10_a_little_of_a_repository_that_unpacks_to_much_is_not_read_whole() {
     );
 }
 
+#[tokio::test]
+async fn i10_of_what_git_says_is_wrong_the_beginning_is_kept_and_the_rest_is_read() {
+    let bytes = vec![b'x'; 2 * ERRORS_BYTES_MAX as usize];
+    let mut left = &bytes[..];
+    assert_eq!(beginning(&mut left).await.unwrap().len() as u64, ERRORS_BYTES_MAX);
+    assert!(left.is_empty(), "git waits for whoever does not read");
+}
+
+/// Makes a repository in which git waits for somebody who writes: first into the index of all packs, which it can do without,
+/// then into the last commit. Returns the path of the first.
+fn waiting(folder: &Path) -> (Workspace, PathBuf) {
+    let (workspace, commit) = repository(folder);
+    let objects = workspace.root().join(".git/objects");
+    let object = objects.join(&commit[..2]).join(&commit[2..]);
+    fs::remove_file(&object).unwrap();
+    let index = objects.join("pack/multi-pack-index");
+    for pipe in [&index, &object] {
+        assert!(process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    }
+    (workspace, index)
+}
+
+#[tokio::test(start_paused = true)]
+async fn i10_git_that_waits_for_ever_is_waited_for_so_long() {
+    let place = TempDir::new().unwrap();
+    let (workspace, _) = waiting(&place.path().join("slow"));
+    let found = timeout(2 * PATIENCE, log(&workspace, None, None)).await.expect("it has an end");
+    assert_eq!(found.unwrap_err().to_string(), "git took too long");
+}
+
+/// Whether a program runs in a folder.
+#[cfg(target_os = "linux")]
+fn is_anybody_in(folder: &Path) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes.filter_map(|process| fs::read_link(process.path().join("cwd")).ok()).any(|cwd| cwd == folder)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn i10_git_that_nobody_waits_for_is_ended() {
+    use rustix::fs::{Mode, OFlags, open};
+    let place = TempDir::new().unwrap();
+    let (workspace, index) = waiting(&place.path().join("slow"));
+    let asked = workspace.clone();
+    let asking = tokio::spawn(async move { log(&asked, None, None).await });
+    // Who finds somebody who reads has git go on, and wait for ever where it needs the commit.
+    while open(&index, OFlags::WRONLY | OFlags::NONBLOCK, Mode::empty()).is_err() {
+        tokio::task::yield_now().await;
+    }
+    assert!(is_anybody_in(workspace.root()));
+    asking.abort();
+    assert!(asking.await.unwrap_err().is_cancelled());
+    let since = std::time::Instant::now();
+    while is_anybody_in(workspace.root()) {
+        assert!(since.elapsed() < Duration::from_secs(5), "git is still there");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn i10_a_thousand_folders_of_a_repository_in_one_another_are_looked_through() {
+    let place = TempDir::new().unwrap();
+    let mut deep = place.path().to_owned();
+    deep.extend(["a"; 1_000]);
+    fs::create_dir_all(&deep).unwrap();
+    let look = || has_links(place.path()).unwrap();
+    // A fraction of what a thread has.
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    assert!(!std::thread::scope(|scope| small.spawn_scoped(scope, look).unwrap().join().unwrap()));
+    symlink("elsewhere", deep.join("b")).unwrap();
+    assert!(look());
+}
+
 type Trap<'a> = Box<dyn Fn(&Path) + 'a>;
