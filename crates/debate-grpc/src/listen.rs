@@ -52,7 +52,7 @@ pub struct Connections {
     /// The most of one address at one time, of this machine's too; more are ended at once. Of IPv6, a network of 64 bits counts
     /// as one address.
     pub per_address_max: usize,
-    /// The longest until a new connection, its TLS included, has brought a first request.
+    /// The longest that a new connection may take for the greeting of its TLS, and from there for a first request.
     pub first_request: Duration,
     /// The longest that the headers of one HTTP/1.1 request may take to arrive.
     pub headers: Duration,

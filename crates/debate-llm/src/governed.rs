@@ -111,9 +111,11 @@ struct Passage<'a> {
 }
 
 impl Passage<'_> {
-    fn leave(mut self, answered: &Result<ChatReply, ModelError>) {
-        let failure = answered.as_ref().err().filter(|error| outcome(&error.kind) == Outcome::Failed);
-        let outcome = answered.as_ref().map_or_else(|error| outcome(&error.kind), |_| Outcome::Alive);
+    /// Tells what became of the call, which `is_hurried` where it had waited for most of its time.
+    fn leave(mut self, answered: &Result<ChatReply, ModelError>, is_hurried: bool) {
+        let outcome =
+            answered.as_ref().map_or_else(|error| outcome(&error.kind, is_hurried), |_| Outcome::Alive);
+        let failure = answered.as_ref().err().filter(|_| outcome == Outcome::Failed);
         if let Some(ticket) = self.ticket.take() {
             self.governed.leave(ticket, outcome, failure);
         }
@@ -153,14 +155,14 @@ impl ChatModel for Governed {
         let passage = self.enter(now)?;
         turn.send();
         chunks.leaves();
-        let waited = now.duration_since(began);
+        let (waited, left) = (now.duration_since(began), deadline.duration_since(now));
         let answered = if waited < WAIT_MIN {
             self.model.complete(request, chunks).await
         } else {
-            let rest = ChatRequest { timeout: deadline.duration_since(now), ..request.clone() };
+            let rest = ChatRequest { timeout: left, ..request.clone() };
             self.model.complete(&rest, chunks).await
         };
-        passage.leave(&answered);
+        passage.leave(&answered, left < waited);
         let (requests, tokens) = spent(&answered);
         turn.settle(requests, tokens);
         answered.map(|reply| ChatReply { waited, ..reply })
@@ -202,9 +204,10 @@ fn spent(answered: &Result<ChatReply, ModelError>) -> (u64, Option<u64>) {
     (1 + u64::from(retries), told.or(untouched.then_some(0)))
 }
 
-/// Returns what a failure says about whether the provider is at work.
-fn outcome(kind: &ModelErrorKind) -> Outcome {
+/// Returns what a failure says about whether the provider is at work; that a hurried call found no end says nothing.
+fn outcome(kind: &ModelErrorKind, is_hurried: bool) -> Outcome {
     match kind {
+        ModelErrorKind::Timeout(TimeoutStage::Total) if is_hurried => Outcome::Unknown,
         ModelErrorKind::Overloaded { .. }
         | ModelErrorKind::Server { .. }
         | ModelErrorKind::Connection

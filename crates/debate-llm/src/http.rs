@@ -128,7 +128,7 @@ impl HttpModel {
             web_sources: answer.web_sources.into_vec(),
             usage: answer.usage,
             finish: answer.finish.unwrap_or(FinishReason::Stop),
-            model: answer.model.unwrap_or_else(|| self.config.model.clone()),
+            model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact(&name).into()),
             request_id: call.request_id.take().or_else(|| Some(self.redact(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
             latency: started.elapsed(),

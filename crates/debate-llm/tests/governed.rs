@@ -269,6 +269,16 @@ async fn only_failures_of_the_provider_open_the_circuit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_waited_for_most_of_its_time_opens_no_circuit() {
+    for (milliseconds, third) in [(1_500, "ok"), (2_500, "ok"), (900, "circuit_open")] {
+        let limits = gate("concurrency=1,breaker_failures=1");
+        let model = Arc::new(Governed::new(Arc::new(Slow::default()), limits));
+        let ended = at_once(&[Arc::clone(&model)], 2, Duration::from_millis(milliseconds)).await;
+        assert_eq!(label(&ask(&model, &request(SECOND * 2)).await), third, "{milliseconds}: {ended:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_trial_whose_caller_goes_away_leaves_the_trial_to_the_next_call() {
     let failure = ScriptedAnswer::from(ModelError::new(ModelErrorKind::Connection, "reset"));
     let script = ScriptedModel::in_order([failure, ScriptedAnswer::Hang, ScriptedAnswer::from("answer")]);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use debate_llm::{ChatRequest, Message, Provider, ReplySchema, ToolCall, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::fault_server::FaultServer;
-use crate::speech::ok;
+use crate::fault_server::{FaultServer, Response};
+use crate::speech::{ok, stream};
 use crate::{KEY, ask, model, request};
 
 /// Sends `request` and returns the head and the body that arrive.
@@ -283,4 +283,27 @@ async fn gemini_is_asked_as_its_documentation_says() {
     let parameters = json!({"type": "object", "properties": {"x": {"type": "number"}}});
     let function = json!({"name": "add", "description": "adds", "parametersJsonSchema": parameters});
     assert_eq!(body["tools"], json!([{"functionDeclarations": [function]}, {"googleSearch": {}}]));
+}
+
+#[tokio::test]
+async fn a_key_that_a_provider_puts_into_a_name_of_the_model_or_of_the_request_is_blotted_out_of_it() {
+    for provider in Provider::ALL {
+        let named = |text: &str| {
+            text.replace("c1", &format!("id-{KEY}")).replace("test-model-01", &format!("m-{KEY}"))
+        };
+        let by_header = ok(provider).header("x-request-id", &format!("id-{KEY}"));
+        let by_body = Response::events(&named(&stream(provider, &["hello"])));
+        let server = FaultServer::start(vec![by_body, by_header]).await;
+        let model = model(provider, &server.base_url());
+        for is_in_body in [true, false] {
+            let reply = ask(&model, &request()).await.0.unwrap();
+            let id = reply.request_id.unwrap();
+            assert!(id.starts_with("id-") && !id.contains(KEY), "{provider}: {id}");
+            assert_eq!(
+                (reply.model.starts_with("m-"), reply.model.contains(KEY)),
+                (is_in_body, false),
+                "{provider}"
+            );
+        }
+    }
 }
