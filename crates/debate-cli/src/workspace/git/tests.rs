@@ -86,15 +86,19 @@ async fn i10_nothing_that_a_repository_configures_is_run_or_written() {
     // Attributes that hide what changed are not seen, wherever they stand.
     fs::write(root.join(".gitattributes"), "*.txt -diff\n").unwrap();
     assert_sound(&workspace, &commit).await;
-    git(root, &["add", ".gitattributes"]);
-    git(root, &["commit", "-q", "-m", "hide"]);
-    assert_sound(&workspace, &commit).await;
     // An object that is missing is not fetched.
     let blob = git(root, &["rev-parse", "HEAD:a.txt"]);
     fs::remove_file(root.join(format!(".git/objects/{}/{}", &blob[..2], blob[2..].trim()))).unwrap();
     assert!(check(&workspace, &commit, "listener").await.is_err());
     assert!(!mark.exists(), "a command of the repository ran");
     assert_eq!(before.len(), files(root).len() + 1, "nothing but that object changed");
+
+    let (workspace, commit) = repository(&place.path().join("hiding"));
+    fs::write(workspace.root().join(".gitattributes"), "*.txt -diff\n").unwrap();
+    git(workspace.root(), &["add", ".gitattributes"]);
+    git(workspace.root(), &["commit", "--quiet", "--message", "hide what changed"]);
+    let checked = check(&workspace, &commit, "listener.remove()").await.unwrap();
+    assert!(checked.starts_with("verified"), "{checked}");
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
