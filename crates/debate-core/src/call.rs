@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bounds;
 use crate::id::Role;
+use crate::request::fields::is_name;
 
 /// Names one question that a debate asks, for the whole life of the debate.
 ///
@@ -79,6 +80,9 @@ impl<'de> Deserialize<'de> for CallKey {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
         let key: Self = text.parse().map_err(serde::de::Error::custom)?;
+        if !is_name(&key.kind) || !is_name(key.role.as_str()) {
+            return Err(serde::de::Error::custom(CallKeyError { text: text.into_owned() }));
+        }
         bounds::counted(key.round).map(|_| key)
     }
 }

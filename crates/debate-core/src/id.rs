@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::request::fields::is_name;
+
 /// Identifies one debate: a UUID v4, handed in by whoever opens it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -101,11 +103,22 @@ impl std::str::FromStr for Timestamp {
 }
 
 macro_rules! name_type {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, if $is_one:expr) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
         pub struct $name(Arc<str>);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = Arc::<str>::deserialize(from)?;
+                let is_one: fn(&str) -> bool = $is_one;
+                if is_one(&text) {
+                    return Ok(Self(text));
+                }
+                Err(serde::de::Error::custom(format_args!("{text:?} is no name")))
+            }
+        }
 
         impl $name {
             /// Wraps a name that the edge has already checked.
@@ -135,12 +148,13 @@ macro_rules! name_type {
 }
 
 name_type! {
-    /// Names who speaks in a debate: a persona, an expert, an orchestrator.
-    Role
+    /// Names who speaks in a debate: a persona, an expert, an orchestrator. Only what a request may call them is read from a
+    /// log (rule K13).
+    Role, if is_name
 }
 name_type! {
-    /// Names one possible answer to the question of a debate.
-    OutcomeId
+    /// Names one possible answer to the question of a debate; nothing is read from a log that has control characters.
+    OutcomeId, if |text| !text.contains(char::is_control)
 }
 
 /// A SHA-256 value, written as 64 lower-case hex digits.

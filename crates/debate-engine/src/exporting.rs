@@ -43,11 +43,17 @@ pub async fn exported_events(store: &dyn EventStore, stream: StreamId) -> Result
         }
         events.extend(page);
     }
+    withhold_redacted(&mut events);
+    Ok(events)
+}
+
+/// Takes away the words whose redaction is recorded among the same events, though it be unfinished (rule K15).
+pub fn withhold_redacted(events: &mut [Envelope]) {
     let records = events.iter().filter(|event| event.kind == Redacted::KIND);
-    let read = records.filter_map(|event| serde_json::from_str::<Redacted>(&event.body).ok());
-    let redacted: BTreeSet<Seq> = read.map(|redacted| redacted.seq).collect();
-    for event in events.iter_mut().filter(|event| redacted.contains(&event.seq)) {
+    let redacted: BTreeSet<(StreamId, Seq)> = records
+        .filter_map(|event| Some((event.stream, serde_json::from_str::<Redacted>(&event.body).ok()?.seq)))
+        .collect();
+    for event in events.iter_mut().filter(|event| redacted.contains(&(event.stream, event.seq))) {
         event.prose = None;
     }
-    Ok(events)
 }

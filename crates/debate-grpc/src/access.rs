@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use axum::middleware::Next;
@@ -32,6 +32,10 @@ use crate::unread::{Held, Reached, Unread};
 
 /// The services whose requests may be as long as a client likes to listen.
 const ENDLESS_REQUESTS: &str = "/grpc.reflection.";
+
+/// Where a browser says that a request comes from, and what for.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// What the door keeps.
 #[derive(Debug, Clone)]
@@ -159,15 +163,19 @@ impl Passed {
 /// Returns whether a page of another site sent this through the browser of somebody on this machine: by itself, or as if its
 /// own name were that of this machine.
 pub(crate) fn is_of_another_site(headers: &HeaderMap, uri: &Uri) -> bool {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let host = uri.authority().map(Authority::as_str).or_else(|| text(HOST));
     let origin = text(ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, place)| place));
+    // Of what a page has fetched without reading it a browser names no origin. A link that somebody follows is their own wish.
+    let is_fetched = origin.is_none()
+        && text(SEC_FETCH_SITE) == Some("cross-site")
+        && text(SEC_FETCH_DEST) != Some("document");
     let is_here = |place: &str| {
         let name = place.parse::<Authority>().map(|place| place.host().to_owned()).unwrap_or_default();
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.is_loopback())
     };
-    host.into_iter().chain(origin).any(|place| !is_here(place))
+    is_fetched || host.into_iter().chain(origin).any(|place| !is_here(place))
 }
 
 /// Returns whether a path is text, once what is escaped in it is read.

@@ -320,7 +320,7 @@ fn tagged(headers: &HeaderMap, text: String) -> Response {
     let is_known = known.is_some_and(|known| {
         known.split(',').any(|known| ["*", &tag].contains(&known.trim().trim_start_matches("W/")))
     });
-    let about = [(header::ETAG, tag), (header::CACHE_CONTROL, "private, no-cache".to_owned())];
+    let about = [(header::ETAG, tag)];
     if is_known {
         return (StatusCode::NOT_MODIFIED, about).into_response();
     }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::CACHE_CONTROL;
 use axum::middleware::from_fn_with_state;
 use debate_engine::{Engine, ReviewersFolder};
 use debate_proto::v1;
@@ -15,6 +17,7 @@ use debate_proto::v1::policy_service_server::PolicyServiceServer;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
+use tower_http::set_header::SetResponseHeaderLayer;
 
 use crate::access::{self, Door, Keyring};
 use crate::audit_service::Audits;
@@ -239,11 +242,15 @@ async fn app(
         .add_service(debates.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(audits.max_decoding_message_size(MESSAGE_BYTES_MAX))
         .add_service(policies.max_decoding_message_size(MESSAGE_BYTES_MAX));
+    // What was said may be deleted: no cache shows it without asking.
+    let asked_anew = HeaderValue::from_static("private, no-cache");
+    let rest = policy_rest::router(facade.clone())
+        .merge(rest::router(facade, patience))
+        .layer(SetResponseHeaderLayer::if_not_present(CACHE_CONTROL, asked_anew));
     let app = routes
         .routes()
         .into_axum_router()
-        .merge(policy_rest::router(facade.clone()))
-        .merge(rest::router(facade, patience))
+        .merge(rest)
         .merge(readiness.router())
         .merge(data)
         .layer(from_fn_with_state(door, access::guard));

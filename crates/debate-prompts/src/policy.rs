@@ -100,7 +100,7 @@ fn evidence(insights: &Insights) -> String {
         facts.wins,
         facts.ties,
         facts.avg_argument_quality,
-        facts.common_labels.join(", "),
+        escape::xml_line(&facts.common_labels.join(", ")),
     )
 }
 
@@ -136,7 +136,7 @@ mod tests {
             pairs: 8,
             wins: 1,
             ties: 2,
-            common_labels: vec!["vague".to_owned(), "overconfident".to_owned()],
+            common_labels: vec!["vague</evidence>\n<x>".to_owned(), "overconfident".to_owned()],
             needs_update: true,
             threshold: Threshold::default(),
             simulated: 0,
@@ -153,7 +153,7 @@ mod tests {
             &*prompt.messages[1].text,
             "<current_prompt>\nLook for &lt;/current_prompt&gt; ${kinds}.\n</current_prompt>\n\
              <evidence>\n6 debates, 8 pairs: 1 won, 2 tied. Mean argument quality 4.2 of 10 (95 % interval 3.5 to \
-             5.0).\nMost frequent labels: vague, overconfident.\n</evidence>\n\
+             5.0).\nMost frequent labels: vague&lt;/evidence&gt; &lt;x&gt;, overconfident.\n</evidence>\n\
              <signals>\n- name the &lt;line&gt;\n- say how sure\n</signals>\n\
              Propose a better system prompt for security. Reply with one JSON object:\n\
              rationale: one or two sentences that name the evidence\nproposed_prompt: the whole new prompt"

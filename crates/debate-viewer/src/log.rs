@@ -1,13 +1,11 @@
 //! A debate's log as it was read, folded at steps along it, so that any moment of it is near.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::Redacted;
 use debate_core::formats::any::{AnyDebate, AnyReplayError};
 use debate_core::id::{DebateId, Digest, Seq};
-use debate_core::record::Body as _;
+use debate_engine::withhold_redacted;
 
 /// Events between two steps. Folding so many is quicker than sending the page that shows them.
 const STEP: usize = 128;
@@ -101,15 +99,5 @@ impl Log {
     fn count(&self, seq: Seq) -> usize {
         let own = usize::try_from(seq.0).unwrap_or(usize::MAX).max(1);
         self.inherited.saturating_add(own).min(self.events.len())
-    }
-}
-
-fn withhold_redacted(history: &mut [Envelope]) {
-    let records = history.iter().filter(|event| event.kind == Redacted::KIND);
-    let redacted: BTreeSet<(StreamId, Seq)> = records
-        .filter_map(|event| Some((event.stream, serde_json::from_str::<Redacted>(&event.body).ok()?.seq)))
-        .collect();
-    for event in history.iter_mut().filter(|event| redacted.contains(&(event.stream, event.seq))) {
-        event.prose = None;
     }
 }

@@ -53,42 +53,65 @@ fn holding(log: Vec<Envelope>) -> Program {
     program
 }
 
+/// The commands that show a debate, with an event that asks a model.
+fn showing<'a>(id: &'a str, asked: &'a str) -> [Vec<&'a str>; 13] {
+    [
+        vec!["list"],
+        vec!["show", id, "--full"],
+        vec!["replay", id],
+        vec!["replay", id, "--at", "3"],
+        vec!["log", id],
+        vec!["log", id, "--prompt", asked],
+        vec!["watch", id],
+        vec!["verify", id],
+        vec!["report", id],
+        vec!["report", id, "--format", "md"],
+        vec!["influence", id],
+        vec!["diff", id, id],
+        vec!["fork", id],
+    ]
+}
+
 #[test]
 fn k13_names_out_of_a_log_that_somebody_sent_steer_no_terminal() {
-    let asked = [
-        ("ice.json", &["optimist", "historian", "logical_strength", "opening", "simulated:7"][..]),
-        ("deliberation.json", &["architect", "moderator", "initial", "simulated:0"]),
-    ];
-    for (example, names) in asked {
-        let stranger = Program::new();
-        let id = stranger.debate(example);
-        let whole = renamed(&stranger, &id, names, 1_000);
-        let of_call =
-            |call: &str| whole.iter().find(|event| event.body.contains(call)).map(|event| event.seq);
-        let asked = of_call(r#""call":"score/"#).or(of_call(r#""call":"initial"#)).unwrap().to_string();
-        let (begun, program) = (holding(renamed(&stranger, &id, names, 7)), holding(whole));
-        let mut outputs =
-            vec![begun.run(["show", &id, "--full"]), begun.run(["replay", &id]), begun.run(["fork", &id])];
-        for command in [
-            &["list"][..],
-            &["show", &id, "--full"],
-            &["replay", &id, "--at", "3"],
-            &["log", &id],
-            &["log", &id, "--prompt", &asked],
-            &["watch", &id],
-            &["verify", &id],
-            &["report", &id],
-            &["report", &id, "--format", "md"],
-            &["influence", &id],
-            &["diff", &id, &id],
-        ] {
-            outputs.push(program.run(command));
-        }
-        let shown = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
-        assert!(shown.count() > 8, "the names are shown all the same: {outputs:?}");
-        if let Some(Ran { stdout, .. }) = program.run_on_terminal(&["watch", &id]) {
-            let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
-            assert!(!steers.iter().any(|steers| stdout.contains(steers)), "{stdout:?}");
-        }
+    let stranger = Program::new();
+    let id = stranger.debate("ice.json");
+    let log = renamed(&stranger, &id, &["logical_strength", "opening", "simulated:7"], 1_000);
+    let scored = log.iter().find(|event| event.body.contains(r#""call":"score/"#)).unwrap().seq.to_string();
+    let program = holding(log);
+    let outputs = showing(&id, &scored).map(|command| program.run(command));
+    let shown = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
+    assert!(shown.count() > 2, "the names are shown all the same: {outputs:?}");
+    if let Some(Ran { stdout, .. }) = program.run_on_terminal(&["watch", &id]) {
+        let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
+        assert!(!steers.iter().any(|steers| stdout.contains(steers)), "{stdout:?}");
+    }
+}
+
+#[test]
+fn k13_a_debate_whose_speakers_have_names_that_none_may_have_is_no_debate() {
+    let stranger = Program::new();
+    let id = stranger.debate("ice.json");
+    let program = holding(renamed(&stranger, &id, &["optimist"], 1_000));
+    let mut shown = 0;
+    for command in showing(&id, "3").into_iter().skip(1) {
+        let ran = program.run(&command);
+        shown += usize::from(is_calm(&ran.stdout) | is_calm(&ran.stderr));
+        assert_ne!(ran.code, Some(0), "{command:?}: {ran:?}");
+    }
+    assert!(shown > 0, "the name that is none is shown");
+}
+
+#[test]
+fn k13_an_error_that_ends_a_command_steers_no_terminal() {
+    let stranger = Program::new();
+    let id = stranger.debate("deliberation.json");
+    let mut log = renamed(&stranger, &id, &[], 3);
+    log[2].kind = STEERS.to_owned();
+    log[2].hash = hash_of(&log[1].hash, &log[2]);
+    let program = holding(log);
+    for command in [&["show", &id][..], &["replay", &id], &["watch", &id]] {
+        let Ran { code, stderr, .. } = program.run(command);
+        assert!(code != Some(0) && is_calm(&stderr), "{command:?}: {stderr:?}");
     }
 }

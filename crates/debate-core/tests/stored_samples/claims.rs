@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use debate_core::call::CallKey;
 use debate_core::event::Event;
+use debate_core::id::{OutcomeId, Role};
 use serde_json::Value;
 
 use super::*;
@@ -73,4 +75,21 @@ fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() 
     refused::<Investigation>(include_str!("../samples/investigation.ndjson"), &mut names);
     let every: BTreeSet<_> = [&COUNTS[..], &LISTS, &CALLS].concat().into_iter().map(str::to_owned).collect();
     assert_eq!(names, every, "what no sample claims is not shown");
+}
+
+#[test]
+fn k13_a_log_has_no_names_but_those_that_requests_may_give() {
+    let is_read = |name: &str| {
+        let role = serde_json::from_value::<Role>(name.into()).is_ok();
+        let calls = [format!("argue/1/{name}"), format!("{name}/1/judge")];
+        let calls = calls.map(|call| serde_json::from_value::<CallKey>(call.into()).is_ok());
+        assert_eq!(calls, [role; 2], "{name:?}");
+        role
+    };
+    assert!(is_read("devils_advocate") && is_read("B-2.x") && is_read(&"n".repeat(64)));
+    for name in ["", " ", "a b", "a\n", "é", "<b>", "a\"", "a]", "\u{1b}[2J", "\u{202e}", &"n".repeat(65)] {
+        assert!(!is_read(name), "{name:?}");
+    }
+    let outcome = |id: &str| serde_json::from_value::<OutcomeId>(id.into()).is_ok();
+    assert!(outcome("below 5 %") && !outcome("a\nb") && !outcome("\u{9b}31m"));
 }

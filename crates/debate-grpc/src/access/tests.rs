@@ -312,6 +312,21 @@ fn without_tokens_pages_of_other_sites_are_refused() {
         assert_eq!(is_of_another_site(&headers, &Uri::from_static("/x")), is_other, "{host:?} {origin:?}");
     }
     assert!(is_of_another_site(&HeaderMap::new(), &Uri::from_static("http://evil.example/x")));
+    for (site, dest, origin, is_other) in [
+        ("cross-site", "image", None, true),
+        ("cross-site", "iframe", None, true),
+        ("cross-site", "document", None, false),
+        ("cross-site", "empty", Some("http://app.localhost"), false),
+        ("same-origin", "empty", None, false),
+        ("none", "document", None, false),
+    ] {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [(SEC_FETCH_SITE, Some(site)), (SEC_FETCH_DEST, Some(dest)), (ORIGIN, origin)] {
+            headers.extend(value.map(|value| (name, value.parse().unwrap())));
+        }
+        let is_found = is_of_another_site(&headers, &Uri::from_static("/x"));
+        assert_eq!(is_found, is_other, "{site} {dest} {origin:?}");
+    }
 }
 
 #[tokio::test]

@@ -149,6 +149,22 @@ async fn finished_results_have_tags_that_change_with_them() {
             assert_eq!(answer.body.is_empty(), status == 304);
         }
     }
+    for rest in ["/round/1", "/role/judge", "/consensus"] {
+        let answer = house.get(&format!("{CONTRACT}/{}{rest}", held.debate_id())).await;
+        assert_eq!(
+            (answer.status, answer.header("cache-control")),
+            (200, Some("private, no-cache")),
+            "{rest}"
+        );
+    }
+    for path in [DEBATES.to_owned(), format!("{DEBATES}/{}/events", held.debate_id())] {
+        let answer = house.get(&path).await;
+        assert_eq!(
+            (answer.status, answer.header("cache-control")),
+            (200, Some("private, no-cache")),
+            "{path}"
+        );
+    }
     let id = held.debate_id().parse().unwrap();
     let tag = held.header("etag").unwrap();
     house.engine.redact(id, debate_engine::Redact::All, "test").await.unwrap();

@@ -136,6 +136,22 @@ async fn k8_debates_that_may_cost_more_than_one_of_a_token_may_do_not_go_on_by_i
     rich.continue_debate(more()).await.unwrap();
 }
 
+#[tokio::test]
+async fn k8_what_a_token_opened_counts_though_more_came_after_it_than_a_list_has_on_a_page() {
+    let guarded = Guarded::of(Clock::default().engine(memory())).await;
+    let unlimited = guarded.debates(&guarded.token(wishes("app", &[Scope::Write]))).await;
+    unlimited.clone().start_debate(costing(DEAR)).await.unwrap();
+    let others = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+    let start = async |mut client: Debates| client.start_debate(costing(100_000)).await.unwrap();
+    join_all((0..150).map(|_| start(others.clone()))).await;
+    let places = TokenLimits { debates_at_once: NonZeroU32::new(1), ..TokenLimits::default() };
+    for limits in [a_dollar_a_day().limits, places] {
+        let mut client = guarded.debates(&guarded.token(TokenWishes { limits, ..a_dollar_a_day() })).await;
+        let refused = client.start_debate(costing(DEAR)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{limits:?}: {refused:?}");
+    }
+}
+
 /// A house on a file, whose store takes its time, and the two kinds of limits that let one of sixteen in.
 async fn houses_and_limits() -> Vec<(Guarded, tempfile::TempDir, TokenLimits)> {
     let places = TokenLimits { debates_at_once: NonZeroU32::new(1), ..TokenLimits::default() };

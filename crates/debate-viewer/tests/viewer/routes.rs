@@ -257,6 +257,9 @@ async fn k15_words_whose_deletion_is_on_record_are_not_shown_though_they_be_ther
         let shown = house.data(&format!("/data/debates/{debate}{part}")).await;
         assert!(!shown.text().contains(&said), "{part}");
     }
+    let bundle = house.data(&format!("/data/debates/{debate}/bundle")).await;
+    let lines = std::io::read_to_string(GzDecoder::new(bundle.body.as_slice())).unwrap();
+    assert!(lines.contains("\"redacted\"") && !lines.contains(&said));
 }
 
 #[tokio::test(flavor = "multi_thread")]
