@@ -1,4 +1,5 @@
-//! The bounds within which a log's claims of a debate's size are read: those of requests (rule K12).
+//! The bounds within which what a log claims of a debate's size, and the names in it, are read: those of requests (rules K12,
+//! K13).
 //!
 //! Whoever folds or shows a debate counts up to its rounds and goes through its participants. A log that somebody made
 //! up could have them count to billions, so an event that claims more than a request may ask for is none.
@@ -6,6 +7,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::request::fields::is_name;
 use crate::request::sizes::ROUNDS;
 
 /// Reads a number of rounds, phases or passes, or which one it is: 1 to 100, whatever the format.
@@ -25,6 +27,26 @@ pub(crate) fn counted<E: serde::de::Error>(number: u32) -> Result<u32, E> {
         return Ok(number);
     }
     Err(E::custom(format_args!("{number} where {} to {} may be", ROUNDS.start(), ROUNDS.end())))
+}
+
+/// Reads a name that a request may give: of a criterion, an operation, a skill (rule K13).
+///
+/// # Errors
+/// No request may give it.
+pub(crate) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    named(String::deserialize(from)?)
+}
+
+/// Reads a list of names.
+///
+/// # Errors
+/// One is none.
+pub(crate) fn names<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    Vec::deserialize(from)?.into_iter().map(named).collect()
+}
+
+fn named<E: serde::de::Error>(text: String) -> Result<String, E> {
+    if is_name(&text) { Ok(text) } else { Err(E::custom(format_args!("{text:?} is no name"))) }
 }
 
 /// Reads a list of at most `MAX` entries.

@@ -3,6 +3,7 @@
 //! Every caller has a desk of its own, and there is no other way to the engine: whoever asks sees the debates of its tenant,
 //! and those of others are not there.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,9 +25,10 @@ use debate_engine::{WatchError, Watched, exported_events, exported_streams, fitt
 use debate_proto::v1;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use tokio::sync::MutexGuard;
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 use tonic::{Response, Status};
+use tracing::Instrument as _;
 
 use crate::access::Grant;
 use crate::feed;
@@ -119,7 +121,24 @@ impl Facade {
     }
 }
 
+/// A caller's turn to take what its token allows in all; none where nothing of that is limited.
+type Turn = Option<OwnedMutexGuard<()>>;
+
+/// Carries out what takes of that, or what must not be left half done, to its end, though the caller goes away: until it is
+/// recorded nobody else has the turn.
+async fn carried_out<T: Send + 'static>(
+    turn: Turn,
+    work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+) -> Result<T, Refusal> {
+    let done = tokio::spawn(async move { (work.await, turn).0 }.in_current_span()).await;
+    done.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        Err(error) => Err(Refusal::defect(&error)),
+    })
+}
+
 /// What one caller can do.
+#[derive(Clone)]
 pub struct Desk {
     facade: Facade,
     grant: Arc<Grant>,
@@ -193,7 +212,7 @@ impl Desk {
         };
         self.check_format(accepted.format())?;
         let mut accepted = self.admit(accepted).await?;
-        let _turn = self.turn_to_spend().await;
+        let turn = self.turn_to_spend().await;
         if let Some(deadline) = opening.deadline {
             let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
             accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
@@ -205,13 +224,17 @@ impl Desk {
                 allowance.apply(accepted.limits_mut())?;
             }
         }
-        match accepted {
-            AcceptedRequest::Prediction(accepted) => self.open(*accepted, opening).await,
-            AcceptedRequest::Deliberation(accepted) => self.open(*accepted, opening).await,
-            AcceptedRequest::Roundtable(accepted) => self.open(*accepted, opening).await,
-            AcceptedRequest::Review(accepted) => self.open(*accepted, opening).await,
-            AcceptedRequest::Investigation(accepted) => self.open(*accepted, opening).await,
-        }
+        let desk = self.clone();
+        carried_out(turn, async move {
+            match accepted {
+                AcceptedRequest::Prediction(accepted) => desk.open(*accepted, opening).await,
+                AcceptedRequest::Deliberation(accepted) => desk.open(*accepted, opening).await,
+                AcceptedRequest::Roundtable(accepted) => desk.open(*accepted, opening).await,
+                AcceptedRequest::Review(accepted) => desk.open(*accepted, opening).await,
+                AcceptedRequest::Investigation(accepted) => desk.open(*accepted, opening).await,
+            }
+        })
+        .await
     }
 
     async fn admit(&self, mut accepted: AcceptedRequest) -> Result<AcceptedRequest, Refusal> {
@@ -314,13 +337,22 @@ impl Desk {
     /// # Errors
     /// The caller's tenant has no such debate, or it is in no state for it.
     pub async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
-        let debate = self.reach(id).await?;
-        let _turn = match &control {
+        self.reach(id).await?;
+        let turn = match &control {
             Control::Resume => self.turn_to_go_on(&self.debate(id, None).await?).await?,
             Control::Pause | Control::Cancel { .. } | Control::Continue { .. } | Control::Resolve(_) => None,
         };
-        let done = self.engine().control(debate, control, self.actor()).await;
-        done.map_err(|error| Refusal::of_control(debate, error))?;
+        self.controlled(id, control, turn).await
+    }
+
+    async fn controlled(&self, id: &str, control: Control, turn: Turn) -> Result<AnyDebate, Refusal> {
+        let debate = self.reach(id).await?;
+        let desk = self.clone();
+        carried_out(turn, async move {
+            let done = desk.engine().control(debate, control, desk.actor()).await;
+            done.map_err(|error| Refusal::of_control(debate, error))
+        })
+        .await?;
         self.debate(id, None).await
     }
 
@@ -353,9 +385,9 @@ impl Desk {
     /// # Errors
     /// The caller's tenant has no such debate, it takes no more rounds, or they cost more than the caller may spend.
     pub async fn continue_debate(&self, id: &str, added: AddedRounds) -> Result<AnyDebate, Refusal> {
-        let _turn = self.turn_to_go_on(&self.debate(id, None).await?).await?;
+        let turn = self.turn_to_go_on(&self.debate(id, None).await?).await?;
         let AddedRounds { rounds, focus } = added;
-        self.control(id, Control::Continue { rounds, focus }).await
+        self.controlled(id, Control::Continue { rounds, focus }, turn).await
     }
 
     /// Opens a debate that goes on from an event of another with one thing changed (rule K14).
@@ -363,21 +395,28 @@ impl Desk {
         let parent = self.reach(id).await?;
         let debate = self.debate(id, None).await?;
         self.check_format(debate.format())?;
-        let _turn = self.turn_to_spend().await;
+        let turn = self.turn_to_spend().await;
         spending::check_running(self.engine(), &self.grant, None).await?;
         if let Some(allowance) = spending::allowance(self.engine(), &self.grant, None).await? {
             allowance.check(debate.limits())?;
         }
-        let fork = Fork { parent, at, change, actor: self.actor().to_owned() };
-        let forked = self.engine().fork(fork).await.map_err(|error| Refusal::of_fork(parent, error))?;
-        forked.debate.ok_or_else(|| Refusal::defect(&"a fork has no name"))
+        let (desk, fork) = (self.clone(), Fork { parent, at, change, actor: self.actor().to_owned() });
+        carried_out(turn, async move {
+            let forked = desk.engine().fork(fork).await.map_err(|error| Refusal::of_fork(parent, error))?;
+            forked.debate.ok_or_else(|| Refusal::defect(&"a fork has no name"))
+        })
+        .await
     }
 
     /// Deletes words of a debate for good: of one event, or of all.
     pub(crate) async fn redact(&self, id: &str, what: Redact) -> Result<Redaction, Refusal> {
         let debate = self.reach(id).await?;
-        let done = self.engine().redact(debate, what, self.actor()).await;
-        done.map_err(|error| Refusal::of_redaction(debate, error))
+        let desk = self.clone();
+        carried_out(None, async move {
+            let done = desk.engine().redact(debate, what, desk.actor()).await;
+            done.map_err(|error| Refusal::of_redaction(debate, error))
+        })
+        .await
     }
 
     /// Returns the streams of a bundle of a debate, each with its events.
@@ -404,16 +443,16 @@ impl Desk {
     }
 
     /// Waits for a turn to take what the token allows in all; nobody waits for whom nothing of that is limited.
-    async fn turn_to_spend(&self) -> Option<MutexGuard<'_, ()>> {
+    async fn turn_to_spend(&self) -> Turn {
         let limits = &self.grant.limits;
         if limits.day_cost_micros_max.is_none() && limits.debates_at_once.is_none() {
             return None;
         }
-        Some(self.grant.spending.lock().await)
+        Some(Arc::clone(&self.grant.spending).lock_owned().await)
     }
 
     /// Waits for a turn to let a debate go on that does not run, and checks that the token allows it.
-    async fn turn_to_go_on(&self, debate: &AnyDebate) -> Result<Option<MutexGuard<'_, ()>>, Refusal> {
+    async fn turn_to_go_on(&self, debate: &AnyDebate) -> Result<Turn, Refusal> {
         self.check_format(debate.format())?;
         let turn = self.turn_to_spend().await;
         spending::check_running(self.engine(), &self.grant, Some(debate.id())).await?;

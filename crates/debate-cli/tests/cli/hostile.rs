@@ -321,6 +321,16 @@ fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
         let told = program.run(command);
         assert!(told.code != Some(0) && is_calm(&[told.stdout, told.stderr].concat()), "{command:?}");
     }
+
+    let program = audited();
+    program.debate("deliberation.json");
+    assert_eq!(checkpoint(&program).code, Some(0));
+    let mut lines = exported(&program, &["--checkpoint", "proof"]);
+    let note = lines.iter_mut().find_map(|line| line.pointer_mut("/checkpoint/note")).unwrap();
+    *note = note.as_str().unwrap().replacen("debates.example.org", STEERS, 1).into();
+    program.write("forged.bundle", text(&lines));
+    let told = program.run(["verify", "--bundle", "forged.bundle"]);
+    assert!(is_calm(&told.stdout), "who made the checkpoint is shown all the same: {told:?}");
 }
 
 #[test]

@@ -219,3 +219,13 @@ fn k13_words_that_are_drawn_live_on_a_terminal_do_not_steer_it() {
     let sent: Vec<&str> = steers.into_iter().filter(|it| ran.stdout.contains(it)).collect();
     assert!(sent.is_empty(), "{sent:?}: {:?}", ran.stdout);
 }
+
+#[test]
+fn k13_what_a_provider_says_to_the_doctor_steers_no_terminal() {
+    let program = Program::new();
+    let provider = Provider::start(|_| {
+        Answer::json("400 Bad Request", &json!({"error": {"message": "no \u{202e}such owned parameter"}}))
+    });
+    let examined = ran(&program, &provider, &["doctor"]);
+    assert!(examined.code != Some(0) && is_calm(&examined.stdout), "{examined:?}");
+}

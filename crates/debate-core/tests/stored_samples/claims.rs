@@ -93,3 +93,26 @@ fn k13_a_log_has_no_names_but_those_that_requests_may_give() {
     let outcome = |id: &str| serde_json::from_value::<OutcomeId>(id.into()).is_ok();
     assert!(outcome("below 5 %") && !outcome("a\nb") && !outcome("\u{9b}31m"));
 }
+
+/// Puts what would end an attribute behind the first place where a sample has `before`, and sees it refused.
+fn refused_behind<F: Format>(own: &str, before: &str) {
+    let line =
+        own.lines().find(|line| line.contains(before)).unwrap_or_else(|| panic!("no sample has {before}"));
+    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let [body, prose] =
+        [Some(body), prose].map(|part| Some(part?.get().replacen(before, &format!("{before}x\\\" y="), 1)));
+    let read = Event::<F>::decode(kind, version, &body.unwrap(), prose.as_deref());
+    let error = format!("{:?}", read.unwrap().unwrap_err());
+    assert!(error.contains("is no name"), "{before}: {error}");
+}
+
+#[test]
+fn k13_a_log_has_no_names_of_criteria_operations_and_skills_but_those_that_requests_may_give() {
+    refused_behind::<Prediction>(include_str!("../samples/prediction.ndjson"), r#""criteria":[{"name":""#);
+    for before in [r#""op":""#, r#""type":""#] {
+        refused_behind::<Review>(include_str!("../samples/review.ndjson"), before);
+    }
+    for before in [r#""skills":[""#, r#""skills_missing":[""#, r#""skills":[{"name":""#] {
+        refused_behind::<Deliberation>(include_str!("../samples/deliberation.ndjson"), before);
+    }
+}

@@ -34,7 +34,7 @@ pub(crate) struct Grant {
     pub(crate) tenant: String,
     pub(crate) limits: TokenLimits,
     /// One start at a time where the day's money or what runs at one time is limited, so that two do not take the same.
-    pub(crate) spending: tokio::sync::Mutex<()>,
+    pub(crate) spending: Arc<tokio::sync::Mutex<()>>,
     scopes: BTreeSet<Scope>,
     formats: BTreeSet<String>,
     expires_at: Option<Timestamp>,
@@ -78,7 +78,7 @@ impl Grant {
             name,
             tenant,
             limits,
-            spending: tokio::sync::Mutex::new(()),
+            spending: Arc::default(),
             scopes,
             formats,
             expires_at,

@@ -9,6 +9,7 @@ mod hearing;
 #[path = "../house/mod.rs"]
 mod house;
 mod http;
+mod late_store;
 mod limits;
 mod listing;
 mod measured;

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use debate_core::id::Timestamp;
 use debate_engine::{Engine, Prices, Surroundings};
@@ -11,10 +12,12 @@ use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel, debater};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_store::{EventStore, MemoryStore, SqliteOptions, SqliteStore};
-use futures::future::join_all;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, join_all};
 use tonic::{Code, Status};
 
 use crate::house::{PATIENCE, PRICE};
+use crate::late_store::LateStore;
 use crate::limits::costing;
 use crate::tokens::{Audits, Debates, Guarded, start, started, wishes};
 
@@ -22,6 +25,9 @@ const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 /// What may be spent in a day but once, in millionths of a US dollar.
 const DEAR: u64 = 600_000;
+
+/// As long as a server needs, and more, to find that a client has gone.
+const A_WHILE: Duration = Duration::from_millis(300);
 
 /// A clock for engines, which can be put back.
 #[derive(Clone, Default)]
@@ -219,6 +225,42 @@ async fn k8_of_many_debates_that_get_rounds_at_one_moment_as_many_do_as_money_an
         };
         one_of_sixteen(debates.into_iter().map(|debate| add(client.clone(), debate))).await;
     }
+}
+
+/// Has a client leave while the first of two is being recorded; the second is not let in, for the first is recorded
+/// all the same.
+async fn left_and_refused(store: &LateStore, asked: [BoxFuture<'static, Result<(), Status>>; 2]) {
+    let mut begun = store.begun();
+    let held_up = store.hold_up().await;
+    let before = *begun.borrow_and_update();
+    let [first, second] = asked.map(tokio::spawn);
+    begun.wait_for(|begun| *begun > before).await.unwrap();
+    first.abort();
+    // Were the second let in before the first is there, it would come to be recorded, too.
+    let _let_in = tokio::time::timeout(A_WHILE, begun.wait_for(|begun| *begun > before + 1)).await;
+    drop(held_up);
+    assert_eq!(second.await.unwrap().unwrap_err().code(), Code::ResourceExhausted);
+}
+
+#[tokio::test]
+async fn k8_what_a_client_began_counts_though_it_goes_away_meanwhile() {
+    let store = Arc::new(LateStore::new());
+    let guarded = Guarded::of(Clock::default().engine(Arc::<LateStore>::clone(&store))).await;
+    let mut opening = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+    let debates = [paused(&mut opening).await, paused(&mut opening).await];
+    let wishes = TokenWishes { name: "starts".to_owned(), ..a_dollar_a_day() };
+    let client = guarded.debates(&guarded.token(wishes)).await;
+    let start = || {
+        let mut client = client.clone();
+        async move { client.start_debate(costing(DEAR)).await.map(drop) }.boxed()
+    };
+    left_and_refused(&store, [start(), start()]).await;
+    let client = guarded.debates(&guarded.token(a_dollar_a_day())).await;
+    let resume = |debate_id| {
+        let mut client = client.clone();
+        async move { client.resume_debate(v1::ResumeDebateRequest { debate_id }).await.map(drop) }.boxed()
+    };
+    left_and_refused(&store, debates.map(resume)).await;
 }
 
 #[tokio::test]

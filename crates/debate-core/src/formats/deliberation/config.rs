@@ -123,7 +123,7 @@ pub struct Speaker {
     /// The name, unique among participants.
     pub name: Role,
     /// The names of the skills they are given, resolved (rule D8).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounds::names")]
     pub skills: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ pub struct Config {
     /// Whether participants of one phase wait for each other.
     pub concurrency: Concurrency,
     /// Skills that were asked for and could not be loaded (rule D8).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "bounds::names")]
     pub skills_missing: Vec<String>,
     /// Which models are asked: by phase, by speaker.
     #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
@@ -260,6 +260,7 @@ pub struct Brief {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedSkill {
     /// The name by which it is asked for.
+    #[serde(deserialize_with = "bounds::name")]
     pub name: String,
     /// What it is for, in a line.
     #[serde(default)]

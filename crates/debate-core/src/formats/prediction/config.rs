@@ -32,6 +32,7 @@ pub const SYNTHESIS_OUTPUT_TOKENS: u32 = 2_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
     /// The name, in snake case.
+    #[serde(deserialize_with = "bounds::name")]
     pub name: String,
     /// The weight, above 0; the composite divides by the sum of weights.
     pub weight: f64,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::config::{Critique, Dispute, Pair};
+use crate::bounds;
 use crate::id::Role;
 
 /// The type of the conflicts that are found here.
@@ -35,6 +36,7 @@ pub struct Operation {
     /// The reviewer.
     pub reviewer_role: Role,
     /// What kind of thing, such as `AddGuardrail`, `AddConstraint` or `RemoveConstraint`.
+    #[serde(deserialize_with = "bounds::name")]
     pub op: String,
     /// To what.
     pub target: String,
@@ -73,7 +75,7 @@ impl Operation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Conflict {
     /// The type, such as `add_remove_conflict`.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", deserialize_with = "bounds::name")]
     pub kind: String,
     /// What the operations are about.
     pub target: String,
