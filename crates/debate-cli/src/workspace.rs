@@ -9,6 +9,7 @@ mod tool;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use debate_core::formats::accept::AcceptedRequest;
@@ -20,15 +21,19 @@ use crate::exit::Failure;
 
 /// The longest result of a tool, in characters.
 const RESULT_CHARS_MAX: usize = 8_000;
+/// The longest that is looked on a thread, and that git may take.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A folder that tools may look into.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     /// Without links in it.
     root: PathBuf,
+    /// How long is looked on a thread.
+    patience: Duration,
 }
 
-/// Fails where nobody waits any more for what is looked up.
+/// Fails where nobody waits any more for what is looked up, or it takes too long.
 type Awaited<'a> = dyn Fn() -> anyhow::Result<()> + 'a;
 
 /// What [`Workspace::read_file`] and [`git::blame`] are asked.
@@ -78,7 +83,7 @@ impl Workspace {
         if !root.is_dir() {
             return Err(Failure::bad_input(format!("the workspace {} is no folder", folder.display())));
         }
-        Ok(Self { root })
+        Ok(Self { root, patience: PATIENCE })
     }
 
     /// Runs a tool.
@@ -119,15 +124,16 @@ impl Workspace {
     }
 
     /// Looks on a thread for what blocks, which no timeout ends: so it asks whether it is still awaited.
-    async fn blocking(
+    async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
-        look: impl FnOnce(&Self, &Awaited<'_>) -> anyhow::Result<String> + Send + 'static,
-    ) -> anyhow::Result<String> {
-        let workspace = Arc::clone(self);
+        look: impl FnOnce(&Self, &Awaited<'_>) -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
+        let (workspace, patience, since) = (Arc::clone(self), self.patience, Instant::now());
         let waiting = Arc::new(());
         let waits = Arc::downgrade(&waiting);
         let awaited = move || {
             anyhow::ensure!(waits.strong_count() > 0, "nobody waits for it any more");
+            anyhow::ensure!(since.elapsed() < patience, "it took too long");
             Ok(())
         };
         tokio::task::spawn_blocking(move || look(&workspace, &awaited)).await.context("the tool broke off")?

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
+use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
 use tempfile::TempDir;
@@ -19,11 +19,9 @@ use tokio::try_join;
 
 use debate_core::formats::investigation::evidence::{REFUTED, VERIFIED};
 
-use super::Workspace;
 use super::quote::{folded, joined};
+use super::{Awaited, PATIENCE, Workspace};
 
-/// The longest that git may take.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// The most that is read of a commit, a log or who changed lines, in bytes: a little of a repository unpacks to much.
 const SAID_BYTES_MAX: u64 = 4 << 20;
 /// The most that is read of the names of all files, in bytes.
@@ -47,7 +45,7 @@ const DIGITS: [usize; 2] = [40, 64];
 
 /// Returns the latest commits, of a path where one is given.
 pub(super) async fn log(
-    workspace: &Workspace,
+    workspace: &Arc<Workspace>,
     path: Option<&str>,
     count: Option<u32>,
 ) -> anyhow::Result<String> {
@@ -59,7 +57,7 @@ pub(super) async fn log(
 
 /// Returns who last changed lines of a file, and in which commit, as of the last commit.
 pub(super) async fn blame(
-    workspace: &Workspace,
+    workspace: &Arc<Workspace>,
     path: &str,
     from: u32,
     to: Option<u32>,
@@ -75,9 +73,9 @@ pub(super) async fn blame(
 ///
 /// # Errors
 /// It is not named by hexadecimal digits, has more than is read, or git cannot tell.
-pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> anyhow::Result<String> {
+pub(super) async fn check(workspace: &Arc<Workspace>, commit: &str, quote: &str) -> anyhow::Result<String> {
     ensure!(!commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit()), "that names no commit");
-    let shadow = Shadow::of(workspace)?;
+    let shadow = Shadow::of(workspace).await?;
     let named = format!("{commit}^{{commit}}");
     if shadow.run(&["rev-parse", "--verify", "--quiet", &named], SAID_BYTES_MAX).await.is_err() {
         return Ok(format!("{REFUTED}: there is no commit {commit}"));
@@ -101,14 +99,14 @@ pub(super) async fn check(workspace: &Workspace, commit: &str, quote: &str) -> a
 ///
 /// # Errors
 /// The workspace is no repository that may be read, or there is no end of its names.
-pub(super) async fn tracked(workspace: &Workspace) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) async fn tracked(workspace: &Arc<Workspace>) -> anyhow::Result<Vec<PathBuf>> {
     let listing = ["ls-tree", "-r", "-z", "--name-only", "HEAD"];
-    let listed = Shadow::of(workspace)?.run(&listing, NAMES_BYTES_MAX).await?;
+    let listed = Shadow::of(workspace).await?.run(&listing, NAMES_BYTES_MAX).await?;
     Ok(listed.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
 }
 
-async fn said(workspace: &Workspace, arguments: &[&str]) -> anyhow::Result<String> {
-    let text = Shadow::of(workspace)?.run(arguments, SAID_BYTES_MAX).await?;
+async fn said(workspace: &Arc<Workspace>, arguments: &[&str]) -> anyhow::Result<String> {
+    let text = Shadow::of(workspace).await?.run(arguments, SAID_BYTES_MAX).await?;
     ensure!(!text.trim().is_empty(), "git has nothing to say of it");
     Ok(text)
 }
@@ -124,31 +122,10 @@ impl<'a> Shadow<'a> {
     /// Makes one.
     ///
     /// # Errors
-    /// The workspace is no repository, or parts of its repository lie elsewhere.
-    fn of(workspace: &'a Workspace) -> anyhow::Result<Self> {
-        let git = workspace.root().join(".git");
-        ensure!(git.symlink_metadata().is_ok(), "the workspace is no repository of git");
-        let objects = git.join("objects");
-        ensure!(is_own(&objects) && objects.is_dir(), "refused: the repository lies elsewhere");
-        ensure!(!git.join("commondir").exists(), "refused: the repository shares another one's folder");
-        for alternates in ["info/alternates", "info/http-alternates"] {
-            ensure!(!objects.join(alternates).exists(), "refused: the repository borrows from another one");
-        }
-        ensure!(!has_links(&objects)?, "refused: objects of the repository lie elsewhere");
-        let head = head(&git)?;
-        let folder = tempfile::tempdir().context("cannot make a folder for git")?;
-        let inside = |name: &str| folder.path().join(name);
-        fs::create_dir(inside("refs"))?;
-        fs::create_dir(inside("objects"))?;
-        fs::write(inside("HEAD"), format!("{head}\n"))?;
-        let format = if head.len() == DIGITS[0] { "" } else { "[extensions]\nobjectFormat = sha256\n" };
-        // Git 2.43 to 2.45 would read attributes from HEAD in a repository without a working tree; this tree has none.
-        let attributes = format!("[attr]\ntree = {EMPTY_TREE}\n");
-        let config = format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}{attributes}");
-        fs::write(inside("config"), config)?;
-        if let Some(shallow) = text_of(&git.join("shallow")) {
-            fs::write(inside("shallow"), shallow)?;
-        }
+    /// The workspace is no repository, parts of its repository lie elsewhere, or looking through it takes too long.
+    async fn of(workspace: &'a Arc<Workspace>) -> anyhow::Result<Self> {
+        let making = workspace.blocking(|workspace, awaited| made(&workspace.root().join(".git"), awaited));
+        let (folder, objects) = making.await?;
         Ok(Self { workspace, folder, objects })
     }
 
@@ -178,6 +155,33 @@ impl<'a> Shadow<'a> {
         git.stdout(Stdio::piped()).stderr(Stdio::piped());
         git
     }
+}
+
+/// Makes a repository over the objects of another one; returns its folder, and that of the objects.
+fn made(git: &Path, awaited: &Awaited<'_>) -> anyhow::Result<(TempDir, PathBuf)> {
+    ensure!(git.symlink_metadata().is_ok(), "the workspace is no repository of git");
+    let objects = git.join("objects");
+    ensure!(is_own(&objects) && objects.is_dir(), "refused: the repository lies elsewhere");
+    ensure!(!git.join("commondir").exists(), "refused: the repository shares another one's folder");
+    for alternates in ["info/alternates", "info/http-alternates"] {
+        ensure!(!objects.join(alternates).exists(), "refused: the repository borrows from another one");
+    }
+    ensure!(!has_links(&objects, awaited)?, "refused: objects of the repository lie elsewhere");
+    let head = head(git)?;
+    let folder = tempfile::tempdir().context("cannot make a folder for git")?;
+    let inside = |name: &str| folder.path().join(name);
+    fs::create_dir(inside("refs"))?;
+    fs::create_dir(inside("objects"))?;
+    fs::write(inside("HEAD"), format!("{head}\n"))?;
+    let format = if head.len() == DIGITS[0] { "" } else { "[extensions]\nobjectFormat = sha256\n" };
+    // Git 2.43 to 2.45 would read attributes from HEAD in a repository without a working tree; this tree has none.
+    let attributes = format!("[attr]\ntree = {EMPTY_TREE}\n");
+    let config = format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}{attributes}");
+    fs::write(inside("config"), config)?;
+    if let Some(shallow) = text_of(&git.join("shallow")) {
+        fs::write(inside("shallow"), shallow)?;
+    }
+    Ok((folder, objects))
 }
 
 /// Reads all that comes, or fails where it has more than so many bytes.
@@ -213,10 +217,14 @@ fn text_of(path: &Path) -> Option<String> {
 }
 
 /// Returns whether anything below a folder is a link. However deep it is, one folder is open at a time.
-fn has_links(folder: &Path) -> anyhow::Result<bool> {
+///
+/// # Errors
+/// It cannot be listed, or nobody waits for it any more.
+fn has_links(folder: &Path, awaited: &Awaited<'_>) -> anyhow::Result<bool> {
     let mut left = vec![folder.to_owned()];
     while let Some(folder) = left.pop() {
         for entry in fs::read_dir(folder)? {
+            awaited()?;
             let entry = entry?;
             let kind = entry.file_type()?;
             if kind.is_symlink() {

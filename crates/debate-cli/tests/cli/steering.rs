@@ -3,10 +3,12 @@
 use std::process::Command;
 use std::time::Duration;
 
+use debate_proto::v1;
 use serde_json::{Value, json};
 
 use crate::program::{Program, Ran};
 use crate::provider::{Answer, Provider};
+use crate::server::Server;
 
 /// Clears the screen, names the window, colours what follows by a control of one character, turns the line around.
 pub(crate) const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf";
@@ -228,4 +230,43 @@ fn k13_what_a_provider_says_to_the_doctor_steers_no_terminal() {
     });
     let examined = ran(&program, &provider, &["doctor"]);
     assert!(examined.code != Some(0) && is_calm(&examined.stdout), "{examined:?}");
+}
+
+#[tokio::test]
+async fn k13_words_in_the_log_of_a_server_begin_no_line_and_steer_no_terminal_in_the_format_asked_for() {
+    let speaker = |name: &str, skill: Option<&str>| v1::Speaker {
+        name: name.to_owned(),
+        skills: skill.map(str::to_owned).into_iter().collect(),
+    };
+    let request = v1::DeliberationRequest {
+        topic: "Ledgers?".to_owned(),
+        participants: vec![speaker("a", Some("gone")), speaker("b", None)],
+        ..Default::default()
+    };
+    let request = v1::StartDebateRequest {
+        request_id: "odd".to_owned(),
+        format: Some(v1::start_debate_request::Format::Deliberation(request)),
+    };
+    for format in ["text", "json"] {
+        let program = Program::new();
+        let skills = format!("{STEERS}\n2026-01-01 ERROR");
+        let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-format", format];
+        let mut command = program.command(args.into_iter().chain(["--skills-dir", &skills]));
+        command.stderr(std::fs::File::create(program.path("log")).unwrap());
+        let server = Server::of(command);
+        server.client().await.start_debate(request.clone()).await.unwrap();
+        server.kill();
+        let log = std::fs::read_to_string(program.path("log")).unwrap();
+        assert!(is_calm(&log));
+        let lines: Vec<&str> = log.lines().filter(|line| line.contains("owned")).collect();
+        let [line] = lines[..] else { panic!("{log}") };
+        let (left_out, entry) = ("skill gone is left out: ", serde_json::from_str::<Value>(line));
+        match entry {
+            Ok(entry) if format == "json" => {
+                assert!(entry["message"].as_str().unwrap().contains(&format!("{left_out}{skills}")), "{log}");
+            }
+            Ok(_) => panic!("{log}"),
+            Err(_) => assert!(format == "text" && line.contains(left_out) && line.contains("ERROR"), "{log}"),
+        }
+    }
 }

@@ -116,7 +116,11 @@ const SECRETS: [&str; 6] = [
 #[test]
 fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
     let program = Program::new();
-    for store in ["postgress://app:open-sesame@db/debates", "postgress://app:open-sesame?x@db/debates"] {
+    for store in [
+        "postgress://app:open-sesame@db/debates",
+        "postgress://app:open-sesame?x@db/debates",
+        "app:open-sesame@db/debates",
+    ] {
         for (args, says) in [
             (&["show", NOBODY][..], "store (DEBATE_STORE): "),
             (&["show"], "<ID>"),

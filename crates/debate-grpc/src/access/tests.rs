@@ -292,6 +292,26 @@ async fn a_stream_that_panics_or_loses_its_grant_ends_with_a_status() {
     }
 }
 
+#[tokio::test]
+async fn an_answer_over_http_that_panics_or_loses_its_grant_breaks_off() {
+    for is_panicking in [true, false] {
+        let items = futures::stream::once(async move {
+            assert!(!is_panicking, "on purpose");
+            futures::future::pending::<()>().await;
+        });
+        let items = items.map(|(): ()| Ok::<_, std::io::Error>("never"));
+        let grant = Arc::new(Grant::everything());
+        let held = Held::new(Body::from_stream(items), false);
+        let body = Outbound::new(held, Protocol::Rest, Arc::clone(&grant), None);
+        let body = body.watched_over(None, &Unread::new(Duration::from_secs(30)));
+        if !is_panicking {
+            grant.revoke();
+        }
+        let broken = to_bytes(Body::new(body), usize::MAX).await.expect_err("it does not look whole");
+        assert!(!format!("{broken:?}").contains("purpose"), "{broken:?}");
+    }
+}
+
 #[test]
 fn without_tokens_pages_of_other_sites_are_refused() {
     for (host, origin, is_other) in [

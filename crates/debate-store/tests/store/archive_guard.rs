@@ -79,6 +79,22 @@ fn altered(id: impl Fn(u8) -> String) -> Vec<String> {
     changed.map(alter).into()
 }
 
+/// Statements that no database takes, where the debate 1 is archived with three events and 3 has as many: they put back a
+/// history that ends too early, with the last hash, or with another last hash, and take the record away. `place` is where.
+fn partly_back(id: impl Fn(u8) -> String, place: &str) -> [String; 2] {
+    let (one, three) = (id(1), id(3));
+    [(2, "(SELECT a.hash FROM archived a)"), (3, "hash")].map(|(end, hash)| {
+        format!(
+            "UPDATE archived SET restoring = NOT restoring; \
+             INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
+             SELECT {place}, stream_kind, {one}, seq, kind, version, at, tenant, actor, \
+             CASE seq WHEN {end} THEN {hash} ELSE hash END, body FROM events \
+             WHERE stream_id = {three} AND seq <= {end} ORDER BY seq; \
+             DELETE FROM archived"
+        )
+    })
+}
+
 #[tokio::test]
 async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     let folder = TempDir::new().unwrap();
@@ -122,6 +138,26 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     assert_eq!(read_stream(&store, gone[0].stream).await, gone);
 }
 
+#[tokio::test]
+async fn a_record_goes_from_a_file_only_when_its_very_last_event_is_back() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("log.db");
+    let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
+    let gone = finished(&store, 1).await;
+    finished(&store, 3).await;
+    store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
+    let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+    for statement in partly_back(|number| format!("x'{number:032x}'"), "NULL") {
+        let transaction = format!("BEGIN IMMEDIATE; {statement}; COMMIT");
+        let done = sqlx::raw_sql(AssertSqlSafe(transaction.as_str())).execute(&mut connection).await;
+        let told = done.unwrap_err().to_string();
+        assert!(told.contains("the events are not back"), "{statement}: {told}");
+        sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
+    }
+    store.restore(gone[0].stream, gone.clone()).await.unwrap();
+    assert_eq!(read_stream(&store, gone[0].stream).await, gone);
+}
+
 #[cfg(unix)]
 mod postgres {
     use debate_postgres_fixture::Server;
@@ -135,6 +171,11 @@ mod postgres {
         PostgresStore::open(url, PostgresOptions::default()).await.unwrap()
     }
 
+    /// Writes the id of a debate.
+    fn id(number: u8) -> String {
+        format!("'00000000-0000-0000-0000-0000000000{number:02x}'")
+    }
+
     #[tokio::test]
     async fn a_database_takes_events_only_with_a_record_and_only_for_archivers() {
         let server = Server::start(&[]).unwrap();
@@ -144,7 +185,6 @@ mod postgres {
         let kept = finished(&store, 3).await;
         ended(&store, 4, &["concluded", "resolved"]).await;
         store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
-        let id = |number: u8| format!("'00000000-0000-0000-0000-0000000000{number:02x}'");
         let mut refused = refused(id);
         refused.push("TRUNCATE archived".to_owned());
         // Nor is what the triggers look at for the caller to choose, here and below.
@@ -186,6 +226,16 @@ mod postgres {
         );
         server.sql("postgres", &own).unwrap();
         assert_eq!(read_stream(&keeper, kept[0].stream).await, []);
+        let ended = format!(
+            "SET ROLE keeper; CREATE TEMP TABLE events AS SELECT * FROM public.events; \
+             UPDATE events SET kind = 'concluded'; \
+             INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at) \
+             SELECT stream_kind, stream_id, seq, hash, 'two', 0 FROM public.events WHERE stream_id = {} AND seq = 3",
+            id(2)
+        );
+        let told = server.sql("postgres", &ended).unwrap_err().to_string();
+        assert!(told.contains("the stream is not finished"), "{told}");
+        assert_eq!(read_stream(&keeper, StreamWriter::new(2).stream).await.len(), 3);
         let forged = "SET ROLE keeper; CREATE TEMP TABLE events AS SELECT stream_kind, stream_id, seq, hash FROM archived; \
              UPDATE archived SET restoring = true; DELETE FROM archived";
         let told = server.sql("postgres", forged).unwrap_err().to_string();
@@ -193,6 +243,21 @@ mod postgres {
         keeper.restore(kept[0].stream, kept.clone()).await.unwrap();
         keeper.restore(gone[0].stream, gone.clone()).await.unwrap();
         assert_eq!(read_stream(&writer, gone[0].stream).await, gone);
+    }
+
+    #[tokio::test]
+    async fn a_record_goes_from_a_database_only_when_its_very_last_event_is_back() {
+        let server = Server::start(&[]).unwrap();
+        let store = opened(&server.url("postgres")).await;
+        let gone = finished(&store, 1).await;
+        finished(&store, 3).await;
+        store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
+        for statement in partly_back(id, "position_of(pg_current_xact_id()) + seq") {
+            let told = server.sql("postgres", &statement).unwrap_err().to_string();
+            assert!(told.contains("the events are not back"), "{statement}: {told}");
+        }
+        store.restore(gone[0].stream, gone.clone()).await.unwrap();
+        assert_eq!(read_stream(&store, gone[0].stream).await, gone);
     }
 
     /// Waits until somebody in the server waits for a lock.

@@ -1,8 +1,14 @@
 #![cfg(unix)]
 
+use std::cell::Cell;
 use std::os::unix::fs::symlink;
 use std::process;
+use std::time::Duration;
 
+use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use serde_json::json;
+
+use super::super::tests::run;
 use super::*;
 
 /// Runs git as whoever made the folder may have done.
@@ -15,7 +21,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Makes a repository with two commits; returns it opened, and the name of the second commit.
-fn repository(folder: &Path) -> (Workspace, String) {
+fn repository(folder: &Path) -> (Arc<Workspace>, String) {
     fs::create_dir(folder).unwrap();
     git(folder, &["init", "--quiet", "--initial-branch=main"]);
     for text in ["listener = on(x)\n", "listener = on(x)\nlistener.remove()\n"] {
@@ -24,11 +30,11 @@ fn repository(folder: &Path) -> (Workspace, String) {
         git(folder, &["commit", "--quiet", "--message", "bus: remove what listens"]);
     }
     let head = git(folder, &["rev-parse", "HEAD"]);
-    (Workspace::open(folder).unwrap(), head.trim().to_owned())
+    (Arc::new(Workspace::open(folder).unwrap()), head.trim().to_owned())
 }
 
 /// Looks in every way; returns what was found.
-async fn look(workspace: &Workspace, commit: &str) -> [anyhow::Result<String>; 4] {
+async fn look(workspace: &Arc<Workspace>, commit: &str) -> [anyhow::Result<String>; 4] {
     [
         log(workspace, None, None).await,
         blame(workspace, "a.txt", 1, None).await,
@@ -37,7 +43,7 @@ async fn look(workspace: &Workspace, commit: &str) -> [anyhow::Result<String>; 4
     ]
 }
 
-async fn assert_sound(workspace: &Workspace, commit: &str) {
+async fn assert_sound(workspace: &Arc<Workspace>, commit: &str) {
     let found = look(workspace, commit).await.map(Result::unwrap);
     assert_eq!(found[0].lines().count(), 2, "{found:?}");
     assert!(found[1].contains("listener.remove()") && found[1].lines().count() == 2, "{found:?}");
@@ -165,7 +171,7 @@ async fn i10_no_other_folder_is_read_through_a_repository() {
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("a.txt"), "own\n").unwrap();
         trap(&folder.join(".git"));
-        let found = look(&Workspace::open(&folder).unwrap(), secret.trim()).await;
+        let found = look(&Arc::new(Workspace::open(&folder).unwrap()), secret.trim()).await;
         assert!(found.iter().all(Result::is_err), "{name}: {found:?}");
     }
 }
@@ -266,7 +272,7 @@ async fn i10_of_what_git_says_is_wrong_the_beginning_is_kept_and_the_rest_is_rea
 
 /// Makes a repository in which git waits for somebody who writes: first into the index of all packs, which it can do without,
 /// then into the last commit. Returns the path of the first.
-fn waiting(folder: &Path) -> (Workspace, PathBuf) {
+fn waiting(folder: &Path) -> (Arc<Workspace>, PathBuf) {
     let (workspace, commit) = repository(folder);
     let objects = workspace.root().join(".git/objects");
     let object = objects.join(&commit[..2]).join(&commit[2..]);
@@ -321,12 +327,45 @@ fn i10_a_thousand_folders_of_a_repository_in_one_another_are_looked_through() {
     let mut deep = place.path().to_owned();
     deep.extend(["a"; 1_000]);
     fs::create_dir_all(&deep).unwrap();
-    let look = || has_links(place.path()).unwrap();
+    let look = || has_links(place.path(), &|| Ok(())).unwrap();
     // A fraction of what a thread has.
     let small = std::thread::Builder::new().stack_size(256 << 10);
     assert!(!std::thread::scope(|scope| small.spawn_scoped(scope, look).unwrap().join().unwrap()));
     symlink("elsewhere", deep.join("b")).unwrap();
     assert!(look());
+}
+
+#[test]
+fn i10_a_look_through_a_repository_that_nobody_waits_for_ends_with_the_entry_at_hand() {
+    let place = TempDir::new().unwrap();
+    fs::create_dir_all(place.path().join("a/b/c")).unwrap();
+    for patience in 0..3 {
+        let asked = Cell::new(0);
+        let awaited = || {
+            asked.set(asked.get() + 1);
+            ensure!(asked.get() <= patience, "nobody waits");
+            Ok(())
+        };
+        assert_eq!(has_links(place.path(), &awaited).unwrap_err().to_string(), "nobody waits");
+        assert_eq!(asked.get(), patience + 1);
+    }
+}
+
+#[tokio::test]
+async fn i10_every_tool_that_looks_for_long_is_told_when_it_must_end() {
+    let place = TempDir::new().unwrap();
+    let (patient, commit) = repository(&place.path().join("long"));
+    let hurried = Arc::new(Workspace { patience: Duration::ZERO, ..Workspace::clone(&patient) });
+    for (tool, arguments) in [
+        ("search", json!({"text": "listener"})),
+        (CHECK_TOOL, json!({"path": "a.txt", "line": 1, "quote": "listener"})),
+        (CHECK_TOOL, json!({"commit": commit, "quote": "listener"})),
+        ("git_log", json!({})),
+        ("git_blame", json!({"path": "a.txt"})),
+    ] {
+        assert!(run(&patient, tool, &arguments).await.is_ok(), "{tool}");
+        assert_eq!(run(&hurried, tool, &arguments).await, Err("it took too long".to_owned()), "{tool}");
+    }
 }
 
 type Trap<'a> = Box<dyn Fn(&Path) + 'a>;
