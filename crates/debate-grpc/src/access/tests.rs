@@ -352,8 +352,11 @@ fn without_tokens_pages_of_other_sites_are_refused() {
 #[tokio::test]
 async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
     use axum::response::IntoResponse as _;
+    use debate_core::debate::ReplayError;
+    use debate_core::formats::any::AnyReplayError;
     use debate_core::id::DebateId;
-    use debate_engine::{FolderError, PolicyError, RedactionError};
+    use debate_core::policy::desk::DeskError;
+    use debate_engine::{FolderError, LoadError, PolicyError, RedactionError};
     use debate_store::{AppendError, ReadError, RedactError};
 
     let (hearing, _listening) = Hearing::begin();
@@ -364,7 +367,14 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
         let folder = || FolderError::Open { path: secret.into(), source: std::io::Error::other(secret) };
         let unwritten =
             PolicyError::Unwritten { reviewer: "ann".parse().unwrap(), number: 1, source: folder() };
-        let cases: [(Refusal, _, _); 5] = [
+        let (format, source) =
+            (AnyReplayError::Format { kind: secret.to_owned() }, ReplayError::NotOpened(secret));
+        let odd = DeskError::Order { seq: 1, kind: secret.to_owned() };
+        let cases: [(Refusal, _, _); 9] = [
+            (PolicyError::Desk(odd).into(), "ERROR", "the log of proposals is corrupt"),
+            (Refusal::of_replay(debate, &format), "ERROR", "a log does not fold"),
+            (LoadError::Replay { debate, source }.into(), "ERROR", "a log does not fold"),
+            (Refusal::defect(&secret), "ERROR", "a defect of this program"),
             (ReadError::backend(secret).into(), "ERROR", "the store cannot be read"),
             (
                 AppendError::Backend { stream, source: secret.into() }.into(),
@@ -376,7 +386,8 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
             (unwritten.into(), "WARN", "the folder of reviewers cannot be used"),
         ];
         for (refusal, level, message) in cases {
-            assert_eq!(refusal == Refusal::Unavailable, level == "ERROR", "{refusal:?}");
+            let is_ours = matches!(refusal, Refusal::Unavailable | Refusal::Corrupt(_) | Refusal::Defect);
+            assert_eq!(is_ours, level == "ERROR", "{refusal:?}");
             let mut told = HeaderMap::new();
             Status::from(refusal.clone()).add_header(&mut told).unwrap();
             let problem = to_bytes(refusal.clone().into_response().into_body(), usize::MAX).await.unwrap();
