@@ -385,9 +385,9 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
             (PolicyError::Folder(folder()).into(), "WARN", "the folder of reviewers cannot be used"),
             (unwritten.into(), "WARN", "the folder of reviewers cannot be used"),
         ];
-        for (refusal, level, message) in cases {
+        for (refusal, level, message) in &cases {
             let is_ours = matches!(refusal, Refusal::Unavailable | Refusal::Corrupt(_) | Refusal::Defect);
-            assert_eq!(is_ours, level == "ERROR", "{refusal:?}");
+            assert_eq!(is_ours, *level == "ERROR", "{refusal:?}");
             let mut told = HeaderMap::new();
             Status::from(refusal.clone()).add_header(&mut told).unwrap();
             let problem = to_bytes(refusal.clone().into_response().into_body(), usize::MAX).await.unwrap();
@@ -395,7 +395,9 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
             let is_told = secret.split(['=', ' ', ':']).any(|word| word.len() > 3 && told.contains(word));
             assert!(!is_told, "{told}");
             let logged = hearing.logged(level, message);
-            assert!(logged.iter().any(|line| line.contains(secret)), "{logged:?}");
+            let with_cause = logged.iter().filter(|line| line.contains(secret)).count();
+            let of_it = cases.iter().filter(|(.., its)| its == message).count();
+            assert_eq!(with_cause, of_it, "each cause is logged: {logged:?}");
         }
     }
 }
