@@ -337,23 +337,22 @@ impl Desk {
     /// # Errors
     /// The caller's tenant has no such debate, or it is in no state for it.
     pub async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
-        self.reach(id).await?;
+        let debate = self.reach(id).await?;
         let turn = match &control {
             Control::Resume => self.turn_to_go_on(&self.debate(id, None).await?).await?,
             Control::Pause | Control::Cancel { .. } | Control::Continue { .. } | Control::Resolve(_) => None,
         };
-        self.controlled(id, control, turn).await
+        self.controlled(debate, control, turn).await?;
+        self.debate(id, None).await
     }
 
-    async fn controlled(&self, id: &str, control: Control, turn: Turn) -> Result<AnyDebate, Refusal> {
-        let debate = self.reach(id).await?;
+    async fn controlled(&self, debate: DebateId, control: Control, turn: Turn) -> Result<(), Refusal> {
         let desk = self.clone();
         carried_out(turn, async move {
             let done = desk.engine().control(debate, control, desk.actor()).await;
             done.map_err(|error| Refusal::of_control(debate, error))
         })
-        .await?;
-        self.debate(id, None).await
+        .await
     }
 
     /// Checks a debate.
@@ -385,9 +384,11 @@ impl Desk {
     /// # Errors
     /// The caller's tenant has no such debate, it takes no more rounds, or they cost more than the caller may spend.
     pub async fn continue_debate(&self, id: &str, added: AddedRounds) -> Result<AnyDebate, Refusal> {
-        let turn = self.turn_to_go_on(&self.debate(id, None).await?).await?;
+        let debate = self.debate(id, None).await?;
+        let turn = self.turn_to_go_on(&debate).await?;
         let AddedRounds { rounds, focus } = added;
-        self.controlled(id, Control::Continue { rounds, focus }, turn).await
+        self.controlled(debate.id(), Control::Continue { rounds, focus }, turn).await?;
+        self.debate(id, None).await
     }
 
     /// Opens a debate that goes on from an event of another with one thing changed (rule K14).
