@@ -93,7 +93,8 @@ pub(crate) async fn check_running(
 }
 
 /// Returns what a client's debates may have cost: those that it opened or forked, and of others what came after it had let
-/// them go on. Of those that run it is what they may cost at most.
+/// them go on. Of those that run it is what they may cost at most;
+/// those that nobody limited count when they have ended.
 async fn spent_since(
     engine: &Engine,
     grant: &Grant,

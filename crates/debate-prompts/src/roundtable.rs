@@ -113,7 +113,9 @@ fn task(visible: &Visible) -> String {
         None => task,
     };
     match visible.rejection.shown() {
-        Some(reason) => format!("{task}\n\nYour last reply was rejected. {reason} Reply again."),
+        Some(reason) => {
+            format!("{task}\n\nYour last reply was rejected. {} Reply again.", escape::xml_line(reason))
+        }
         None => task,
     }
 }

@@ -157,7 +157,8 @@ async fn finished_results_have_tags_that_change_with_them() {
             "{rest}"
         );
     }
-    for path in [DEBATES.to_owned(), format!("{DEBATES}/{}/events", held.debate_id())] {
+    let policy = "/api/v1/reasoning/policy/insights".to_owned();
+    for path in [DEBATES.to_owned(), format!("{DEBATES}/{}/events", held.debate_id()), policy] {
         let answer = house.get(&path).await;
         assert_eq!(
             (answer.status, answer.header("cache-control")),

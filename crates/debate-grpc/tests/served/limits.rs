@@ -7,10 +7,13 @@ use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_proto::v1;
 use serde_json::Value;
 use tonic::{Code, Status};
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_types::StatusExt as _;
 
 use crate::house::{PATIENCE, request};
-use crate::tokens::{Guarded, start, started, wishes};
+use crate::tokens::{Bearer, Guarded, start, started, wishes};
 
 fn limited(limits: TokenLimits) -> TokenWishes {
     TokenWishes { limits, ..wishes("app", &[Scope::Read, Scope::Write]) }
@@ -79,6 +82,26 @@ async fn longer_requests_than_the_token_allows_are_refused_over_both_protocols()
     let bearer = format!("Bearer {token}");
     let refused = guarded.house.post(&[("Authorization", &bearer)], request().to_string().as_bytes()).await;
     assert_eq!((refused.status, &refused.json()["reason"]), (413, &"REQUEST_TOO_LONG".into()));
+}
+
+#[tokio::test]
+async fn what_a_token_may_send_in_a_request_holds_for_reflection_too() {
+    let guarded = Guarded::open().await;
+    let limits = TokenLimits { request_bytes_max: NonZeroU32::new(64), ..TokenLimits::default() };
+    let few = guarded.token(limited(limits));
+    let many = guarded.token(wishes("other", &[Scope::Read]));
+    for (token, bytes, is_answered) in [(&few, 10, true), (&few, 100, false), (&many, 100, true)] {
+        let channel = guarded.house.channel().await;
+        let mut client = ServerReflectionClient::with_interceptor(channel, Bearer(token.clone()));
+        let message_request = Some(MessageRequest::ListServices(String::new()));
+        let asked = ServerReflectionRequest { host: "x".repeat(bytes), message_request };
+        let answers = client.server_reflection_info(futures::stream::iter([asked])).await;
+        let answered = match answers {
+            Ok(answers) => answers.into_inner().message().await,
+            Err(refused) => Err(refused),
+        };
+        assert_eq!(matches!(answered, Ok(Some(_))), is_answered, "{bytes} bytes: {answered:?}");
+    }
 }
 
 #[tokio::test]

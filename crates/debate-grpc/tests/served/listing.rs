@@ -139,6 +139,40 @@ async fn a_made_up_page_token_shows_a_tenant_its_own_debates_alone_over_both_pro
     assert_eq!(debates.list_debates(foreign).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
+#[tokio::test]
+async fn a_made_up_cursor_of_all_debates_shows_a_tenant_its_own_events_alone_and_none_before_its_place() {
+    let guarded = Guarded::open().await;
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
+    let (ours, theirs) = (of("ours"), of("theirs"));
+    let mut debates = guarded.debates(&ours).await;
+    let mut others = guarded.debates(&theirs).await;
+    let foreign = started(&mut others, "").await;
+    let own = started(&mut debates, "").await;
+    let end = guarded.house.store.wait_all(Position::START).await.unwrap().0;
+    let made_up = |tenant: &str, position: u64| {
+        let parts = [&b"feed"[..], tenant.as_bytes(), &position.to_le_bytes()];
+        let cursor = format!("{position:016x}{:016x}", Digest::of_parts(parts).as_seed());
+        v1::WatchDebatesRequest { cursor, ..Default::default() }
+    };
+    let mut early = debates.watch_debates(made_up("ours", 0)).await.unwrap().into_inner();
+    assert_eq!(early.message().await.unwrap().unwrap().debate_id, own);
+    let beyond = end + 2;
+    let mut late = debates.watch_debates(made_up("ours", beyond)).await.unwrap().into_inner();
+    started(&mut debates, "newest").await;
+    guarded.house.let_all_answer();
+    let (first, shown) = loop {
+        let shown = late.message().await.unwrap().unwrap();
+        if let Some(event) = shown.event {
+            break (event.seq, shown.debate_id);
+        }
+    };
+    let behind = guarded.house.store.read_all(Position(beyond), 1_000).await.unwrap();
+    let (_, due) = behind.iter().find(|(_, event)| event.stream.id.to_string() != foreign).unwrap();
+    assert_eq!((first, shown), (due.seq.0, due.stream.id.to_string()));
+    let refused = debates.watch_debates(made_up("theirs", 0)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+}
+
 /// The most that a page of a log may take: 2 MiB of texts, and what is around them.
 const PAGE_BYTES: usize = 5 * 1024 * 1024 / 2;
 

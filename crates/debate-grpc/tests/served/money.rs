@@ -247,6 +247,7 @@ async fn k8_what_a_client_began_counts_though_it_goes_away_meanwhile() {
     let store = Arc::new(LateStore::new());
     let guarded = Guarded::of(Clock::default().engine(Arc::<LateStore>::clone(&store))).await;
     let mut opening = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+    let parent = paused(&mut opening).await;
     let debates = [paused(&mut opening).await, paused(&mut opening).await];
     let wishes = TokenWishes { name: "starts".to_owned(), ..a_dollar_a_day() };
     let client = guarded.debates(&guarded.token(wishes)).await;
@@ -261,6 +262,15 @@ async fn k8_what_a_client_began_counts_though_it_goes_away_meanwhile() {
         async move { client.resume_debate(v1::ResumeDebateRequest { debate_id }).await.map(drop) }.boxed()
     };
     left_and_refused(&store, debates.map(resume)).await;
+    let scopes = [Scope::Read, Scope::Write, Scope::Audit].into();
+    let wishes = TokenWishes { name: "forks".to_owned(), scopes, ..a_dollar_a_day() };
+    let client = guarded.audits(&guarded.token(wishes)).await;
+    let fork = || {
+        let (mut client, debate_id) = (client.clone(), parent.clone());
+        let request = v1::ForkDebateRequest { debate_id, ..Default::default() };
+        async move { client.fork_debate(request).await.map(drop) }.boxed()
+    };
+    left_and_refused(&store, [fork(), fork()]).await;
 }
 
 #[tokio::test]
