@@ -237,7 +237,7 @@ async fn left_and_refused(store: &LateStore, asked: [BoxFuture<'static, Result<(
     begun.wait_for(|begun| *begun > before).await.unwrap();
     first.abort();
     // Were the second let in before the first is there, it would come to be recorded, too.
-    let _let_in = tokio::time::timeout(A_WHILE, begun.wait_for(|begun| *begun > before + 1)).await;
+    drop(tokio::time::timeout(A_WHILE, begun.wait_for(|begun| *begun > before + 1)).await);
     drop(held_up);
     assert_eq!(second.await.unwrap().unwrap_err().code(), Code::ResourceExhausted);
 }
