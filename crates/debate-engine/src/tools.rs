@@ -48,7 +48,9 @@ impl Tools {
         timeout: Duration,
     ) -> (bool, String) {
         let Some(tool) = self.0.get(&(format, name.to_owned())) else {
-            return (false, cut(format!("tool {name} is not served here")));
+            let served = self.0.keys().filter(|(served, _)| *served == format).map(|(_, name)| &**name);
+            let served = served.collect::<Vec<_>>().join(", ");
+            return (false, cut(format!("tool {name} is not served here; what is: {served}")));
         };
         if let Some(why) = misfit(tool.arguments(), arguments) {
             return (false, cut(why));

@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
 use std::fs;
 
+use debate_core::formats::investigation::evidence::TOOLS;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -21,6 +23,14 @@ pub(super) fn folder() -> (TempDir, Arc<Workspace>) {
 
 pub(super) async fn run(workspace: &Arc<Workspace>, tool: &str, arguments: &Value) -> Result<String, String> {
     workspace.run(tool, &arguments.to_string()).await.map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn i10_every_tool_that_is_served_has_a_name_that_investigators_may_ask_for() {
+    let (_folder, workspace) = folder();
+    let served = Arc::into_inner(workspace).unwrap().tools();
+    let served: BTreeSet<_> = served.iter().map(|tool| tool.name()).collect();
+    assert_eq!(served, BTreeSet::from(TOOLS));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::body;
+use crate::bounds;
 use crate::call::{CallKey, Cause, Reserved, Sight, Usage, Want};
 use crate::id::Digest;
 use crate::prose::Prose;
@@ -129,7 +130,8 @@ pub struct WebSource {
 /// A tool that a model asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUse {
-    /// The tool's name.
+    /// The tool's name: 1 to 64 letters, digits, `_`, `-` or `.`, all ASCII.
+    #[serde(deserialize_with = "bounds::name")]
     pub tool: String,
     /// The provider's id of this use.
     pub id: String,

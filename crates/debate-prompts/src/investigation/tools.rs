@@ -3,7 +3,7 @@
 use debate_core::calls::TurnState;
 use debate_core::event::ToolUse;
 use debate_core::formats::investigation::config::Language;
-use debate_core::formats::investigation::evidence::CHECK_TOOL;
+use debate_core::formats::investigation::evidence::{CHECK_TOOL, OTHER_TOOL, TOOLS};
 use serde_json::Value;
 
 use crate::prompts::Message;
@@ -14,7 +14,7 @@ pub(super) const USES_MAX: usize = 4;
 /// How a line begins that asks for a tool.
 const MARK: &str = "[TOOL]";
 
-/// Reads the tools that a reply asks for, at most [`USES_MAX`].
+/// Reads the tools that a reply asks for, at most [`USES_MAX`]; those that are none are [`OTHER_TOOL`].
 pub(super) fn asked(text: &str) -> Vec<(ToolUse, String)> {
     let uses = text.lines().filter_map(|line| {
         let bare = line.trim().trim_start_matches(['-', '*', '`', '>', ' ']);
@@ -27,7 +27,8 @@ pub(super) fn asked(text: &str) -> Vec<(ToolUse, String)> {
         let arguments = if arguments.is_empty() { return None } else { rest[at..].trim_end_matches('`') };
         // Written anew, so that equal questions are asked in equal words.
         let arguments: Value = serde_json::from_str(arguments).ok().filter(Value::is_object)?;
-        Some((name.trim().to_owned(), arguments.to_string()))
+        let known = TOOLS.into_iter().find(|tool| *tool == name.trim());
+        Some((known.unwrap_or(OTHER_TOOL).to_owned(), arguments.to_string()))
     });
     let uses = uses.take(USES_MAX).enumerate();
     uses.map(|(place, (tool, arguments))| (ToolUse { tool, id: format!("use_{place}") }, arguments)).collect()
@@ -57,6 +58,13 @@ fn next(was_checked: bool, language: Language) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn k13_the_words_that_a_model_takes_for_a_tool_are_no_name() {
+        let text = "[TOOL] the_suspect_is_ada {\"a\": 1}\n[TOOL] 也可以是一整句话… {\"a\": 1}\n[TOOL] search {\"text\": \"x\"}";
+        let names: Vec<_> = asked(text).into_iter().map(|(used, _)| used.tool).collect();
+        assert_eq!(names, [OTHER_TOOL, OTHER_TOOL, "search"]);
+    }
 
     #[test]
     fn i10_tools_are_asked_for_line_by_line() {

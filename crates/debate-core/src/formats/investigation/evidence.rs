@@ -5,6 +5,10 @@ use serde_json::json;
 
 /// The tool that compares evidence with the file or the commit that it is of (rule I10).
 pub const CHECK_TOOL: &str = "check_quote";
+/// The tools that an investigator may ask for by name.
+pub const TOOLS: [&str; 5] = ["read_file", "search", "git_log", "git_blame", CHECK_TOOL];
+/// What the log has for a tool of any other name: names are facts, which stay when words are deleted.
+pub const OTHER_TOOL: &str = "_OTHER";
 /// How its result begins where the words stand there.
 pub const VERIFIED: &str = "verified";
 /// How its result begins where they do not.
