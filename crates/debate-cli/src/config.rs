@@ -203,15 +203,10 @@ fn refused(arg: &Arg, value: &OsStr) -> Option<String> {
         return Some("it is empty".to_owned());
     }
     let reason = reason(arg, value)?;
-    let value = value.to_string_lossy();
-    // An address is shown without its login; what is no address must not look as if it had one.
-    let is_address = arg.get_id() == "store" && (value.contains("://") || !value.contains('@'));
-    let is_secret = arg.is_hide_env_values_set() && !is_address;
-    let shown = without_login(&value);
-    if is_secret || reason.contains(&*shown) {
-        return Some(reason);
+    match masked(arg, &value.to_string_lossy()) {
+        Some(shown) if !reason.contains(&*shown) => Some(format!("{reason}; it is {shown:?}")),
+        Some(_) | None => Some(reason),
     }
-    Some(format!("{reason}; it is {shown:?}"))
 }
 
 fn reason(arg: &Arg, value: &OsStr) -> Option<String> {
@@ -245,7 +240,9 @@ fn setting(arg: &Arg, matches: &ArgMatches, file: Option<&ConfigFile>) -> Settin
     let id = arg.get_id().as_str();
     let value = if arg.get_action().takes_values() {
         let values = matches.get_raw(id).into_iter().flatten();
-        let shown: Vec<String> = values.map(|value| masked(arg, &value.to_string_lossy())).collect();
+        let shown: Vec<String> = values
+            .map(|value| masked(arg, &value.to_string_lossy()).unwrap_or_else(|| "(set)".to_owned()))
+            .collect();
         (!shown.is_empty()).then(|| shown.join(", "))
     } else {
         Some(matches.get_flag(id).to_string())
@@ -274,16 +271,19 @@ fn flags(command: &Command, given: &ArgMatches) -> Vec<OsString> {
     written
 }
 
-/// Returns a value without what is secret: logins and queries of addresses, and whatever is hidden in help.
-fn masked(arg: &Arg, value: &str) -> String {
-    if let (true, Ok(store)) = (arg.get_id() == "store", value.parse::<StoreChoice>()) {
-        return store.to_string();
+/// Returns a value without what is secret: of an address its login and its query, and everything of a token and of what is
+/// hidden in help and no address, unless it is a store's with nothing in it that parts a login.
+fn masked(arg: &Arg, value: &str) -> Option<String> {
+    let id = arg.get_id().as_str();
+    if let ("store", Ok(store)) = (id, value.parse::<StoreChoice>()) {
+        return Some(store.to_string());
     }
-    if arg.is_hide_env_values_set() && !value.contains("://") {
-        "(set)".to_owned()
-    } else {
-        without_login(value)
-    }
+    let is_shown = match id {
+        "token" => false,
+        "store" => value.contains("://") || !value.contains([':', '@', '=', ';', ' ']),
+        _ => value.contains("://") || !arg.is_hide_env_values_set(),
+    };
+    is_shown.then(|| without_login(value))
 }
 
 /// Returns an address without its login and its query, and whatever is none as it is.

@@ -5,6 +5,7 @@
 mod admission;
 mod args;
 mod believed_file;
+mod bounded;
 mod commands;
 mod config;
 mod exit;

@@ -2,10 +2,11 @@
 //! out, and whoever asked for it is told.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
 use debate_core::formats::deliberation::config::LoadedSkill;
+
+use crate::bounded::bounded;
 
 /// The file that holds a skill.
 const FILE: &str = "SKILL.md";
@@ -35,7 +36,7 @@ fn read(folder: &Path, name: &str) -> Result<LoadedSkill, String> {
     }
     let path = folder.join(name).join(FILE);
     let problem = |error: std::io::Error| format!("{}: {error}", path.display());
-    let bytes = File::open(&path).and_then(bounded).map_err(problem)?;
+    let bytes = File::open(&path).and_then(|file| bounded(file, BYTES_MAX)).map_err(problem)?;
     let Some(bytes) = bytes else {
         return Err(format!("{}: it is longer than {BYTES_MAX} bytes", path.display()));
     };
@@ -45,13 +46,6 @@ fn read(folder: &Path, name: &str) -> Result<LoadedSkill, String> {
         return Err(format!("{}: it says nothing", path.display()));
     }
     Ok(LoadedSkill { name: name.to_owned(), description, content: content.trim().to_owned() })
-}
-
-/// Reads all there is, or nothing of what is too long.
-fn bounded(from: impl Read) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    from.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= BYTES_MAX).then_some(bytes))
 }
 
 /// Returns the description in a skill's front matter, and what follows the front matter.
@@ -90,22 +84,6 @@ mod tests {
         ] {
             assert_eq!(split(text), (want.0.to_owned(), want.1), "{text:?}");
         }
-    }
-
-    /// What nobody may read.
-    struct Beyond;
-
-    impl Read for Beyond {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("it is read on"))
-        }
-    }
-
-    #[test]
-    fn d8_of_a_skill_without_end_no_more_is_read_than_it_may_have() {
-        let endless = io::repeat(b'x').take(BYTES_MAX + 1).chain(Beyond);
-        assert_eq!(bounded(endless).unwrap(), None);
-        assert_eq!(bounded(&b"Look."[..]).unwrap().unwrap(), b"Look.");
     }
 
     #[test]

@@ -51,11 +51,12 @@ pub(crate) struct AddressParts<'a> {
 }
 
 impl<'a> AddressParts<'a> {
-    /// Parts an address; nothing where a password may hold what ends a host, or a query what ends a login.
+    /// Parts an address; nothing where a password may hold what ends a host, a query what ends a login, or a place what is
+    /// given by name.
     pub(crate) fn of(rest: &'a str) -> Option<Self> {
         let (whole, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
         let (authority, path) = whole.split_at(whole.find('/').unwrap_or(whole.len()));
-        if path.contains('@') || query.contains('@') {
+        if path.contains('@') || query.contains('@') || whole.contains('=') {
             return None;
         }
         let login = authority.rfind('@').map_or("", |at| &authority[..at]);
@@ -298,6 +299,7 @@ mod tests {
             ("postgres://u:cret?s3@h/db", "postgres://[hidden]"),
             ("postgres://u:cret#s3@h/db", "postgres://[hidden]"),
             ("postgres://u:cret/s3@h/db", "postgres://[hidden]"),
+            ("postgres://host=h password=s3cret", "postgres://[hidden]"),
             ("postgres://:s3cret@/db?pass%77ord=s3cret&port=6&host=h", "postgres:///db?port=6&host=h"),
         ] {
             let choice: StoreChoice = url.parse().unwrap();

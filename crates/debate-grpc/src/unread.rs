@@ -233,3 +233,29 @@ impl std::fmt::Debug for Held {
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_nobody_reads_is_let_go_after_the_patience_and_not_before() {
+        let patience = Duration::from_secs(30);
+        let unread = Arc::new(Unread::new(patience));
+        let held = [(); 2].map(|()| Arc::new(Held::new(Body::from("words"), false)));
+        held.iter().for_each(|held| unread.watch(held));
+        let watching = Arc::clone(&unread);
+        tokio::spawn(async move { watching.watch_over().await });
+        let is_there = |held: &Held| locked(&held.waiting).body.is_some();
+        let [unread, unasked] = &held;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let piece = std::future::poll_fn(|context| unread.poll_frame(context).unwrap());
+        assert_eq!(piece.now_or_never().unwrap().unwrap().unwrap().into_data().unwrap(), "words");
+        tokio::time::sleep(patience - Duration::from_millis(1)).await;
+        assert!(is_there(unread), "it still may be read");
+        tokio::time::sleep(patience / LOOKS).await;
+        assert!(!is_there(unread) && is_there(unasked), "it alone is waited for by nobody");
+    }
+}

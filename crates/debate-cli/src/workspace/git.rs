@@ -176,7 +176,9 @@ fn made(git: &Path, awaited: &Awaited<'_>) -> anyhow::Result<(TempDir, PathBuf)>
     let format = if head.len() == DIGITS[0] { "" } else { "[extensions]\nobjectFormat = sha256\n" };
     // Git 2.43 to 2.45 would read attributes from HEAD in a repository without a working tree; this tree has none.
     let attributes = format!("[attr]\ntree = {EMPTY_TREE}\n");
-    let config = format!("[core]\nrepositoryFormatVersion = 1\nbare = true\n{format}{attributes}");
+    // An index of all packs may name packs that lie elsewhere.
+    let core = "[core]\nrepositoryFormatVersion = 1\nbare = true\nmultiPackIndex = false\n";
+    let config = format!("{core}{format}{attributes}");
     fs::write(inside("config"), config)?;
     if let Some(shallow) = text_of(&git.join("shallow")) {
         fs::write(inside("shallow"), shallow)?;

@@ -3,13 +3,13 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
 use super::path::is_git;
 use super::{Awaited, Workspace};
+use crate::bounded::bounded;
 
 /// The largest file that is read, in bytes.
 pub(super) const FILE_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -100,10 +100,8 @@ impl Workspace {
     pub(super) fn text_of(&self, path: &Path) -> anyhow::Result<String> {
         let file = self.open_file(path).with_context(|| format!("cannot open {}", self.shown(path)))?;
         ensure!(file.metadata()?.is_file(), "{} is no file", self.shown(path));
-        let mut bytes = Vec::new();
-        file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        let is_read = bytes.len() as u64 <= FILE_BYTES_MAX;
-        ensure!(is_read, "refused: {} has more than {FILE_BYTES_MAX} bytes", self.shown(path));
+        let bytes = bounded(file, FILE_BYTES_MAX)?
+            .with_context(|| format!("refused: {} has more than {FILE_BYTES_MAX} bytes", self.shown(path)))?;
         String::from_utf8(bytes).ok().context("it is no text in UTF-8")
     }
 

@@ -61,6 +61,8 @@ fn every_value_says_where_it_comes_from_and_flags_go_before_environment_before_f
         assert_eq!(found, (&value, &json!(source), &json!(place)), "{name}");
     }
     assert_eq!(row(&rows, "otlp-endpoint")["variable"], "OTEL_EXPORTER_OTLP_ENDPOINT");
+    let alike = check(&program, &["--json"], &[("DEBATE_TOKEN", "ab://s3cret-token-like-an-address")]);
+    assert_eq!(row(&alike.json(), "token")["value"], "(set)");
     let shown = check(&program, &[], &[("DEBATE_CONFIG", "debate.toml")]);
     assert!(shown.stdout.contains("debate.toml:7") && shown.stdout.contains("not set"), "{}", shown.stdout);
 }

@@ -120,6 +120,9 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
         "postgress://app:open-sesame@db/debates",
         "postgress://app:open-sesame?x@db/debates",
         "app:open-sesame@db/debates",
+        "host=db user=app password=open-sesame dbname=debates",
+        "mssql://db;user=app;password=open-sesame",
+        "postgres:app:open-sesame",
     ] {
         for (args, says) in [
             (&["show", NOBODY][..], "store (DEBATE_STORE): "),

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use debate_grpc::{Connections, ServeOptions};
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
+use futures::FutureExt as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tonic::Code;
@@ -275,19 +276,44 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
         ("grpc.health.v1.Health/Check", 4 * 1024),
     ] {
         for (claimed, is_refused) in [(u32::MAX, true), (most + 1, true), (most, false)] {
-            let code = claim(&mut raw, method, claimed).await;
+            let (body, answer) = claim(&mut raw, method, claimed, true).await;
+            drop(body);
+            let code = code_of(answer).await;
             assert_eq!(code == Code::OutOfRange, is_refused, "{code:?}: {claimed} bytes for {method}");
         }
     }
+    // Reflection ends its answer without a reason, and waits for what was not claimed in vain.
+    for version in ["v1", "v1alpha"] {
+        let method = format!("grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
+        let (_waited_for, mut open) = claim(&mut raw, &method, two_mib, false).await;
+        for claimed in [u32::MAX, two_mib + 1] {
+            let (_body, answer) = claim(&mut raw, &method, claimed, false).await;
+            let code = tokio::time::timeout(PATIENCE, code_of(answer)).await;
+            assert_eq!(code, Ok(Code::Ok), "{claimed} bytes for {method} are waited for");
+        }
+        assert!(open.body_mut().data().now_or_never().is_none(), "{method}");
+    }
 }
 
-/// Claims a message of so many bytes, sends none of them, and returns what comes of it.
-async fn claim(raw: &mut h2::client::SendRequest<Bytes>, method: &str, claimed: u32) -> Code {
+type Answer = http::Response<h2::RecvStream>;
+
+/// Claims a message of so many bytes and sends none of them; returns how they would be sent, and the answer.
+async fn claim(
+    raw: &mut h2::client::SendRequest<Bytes>,
+    method: &str,
+    claimed: u32,
+    is_end: bool,
+) -> (h2::SendStream<Bytes>, Answer) {
     let request =
         http::Request::post(format!("http://localhost/{method}")).header("content-type", "application/grpc");
     let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
-    body.send_data([&[0][..], &claimed.to_be_bytes()].concat().into(), true).unwrap();
-    let (mut head, mut answer) = response.await.unwrap().into_parts();
+    body.send_data([&[0][..], &claimed.to_be_bytes()].concat().into(), is_end).unwrap();
+    (body, response.await.unwrap())
+}
+
+/// Returns the status with which an answer ends.
+async fn code_of(answer: Answer) -> Code {
+    let (mut head, mut answer) = answer.into_parts();
     while answer.data().await.is_some() {}
     if let Some(trailers) = answer.trailers().await.unwrap() {
         head.headers = trailers;

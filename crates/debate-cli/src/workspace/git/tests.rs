@@ -177,6 +177,35 @@ async fn i10_no_other_folder_is_read_through_a_repository() {
 }
 
 #[tokio::test]
+async fn i10_no_pack_outside_of_the_workspace_is_read_though_an_index_of_all_packs_names_it() {
+    let place = TempDir::new().unwrap();
+    let (workspace, commit) = repository(&place.path().join("packed"));
+    let packs = workspace.root().join(".git/objects/pack");
+    git(workspace.root(), &["repack", "-a", "-d", "--quiet"]);
+    // A name as long as that of the pack will be, seen from this folder.
+    let (inside, outside) = ("pack-00000000000000", "../../../../outside");
+    for entry in fs::read_dir(&packs).unwrap() {
+        let path = entry.unwrap().path();
+        let extension = path.extension().unwrap();
+        fs::rename(&path, packs.join(inside).with_extension(extension)).unwrap();
+    }
+    git(workspace.root(), &["multi-pack-index", "write"]);
+    for extension in ["pack", "idx"] {
+        let file = packs.join(inside).with_extension(extension);
+        fs::rename(file, place.path().join("outside").with_extension(extension)).unwrap();
+    }
+    let index = packs.join("multi-pack-index");
+    let mut bytes = fs::read(&index).unwrap();
+    let at = bytes.windows(inside.len()).position(|window| window == inside.as_bytes()).unwrap();
+    bytes[at..at + outside.len()].copy_from_slice(outside.as_bytes());
+    fs::remove_file(&index).unwrap();
+    fs::write(&index, bytes).unwrap();
+    assert!(git(workspace.root(), &["show", &commit]).contains("listener"), "git itself reads the pack");
+    let found = look(&workspace, &commit).await.map(Result::unwrap_or_default);
+    assert_eq!(found, ["", "", &format!("refuted: there is no commit {commit}"), ""]);
+}
+
+#[tokio::test]
 async fn i10_files_of_a_repository_that_are_links_to_elsewhere_are_not_read() {
     let place = TempDir::new().unwrap();
     for name in ["HEAD", "packed-refs", "shallow"] {
@@ -270,14 +299,15 @@ async fn i10_of_what_git_says_is_wrong_the_beginning_is_kept_and_the_rest_is_rea
     assert!(left.is_empty(), "git waits for whoever does not read");
 }
 
-/// Makes a repository in which git waits for somebody who writes: first into the index of all packs, which it can do without,
+/// Makes a repository in which git waits for somebody who writes: first into the index of a pack, which it can do without,
 /// then into the last commit. Returns the path of the first.
 fn waiting(folder: &Path) -> (Arc<Workspace>, PathBuf) {
     let (workspace, commit) = repository(folder);
     let objects = workspace.root().join(".git/objects");
     let object = objects.join(&commit[..2]).join(&commit[2..]);
     fs::remove_file(&object).unwrap();
-    let index = objects.join("pack/multi-pack-index");
+    fs::write(objects.join("pack/pack-0.pack"), "").unwrap();
+    let index = objects.join("pack/pack-0.idx");
     for pipe in [&index, &object] {
         assert!(process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
     }
