@@ -4,6 +4,8 @@ use std::fs;
 use std::io::BufReader;
 use std::process::Stdio;
 
+use serde_json::Value;
+
 use crate::hostile::{gzip, text, unpacked};
 use crate::program::{Program, Ran, example};
 use crate::proving::{audited, checkpoint, second_verifier};
@@ -220,6 +222,30 @@ fn k15_an_archive_out_of_which_words_were_taken_is_neither_shown_nor_restored() 
         Some(0),
         "words that were redacted may lack"
     );
+}
+
+#[test]
+fn k15_words_whose_deletion_is_on_record_go_into_no_bundle_and_no_archive_though_they_be_there_still() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    alter(&program, &["CREATE TABLE kept AS SELECT position, prose, salt FROM events"]);
+    assert_eq!(program.run(["redact", &id, "--all-prose"]).code, Some(0));
+    // As a deletion that was cut short leaves it: all is on record, and nothing is deleted.
+    alter(
+        &program,
+        &[
+            "UPDATE events SET (prose, salt) = (SELECT prose, salt FROM kept WHERE kept.position = events.position)",
+            "DROP TABLE kept",
+        ],
+    );
+    let stored = program.run(["log", &id, "--json"]).lines();
+    assert!(stored.iter().any(|event| !event["prose"].is_null()), "the words are there");
+    let is_worded = |line: &Value| !line["event"]["prose"].is_null();
+    assert_eq!(program.run(["export", &id, "--output", "one.bundle"]).code, Some(0));
+    assert!(!unpacked(&program.path("one.bundle")).iter().any(is_worded));
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let archived = program.path("archive").join(bundle_of(&program, &id));
+    assert!(!unpacked(&archived).iter().any(is_worded));
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use debate_core::chain::hash_of;
+use debate_core::codec::{Author, Head, seal};
 use debate_core::envelope::Envelope;
+use debate_core::event::{Event, KernelEvent, Redacted};
+use debate_core::formats::prediction::Prediction;
 use debate_engine::Engine;
 use debate_grpc::tokens::Scope;
 use debate_proof::bundle::BundleCheck;
@@ -246,6 +249,16 @@ async fn all_debates_of_a_tenant_are_followed_and_resumed_without_loss_or_repeat
     assert_eq!(stream.message().await.unwrap().unwrap().debate_id, new);
 }
 
+async fn bundle(audits: &mut AuditServiceClient<Channel>, debate_id: &str) -> String {
+    let export = v1::ExportBundleRequest { debate_id: debate_id.to_owned() };
+    let mut stream = audits.export_bundle(export).await.unwrap().into_inner();
+    let mut bytes = Vec::new();
+    while let Some(response) = stream.message().await.unwrap() {
+        bytes.extend(response.piece);
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
 #[tokio::test]
 async fn k14_a_debate_is_forked_compared_exported_and_redacted() {
     let house = House::open().await;
@@ -267,14 +280,8 @@ async fn k14_a_debate_is_forked_compared_exported_and_redacted() {
     let diff = v1::DiffDebatesRequest { debate_id_a: parent.clone(), debate_id_b: child.id.clone() };
     let compared = audits.diff_debates(diff).await.unwrap().into_inner();
     assert_eq!(compared.moves.len(), 2);
-    let export = v1::ExportBundleRequest { debate_id: child.id.clone() };
-    let mut stream = audits.export_bundle(export).await.unwrap().into_inner();
-    let mut bytes = Vec::new();
-    while let Some(response) = stream.message().await.unwrap() {
-        bytes.extend(response.piece);
-    }
     let mut check = BundleCheck::new(None, None);
-    for line in String::from_utf8(bytes).unwrap().lines() {
+    for line in bundle(&mut audits, &child.id).await.lines() {
         check.push(line).unwrap();
     }
     let report = check.finish().unwrap();
@@ -303,4 +310,24 @@ async fn k15_an_event_that_somebody_added_to_a_log_is_a_fault_that_names_it() {
     let verify = v1::VerifyDebateRequest { debate_id: id };
     let found = audits.verify_debate(verify).await.unwrap().into_inner();
     assert_eq!((found.ok, found.fault.unwrap().seq), (false, head.seq.next().0));
+}
+
+#[tokio::test]
+async fn k15_words_whose_deletion_is_on_record_are_not_exported_though_they_be_there_still() {
+    let house = House::open().await;
+    let (mut client, mut audits) = clients(&house).await;
+    let id = open(&mut client).await;
+    concluded(&house.engine, &id).await;
+    let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
+    let (last, worded) = (log.last().unwrap(), log.iter().find(|event| event.prose.is_some()).unwrap());
+    let is_exported =
+        |bundle: String| bundle.contains(&json!(worded.prose.as_ref().unwrap().text).to_string());
+    assert!(is_exported(bundle(&mut audits, &id).await));
+    // As a deletion that was cut short leaves it: it is on record, and nothing is deleted.
+    let head = Head { seq: last.seq, hash: last.hash };
+    let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+    let record: Event<Prediction> = Event::Kernel(KernelEvent::Redacted(Redacted { seq: worded.seq }));
+    let record = seal(last.stream, head, &author, last.at, &[record], || [0; 16]).into_envelopes();
+    house.engine.store().append(Append::new(last.stream, last.seq, record)).await.unwrap();
+    assert!(!is_exported(bundle(&mut audits, &id).await));
 }

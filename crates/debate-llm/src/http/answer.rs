@@ -1,5 +1,7 @@
 //! An answer as far as it has arrived.
 
+use std::collections::BTreeMap;
+
 use crate::web_source::WebSources;
 use crate::{ChunkSink, FinishReason, ModelError, ModelErrorKind, ToolCall, Usage};
 
@@ -18,8 +20,9 @@ pub(crate) struct Answer {
     pub(crate) refusal: String,
     /// Whether the protocol's end mark has come.
     pub(crate) is_done: bool,
-    /// The numbers that the protocol gives the tool calls, in the same order.
-    call_numbers: Vec<u64>,
+    /// The place of each tool call by the number that the protocol gives it: a reply may have very many.
+    call_places: BTreeMap<u64, usize>,
+    last_call: Option<u64>,
 }
 
 impl Answer {
@@ -38,23 +41,23 @@ impl Answer {
 
     /// Returns the tool call that the protocol gives this number, a new one the first time.
     pub(crate) fn call(&mut self, number: u64) -> &mut ToolCall {
-        let at = self.call_numbers.iter().rposition(|known| *known == number).unwrap_or_else(|| {
-            self.call_numbers.push(number);
-            self.tool_calls.push(ToolCall::new("", "", ""));
-            self.tool_calls.len() - 1
+        let Self { tool_calls, call_places, last_call, .. } = self;
+        let at = *call_places.entry(number).or_insert_with(|| {
+            *last_call = Some(number);
+            tool_calls.push(ToolCall::new("", "", ""));
+            tool_calls.len() - 1
         });
-        &mut self.tool_calls[at]
+        &mut tool_calls[at]
     }
 
     /// Returns the tool call of this number, if it has begun.
     pub(crate) fn begun_call(&mut self, number: u64) -> Option<&mut ToolCall> {
-        let at = self.call_numbers.iter().rposition(|known| *known == number)?;
-        self.tool_calls.get_mut(at)
+        self.tool_calls.get_mut(*self.call_places.get(&number)?)
     }
 
     /// Returns the number of the last tool call.
     pub(crate) fn last_call_number(&self) -> Option<u64> {
-        self.call_numbers.last().copied()
+        self.last_call
     }
 
     /// Says whether what has arrived is an answer.

@@ -216,10 +216,12 @@ mod tests {
 
     #[test]
     fn k13_words_in_a_comment_format_nothing_and_call_nobody() {
-        let hostile =
-            "</details><script>x</script>\n# Hi @admin, see #12 and [x](https://e.org) | `a` **b** www.e.org";
+        let hostile = "</details><script>x</script>\n# Hi @admin, see #12 and [x](https://e.org) | `a` **b** www.e.org \
+                       &commat;b &num;3";
         let safe = shown(hostile);
-        for active in ["<", "\n", "@admin", "#12", "](", "://", " | ", " `a`", " **b", "www.e"] {
+        for active in
+            ["<", "\n", "@admin", "#12", "](", "://", " | ", " `a`", " **b", "www.e", "&commat;", "&num;"]
+        {
             assert!(!safe.contains(active), "{active:?} in {safe}");
         }
         assert!(safe.contains("&lt;/details&gt;"));
