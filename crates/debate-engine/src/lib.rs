@@ -50,7 +50,7 @@ pub use leasing::Sharing;
 pub use live::Chunk;
 pub use paging::{Pages, fitting};
 pub use policy::{Accepted, FolderError, PolicyError, Proposed, ReviewersFolder, Window};
-pub use redaction::{Redact, Redaction, RedactionError};
+pub use redaction::{Redact, Redaction, RedactionError, finish_redactions};
 pub use sent_prompt::{Finding, SentPrompt, SentPromptError};
 pub use start::{Start, StartError, Started};
 pub use surroundings::Surroundings;

@@ -1,8 +1,8 @@
 //! Deleting words of a debate for good while all that was decided still verifies (rule K15).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use debate_core::codec::Author;
+use debate_core::codec::{self, Author};
 use debate_core::command::{Command, DecideError};
 use debate_core::envelope::StreamId;
 use debate_core::format::Format;
@@ -82,6 +82,29 @@ pub(crate) async fn redact<F: Format>(
         store.redact(debate.into(), *seq).await?;
     }
     Ok(Redaction { recorded: new.len(), deleted: stored.len() })
+}
+
+/// Deletes the words of a stream whose deletion is on record and that are stored all the same (rule K15): it was
+/// interrupted, or the record of it came from elsewhere. Returns how many events lost theirs.
+///
+/// # Errors
+/// [`RedactionError::Load`] where the store cannot be read; [`RedactionError::Delete`] where words may still be stored.
+pub async fn finish_redactions(store: &dyn EventStore, stream: StreamId) -> Result<usize, RedactionError> {
+    let (mut worded, mut recorded) = (BTreeSet::new(), BTreeSet::new());
+    let mut after = Seq::START;
+    loop {
+        let page = store.read(stream, after, PAGE).await.map_err(LoadError::from)?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        worded.extend(page.iter().filter(|envelope| envelope.prose.is_some()).map(|envelope| envelope.seq));
+        recorded.extend(page.iter().filter_map(codec::redacted));
+    }
+    let mut deleted = 0;
+    for seq in worded.intersection(&recorded) {
+        store.redact(stream, *seq).await?;
+        deleted += 1;
+    }
+    Ok(deleted)
 }
 
 /// Returns the events in question that ever had prose, and whether they still have it.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::Seq;
-use debate_engine::LIFECYCLE_KINDS;
+use debate_engine::{LIFECYCLE_KINDS, finish_redactions};
 use debate_proof::bundle::BundleCheck;
 use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore, RequestKey};
 
@@ -25,7 +26,8 @@ const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 ///
 /// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
 /// left as they are; where it has other events under the same id, it keeps them and the import ends. Debates that have not
-/// ended go on where a server opens the store: import what you trust.
+/// ended go on where a server opens the store, and words whose deletion the bundle records are deleted where the store has
+/// them: import what you trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,7 +56,7 @@ impl Import {
         let store = store::open(&options.store, options.durability.into()).await?;
         let imported = self.import(&**store.events()).await;
         store.close().await?;
-        let Imported { streams, events, going_on } = imported?;
+        let Imported { streams, events, going_on, deleted, .. } = imported?;
         let path = self.file.display();
         let unsigned = match checked.not_wholly_signed() {
             0 => String::new(),
@@ -69,7 +71,11 @@ impl Import {
                 counted(open, "debate has", "debates have")
             ),
         };
-        print(&format!("{path}: {debates}, {events} in the store{unsigned}{going_on}\n"))?;
+        let deleted = match deleted {
+            0 => String::new(),
+            some => format!("; the words of {} are deleted, as it records", counted(some, "event", "events")),
+        };
+        print(&format!("{path}: {debates}, {events} in the store{unsigned}{going_on}{deleted}\n"))?;
         Ok(End::Done)
     }
 
@@ -89,7 +95,13 @@ impl Import {
         }
         batch.flush(store).await?;
         let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
-        if report.is_sound() { Ok(imported) } else { Err(Failure::fault("the bundle changed meanwhile")) }
+        if !report.is_sound() {
+            return Err(Failure::fault("the bundle changed meanwhile"));
+        }
+        for stream in &imported.redacted {
+            imported.deleted += finish_redactions(store, *stream).await?;
+        }
+        Ok(imported)
     }
 }
 
@@ -100,12 +112,19 @@ struct Imported {
     events: usize,
     /// The debates that a server goes on with, for the operator's money.
     going_on: BTreeSet<StreamId>,
+    /// The debates with records of words that were deleted.
+    redacted: BTreeSet<StreamId>,
+    /// The events whose words the store had, and has no longer.
+    deleted: usize,
 }
 
 impl Imported {
     fn count(&mut self, envelope: &Envelope) {
         self.streams += usize::from(envelope.seq == Seq(1));
         self.events += 1;
+        if codec::redacted(envelope).is_some() {
+            self.redacted.insert(envelope.stream);
+        }
         match envelope.kind.as_str() {
             "paused" | "concluded" => {
                 self.going_on.remove(&envelope.stream);

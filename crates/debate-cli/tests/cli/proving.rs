@@ -370,6 +370,34 @@ fn k15_redacted_words_are_gone_and_everything_still_verifies_and_says_so() {
 }
 
 #[test]
+fn k15_words_whose_deletion_a_bundle_records_are_deleted_where_they_are_stored() {
+    let (program, elsewhere) = (Program::new(), Program::new());
+    let id = program.debate("ice.json");
+    let export = |name: &str| {
+        assert_eq!(program.run(["export", &id, "--output", name]).code, Some(0));
+        program.path(name)
+    };
+    let import = |bundle: &Path| {
+        let ran = elsewhere.run(["import".as_ref(), bundle.as_os_str()]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.stdout
+    };
+    let worded = export("worded.bundle");
+    assert_eq!(program.run(["redact", &id, "--event", "1"]).code, Some(0));
+    let recorded = export("recorded.bundle");
+    assert!(!import(&worded).contains("deleted"));
+
+    assert!(import(&recorded).contains("; the words of 1 event are deleted, as it records\n"));
+    let found = elsewhere.run(["verify", &id, "--json"]).json();
+    assert_eq!((&found["redacted"], &found["unfinished_redactions"]), (&1.into(), &serde_json::Value::Null));
+    let is_wordless = || elsewhere.run(["log", &id, "--json"]).lines()[0]["prose"].is_null();
+    assert!(is_wordless(), "those words and no others");
+    assert!(!import(&recorded).contains("deleted"), "nothing is left to delete");
+    assert!(!import(&worded).contains("deleted"));
+    assert!(is_wordless(), "and words do not come back");
+}
+
+#[test]
 fn a_redaction_that_cannot_be_is_refused() {
     let program = Program::new();
     let id = program.debate("deliberation.json");
