@@ -186,7 +186,7 @@ fn critiques(list: &Field<'_>) -> Vec<Critique> {
 /// Reads a reviewer's name; `known` are those that were read before.
 fn reviewer(field: &Field<'_>, known: &[Role]) -> Option<Role> {
     let name = field.name()?;
-    if RESERVED.contains(&name) {
+    if RESERVED.iter().any(|reserved| name.eq_ignore_ascii_case(reserved)) {
         field.refuse(format_args!("{name:?} is a word of the judge's, and nobody's name"));
         return None;
     }

@@ -140,7 +140,7 @@ fn k12_everything_that_is_wrong_is_named() {
         "merge": true,
         "critiques": [
             {"role": "a/b"},
-            {"role": "tie"},
+            {"role": "Tie"},
             {"role": "x", "operations": [{"target": "t"}, {"op": "AddX", "target": " ", "reviewer_role": "y"}]},
             {"role": "x", "findings": ["", 3]},
             {"role": "z", "findings": ["", {"path": "p"}]},
@@ -154,7 +154,7 @@ fn k12_everything_that_is_wrong_is_named() {
         [
             "merge: is not a field of this request",
             "critiques[0].role: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops",
-            "critiques[1].role: \"tie\" is a word of the judge's, and nobody's name",
+            "critiques[1].role: \"Tie\" is a word of the judge's, and nobody's name",
             "critiques[2].operations[0].op: is required",
             "critiques[2].operations[1].reviewer_role: must be \"x\", whose critique this is",
             "critiques[2].operations[1].target: must not be empty",
