@@ -3,6 +3,7 @@
 mod edges;
 mod files;
 mod sources;
+mod threats;
 mod words;
 
 use std::fmt;
@@ -57,10 +58,12 @@ pub(crate) fn print(workspace: &Workspace) -> Result<ExitCode> {
 pub(crate) fn violations(workspace: &Workspace) -> Result<Vec<Violation>> {
     let packages = edges::packages(&workspace.metadata, &workspace.root)?;
     let mut violations = edges::violations(&packages);
-    for source in sources::under(&workspace.root, &workspace.target)? {
-        violations.extend(files::violations(&source));
-        violations.extend(words::violations(&source));
+    let sources = sources::under(&workspace.root, &workspace.target)?;
+    for source in &sources {
+        violations.extend(files::violations(source));
+        violations.extend(words::violations(source));
     }
+    violations.extend(threats::violations(&sources));
     violations.sort();
     Ok(violations)
 }

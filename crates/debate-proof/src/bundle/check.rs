@@ -422,6 +422,7 @@ mod tests {
 
     #[test]
     fn a_line_of_more_than_64_mib_is_not_read() {
+        assert_eq!(LINE_BYTES_MAX, 64 << 20);
         let line = " ".repeat(LINE_BYTES_MAX + 1);
         let refused = |line: &str| BundleCheck::new(None, None).push(line).unwrap_err().what;
         assert_eq!(refused(&line), LineError::TooLong);
@@ -466,6 +467,7 @@ mod tests {
     #[test]
     fn a_stream_of_more_than_256_mib_is_read_no_further() {
         let (mut check, stream, event) = opened();
+        assert_eq!(STREAM_BYTES_MAX, 256 << 20);
         // As if there were room for one more.
         check.open.as_mut().unwrap().bytes = STREAM_BYTES_MAX - 2 * event.len() + 1;
         check.push(&event).unwrap();

@@ -385,6 +385,7 @@ fn i10_a_look_through_a_repository_that_nobody_waits_for_ends_with_the_entry_at_
 async fn i10_every_tool_that_looks_for_long_is_told_when_it_must_end() {
     let place = TempDir::new().unwrap();
     let (patient, commit) = repository(&place.path().join("long"));
+    assert_eq!([patient.patience, PATIENCE], [Duration::from_secs(20); 2]);
     let hurried = Arc::new(Workspace { patience: Duration::ZERO, ..Workspace::clone(&patient) });
     for (tool, arguments) in [
         ("search", json!({"text": "listener"})),
