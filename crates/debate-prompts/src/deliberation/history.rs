@@ -104,8 +104,11 @@ fn is_harmful(c: char) -> bool {
 fn starts_like_frame(rest: &str) -> bool {
     let line = rest.split(is_break).next().unwrap_or_default();
     let mut visible = line.chars().filter(|c| !is_blank(*c));
-    let is_rule = visible.clone().take(RULE_DASHES_MIN).count() == RULE_DASHES_MIN && visible.clone().all(is_dash);
-    is_rule || visible.next().is_some_and(is_bracket) || HEADINGS.iter().any(|heading| looks_like(line, heading))
+    let is_rule =
+        visible.clone().take(RULE_DASHES_MIN).count() == RULE_DASHES_MIN && visible.clone().all(is_dash);
+    is_rule
+        || visible.next().is_some_and(is_bracket)
+        || HEADINGS.iter().any(|heading| looks_like(line, heading))
 }
 
 /// Returns whether one of the tags that frame skills opens or closes here.
@@ -126,7 +129,11 @@ fn looks_like(text: &str, start: &str) -> bool {
 }
 
 fn is_bracket(c: char) -> bool {
-    is_outline(c, &["["]) || matches!(c, '\u{2045}' | '\u{2772}' | '\u{27e6}' | '\u{3010}' | '\u{3014}' | '\u{3016}' | '\u{301a}')
+    is_outline(c, &["["])
+        || matches!(
+            c,
+            '\u{2045}' | '\u{2772}' | '\u{27e6}' | '\u{3010}' | '\u{3014}' | '\u{3016}' | '\u{301a}'
+        )
 }
 
 fn is_dash(c: char) -> bool {
