@@ -76,7 +76,9 @@ mod tests {
         assert!(enter("10.0.0.1").is_none(), "an address is the same in IPv6");
         let others = [enter("10.0.0.2"), enter("2001:db8::1"), enter("2001:db8::2")];
         assert!(others.iter().all(Option::is_some));
-        assert!(enter("2001:db8::3").is_none(), "a client chooses among the addresses of its network");
+        for chosen in ["2001:db8::3", "2001:db8:0:0:8000::3"] {
+            assert!(enter(chosen).is_none(), "a client chooses among the addresses of its network");
+        }
         assert!(enter("2001:db8:0:1::3").is_some());
         drop(held);
         assert!(enter("10.0.0.1").is_some());

@@ -197,6 +197,29 @@ async fn a_greeting_that_is_never_finished_is_ended() {
     }
 }
 
+#[tokio::test]
+async fn a_greeting_that_comes_byte_by_byte_is_ended_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let connections = Connections { first_request: Duration::from_millis(300), ..Connections::default() };
+    let tls = Some(write(&folder, &Authority::new().sign("localhost")));
+    let house =
+        House::with(ServeOptions { tls, connections, ..ServeOptions::default() }, "simulated:7").await;
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    let greeted = async {
+        // A record as long as one may be, of which a byte comes now and then.
+        for byte in [0x16, 3, 1, 0x40, 0, 1].into_iter().chain(std::iter::repeat(0)) {
+            if stream.write_all(&[byte]).await.is_err() {
+                return;
+            }
+            let read = tokio::time::timeout(Duration::from_millis(10), stream.read(&mut [0; 16])).await;
+            if let Ok(Ok(0) | Err(_)) = read {
+                return;
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, greeted).await.expect("it is ended");
+}
+
 /// Greets a server as a client that knows no version beyond `version`, and returns how the answer begins.
 async fn greet(house: &House, version: [u8; 2]) -> [u8; 7] {
     let (random, cipher) = ([7; 32], [0xc0, 0x2b]);
