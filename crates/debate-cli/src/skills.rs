@@ -72,6 +72,8 @@ fn description(front: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]
@@ -93,6 +95,7 @@ mod tests {
         for (name, bytes) in [
             ("../good", b"Outside.".to_vec()),
             ("..", b"Outside.".to_vec()),
+            (".", b"In no folder of its own.".to_vec()),
             ("good", b"Look.".to_vec()),
             ("bad", vec![0xff]),
             ("empty", b" \n".to_vec()),
@@ -102,10 +105,10 @@ mod tests {
             std::fs::create_dir_all(folder.join(name)).unwrap();
             std::fs::write(folder.join(name).join(FILE), bytes).unwrap();
         }
-        let wanted = ["good", "bad", "empty", "long", "gone", "../good", ".."];
+        let wanted = ["good", "bad", "empty", "long", "gone", "../good", "..", "."];
         let (loaded, problems) = load(Some(&folder), &wanted);
         assert_eq!(loaded.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["good"]);
-        assert_eq!(problems.len(), 6, "{problems:?}");
+        assert_eq!(problems.len(), 7, "{problems:?}");
         assert!(problems[2].ends_with("it is longer than 65536 bytes"), "{problems:?}");
         assert!(problems[0].starts_with("skill bad is left out") && problems[0].ends_with("not UTF-8"));
         assert!(
@@ -113,5 +116,23 @@ mod tests {
             "{problems:?}"
         );
         assert_eq!(load(None, &["good"]).1, ["skill good is left out: no --skills-dir is given"]);
+    }
+
+    #[test]
+    fn d8_of_a_skill_that_goes_on_and_on_only_the_beginning_is_read() {
+        const WHOLE: usize = 16 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("long").join(FILE);
+        std::fs::create_dir(folder.path().join("long")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        let writer = std::thread::spawn(move || {
+            let mut pipe = File::options().write(true).open(file).unwrap();
+            let pieces = std::iter::repeat_n([b'x'; 1 << 10], WHOLE >> 10);
+            pieces.take_while(|piece| pipe.write_all(piece).is_ok()).count() << 10
+        });
+        let (loaded, problems) = load(Some(folder.path()), &["long"]);
+        assert!(loaded.is_empty() && problems[0].ends_with("it is longer than 65536 bytes"), "{problems:?}");
+        // What waits in the pipe is written, and not read.
+        assert!(writer.join().unwrap() < WHOLE);
     }
 }

@@ -227,9 +227,15 @@ fn v7_no_name_of_a_reviewer_leads_out_of_the_folder_of_proposals() {
         "..\\secret",
         &long,
     ] {
-        let ran = program.run(["policy", "propose", role, "--reviewers-dir", "reviewers", "--anyway"]);
-        assert_eq!(ran.code, Some(2), "{role}: {ran:?}");
-        assert!(ran.stderr.contains("is no reviewer's name"), "{role}: {ran:?}");
+        for command in [
+            &["policy", "propose", role, "--reviewers-dir", "reviewers", "--anyway"][..],
+            &["policy", "show", role],
+            &["policy", "accept", role],
+        ] {
+            let ran = program.run(command);
+            assert_eq!(ran.code, Some(2), "{command:?}: {ran:?}");
+            assert!(ran.stderr.contains("is no reviewer's name"), "{command:?}: {ran:?}");
+        }
     }
     assert_eq!(tree(&program.path(".")), before);
 }

@@ -29,6 +29,10 @@ fn doors() -> Vec<Value> {
     };
     let sides = ["style", "testing"].map(|role| json!({"reviewer_role": role, "op": "AddX", "target": "t"}));
     let conflict = json!({"type": NAME, "target": "t", "ops": sides});
+    let side = |role: &str, op: &str| {
+        let ops = json!([{"reviewer_role": "style", "op": "AddX", "target": "t"}, {"reviewer_role": role, "op": op, "target": "t"}]);
+        json!({"format": "review", "critiques": [], "conflicts": [{"type": "x", "target": "t", "ops": ops}]})
+    };
     let bands = json!({"bands": {"0.0-1.0": "all"}});
     vec![
         prediction(
@@ -42,6 +46,8 @@ fn doors() -> Vec<Value> {
         review("/critiques/0/role"),
         review("/critiques/0/operations/0/op"),
         json!({"format": "review", "critiques": [], "conflicts": [conflict]}),
+        side(NAME, "AddX"),
+        side("testing", NAME),
         table(json!(NAME)),
         table(json!({"name": NAME})),
         json!({"format": "investigation", "problem": "x", "investigators": [NAME, "bo"]}),

@@ -69,6 +69,18 @@ fn what_cannot_be_wished_for_is_named_at_once_and_nothing_changes() {
     for field in ["name must have", "tenant must have", "scopes must name", "\"quarrel\""] {
         assert!(refused.contains(field), "{field}: {refused}");
     }
+    for odd in
+        ["a b", "a/b", "a\n", "a\u{1b}[2J", "a\u{202e}b", "\u{e9}", "\u{663}", "a\"", "<a>", "a:b", "a%"]
+    {
+        let mut file = TokenFile::new().unwrap();
+        let refused = file.create(wishes(odd), NOW).unwrap_err().to_string();
+        assert!(refused.contains("name must have"), "{odd:?}: {refused}");
+        let tenant = TokenWishes { tenant: odd.to_owned(), ..wishes("app") };
+        let refused = file.create(tenant, NOW).unwrap_err().to_string();
+        assert!(refused.contains("tenant must have"), "{odd:?}: {refused}");
+    }
+    let named = TokenWishes { tenant: "B-2_x.y@z".to_owned(), ..wishes("B-2_x.y@z") };
+    TokenFile::new().unwrap().create(named, NOW).unwrap();
     assert!(TokenFile::change(&path, |file| file.create(wishes("engine"), NOW)).is_err());
     assert_eq!(fs::read(&path).unwrap(), before);
     fs::write(folder.path().join("tokens.json.new"), "").unwrap();

@@ -316,6 +316,10 @@ fn t4_a_reply_asks_for_tools_that_are_offered_as_long_as_calls_are_left() {
         asked,
         [("search_web", r#"{"query":"harbour rents"}"#), ("fact_check", r#"{"claim":"Rents fell."}"#)]
     );
+    let searching = Visible { tools: vec![Tool::SearchWeb], ..with_tools(4) };
+    let Reading::Tools(asked) = parse(&searching, &reply).unwrap() else { panic!("it asks for tools") };
+    let asked: Vec<_> = asked.iter().map(|(used, _)| used.tool.as_str()).collect();
+    assert_eq!(asked, ["search_web"; 2], "a tool that others are offered is left out too");
     assert_eq!(
         parse(&with_tools(0), &reply).unwrap_err().why,
         "the reply has no usable position, no confidence"

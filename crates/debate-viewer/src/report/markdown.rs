@@ -213,5 +213,8 @@ mod tests {
     #[test]
     fn text_is_never_markup_and_stays_on_its_line() {
         assert_eq!(plain("# a\n[b](c) <d> | \u{202e}e"), "\\# a \\[b\\](c) &lt;d&gt; \\| e");
+        // A sign that takes the next one's meaning away must not take it from ours.
+        assert_eq!(plain("\\[b](c) ![d](e) &lt;f"), "\\\\\\[b\\](c) \\!\\[d\\](e) &amp;lt;f");
+        assert_eq!(plain("a\r\u{1b}[2Jb\u{9b}31mc\u{7}\u{2067}d\u{200f}"), "a  \\[2Jb 31mc d");
     }
 }

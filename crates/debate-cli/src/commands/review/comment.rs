@@ -208,7 +208,8 @@ mod tests {
     use debate_core::format::Format as _;
     use debate_core::formats::accept::{AcceptedRequest, accept};
     use debate_core::formats::review::Review;
-    use debate_core::formats::review::outcome::LoggedFeedback;
+    use debate_core::formats::review::config::Skip;
+    use debate_core::formats::review::outcome::{FailedPair, LoggedFeedback, NotRun};
     use debate_core::id::{DebateId, Timestamp};
     use debate_core::prose::{Prose, Texts};
 
@@ -224,6 +225,11 @@ mod tests {
         {
             assert!(!safe.contains(active), "{active:?} in {safe}");
         }
+        let comment = of(&saying(hostile));
+        assert_eq!(comment.matches("admin").count(), 13, "{comment}");
+        assert_eq!(comment.matches(&safe).count(), 12, "{comment}");
+        // In a title, which is HTML, nothing is Markdown.
+        assert_eq!(comment.matches(&quiet(hostile)).count(), 1, "{comment}");
         assert!(safe.contains("&lt;/details&gt;"));
         for sign in "\\`*_{}[]()!|~+-".chars() {
             assert_eq!(
@@ -236,25 +242,7 @@ mod tests {
     #[test]
     fn k13_words_in_a_comment_begin_no_line_and_set_no_mathematics() {
         for hostile in ["/approve", "1. Merge it", "    code", "> [!NOTE]", "$\\color{red}{x}$ and $$y$$"] {
-            let mut told = result(1, 10);
-            let pair = &mut told.debates[0];
-            pair.conflict_description = hostile.to_owned();
-            pair.role_a_argument = Some(hostile.to_owned());
-            let logged = LoggedFeedback {
-                role: "security".into(),
-                argument_quality_score: 5.0,
-                argument_labels: vec![hostile.to_owned()],
-                policy_signal: format!("Look closer.\n{hostile}"),
-            };
-            pair.judgement = Some(PairJudgement {
-                feedback: vec![JudgeFeedback { logged, winner: Winner::Tie }],
-                winner: Winner::Tie,
-                summary: hostile.to_owned(),
-                note: Some(hostile.to_owned()),
-                passes: Vec::new(),
-                usage: Default::default(),
-            });
-            let comment = of(&told);
+            let comment = of(&saying(hostile));
             let is_ours = |line: &str| {
                 let ours = [
                     "## Review debate",
@@ -265,6 +253,8 @@ mod tests {
                     "**Judge:** ",
                     "*Note: ",
                     "- security (",
+                    "Nobody debated: ",
+                    "- security and testing could not debate: ",
                 ];
                 ours.iter().chain(&["</details>", "<sub>"]).any(|start| line.starts_with(start))
             };
@@ -290,6 +280,43 @@ mod tests {
         let name = "0123456789abcdef0123456789abcdef01234567";
         let parts = unlinked(name);
         assert!(parts.split('\u{200b}').all(|part| part.len() < COMMIT_DIGITS_MIN));
+    }
+
+    /// Returns a result in which all that people and models say is one text.
+    fn saying(text: &str) -> ReviewResult {
+        let mut told = result(1, 10);
+        let pair = &mut told.debates[0];
+        pair.conflict_description = text.to_owned();
+        let said = [
+            &mut pair.role_a_argument,
+            &mut pair.role_b_argument,
+            &mut pair.role_a_rebuttal,
+            &mut pair.role_b_rebuttal,
+        ];
+        said.into_iter().for_each(|said| *said = Some(text.to_owned()));
+        let logged = LoggedFeedback {
+            role: "security".into(),
+            argument_quality_score: 5.0,
+            argument_labels: vec![text.to_owned()],
+            policy_signal: format!("Look closer.\n{text}"),
+        };
+        pair.judgement = Some(PairJudgement {
+            feedback: vec![JudgeFeedback { logged, winner: Winner::Tie }],
+            winner: Winner::Tie,
+            summary: text.to_owned(),
+            note: Some(text.to_owned()),
+            passes: Vec::new(),
+            usage: Default::default(),
+        });
+        told.failed_pairs = vec![FailedPair {
+            pair: 2,
+            role_a: "security".into(),
+            role_b: "testing".into(),
+            why: text.to_owned(),
+        }];
+        told.not_run = Some(NotRun { why: Skip::NoPair, reason: text.to_owned() });
+        told.completeness = Completeness::Partial { missing: Vec::new(), why: vec![format!("Late: {text}")] };
+        told
     }
 
     /// Returns a result with so many pairs whose words are that long.

@@ -134,6 +134,23 @@ fn v2_given_conflicts_stand_in_the_place_of_found_ones() {
 }
 
 #[test]
+fn k13_no_reviewer_is_called_by_a_word_of_the_judges_wherever_and_however_it_is_written() {
+    let ops = |role: &str| json!([{"reviewer_role": role, "op": "AddX", "target": "t"}]);
+    for word in ["tie", "role_a", "role_b", "first", "second", "judge"] {
+        for word in
+            [word.to_owned(), word.to_uppercase(), format!("{}{}", word[..1].to_uppercase(), &word[1..])]
+        {
+            let told = format!("{word:?} is a word of the judge's, and nobody's name");
+            let found = violations(&json!({"format": "review", "critiques": [{"role": word}]}));
+            assert_eq!(found, [format!("critiques[0].role: {told}")]);
+            let conflict = json!({"type": "x", "target": "t", "ops": ops(&word)});
+            let found = violations(&json!({"format": "review", "critiques": [], "conflicts": [conflict]}));
+            assert_eq!(found[0], format!("conflicts[0].ops[0].reviewer_role: {told}"));
+        }
+    }
+}
+
+#[test]
 fn k12_everything_that_is_wrong_is_named() {
     let request = json!({
         "format": "review",
