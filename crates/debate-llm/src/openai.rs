@@ -37,6 +37,7 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
 
 /// The codes and types of OpenAI and of those that speak like it.
 const CODES: Codes = &[
+    ("invalid_api_key", Meaning::Key),
     ("insufficient_quota", Meaning::Quota),
     ("insufficient_credits", Meaning::Quota),
     ("insufficient_balance", Meaning::Quota),

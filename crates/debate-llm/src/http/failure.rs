@@ -223,6 +223,8 @@ impl ProviderError {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::Provider;
 
@@ -341,5 +343,18 @@ mod tests {
         assert_eq!(&*message(502, "<html>secret</html>"), "HTTP 502 with nothing");
         let auth = message(401, r#"{"error":{"message":"Incorrect API key provided: sk-ab**cd"}}"#);
         assert!(!auth.contains("sk-"), "{auth}");
+        // Within a stream there is no status, and what is told of it stands in a code.
+        let told = "Incorrect API key provided: sk-ab**cd";
+        for (provider, error) in [
+            (Provider::OpenAi, json!({"code": "invalid_api_key", "message": told})),
+            (Provider::OpenAi, json!({"code": 401, "message": told})),
+            (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": told})),
+            (Provider::Anthropic, json!({"type": "authentication_error", "message": told})),
+            (Provider::Gemini, json!({"status": "UNAUTHENTICATED", "message": told})),
+        ] {
+            let failed = error_event(&error, provider.protocol().facts().codes);
+            assert_eq!(failed.kind, ModelErrorKind::Auth, "{provider}: {error}");
+            assert!(!format!("{failed:?} {failed}").contains("sk-"), "{provider}: {failed:?}");
+        }
     }
 }
