@@ -53,12 +53,21 @@ mod tests {
     #[test]
     fn what_has_not_the_shape_of_a_trace_is_left_out() {
         assert_eq!(of(None, Some("congo=1")), None);
-        for parent in ["00-4bf9", &"-".repeat(55), &"0".repeat(55), &PARENT.replace("f0", "g0")] {
-            assert_eq!(of(Some(parent), None), None, "{parent}");
+        let no_digit = PARENT.replace("f0", "g0");
+        let mut parents = vec!["00-4bf9".to_owned(), "-".repeat(55), "0".repeat(55), no_digit];
+        parents.push(format!("{PARENT}-00"));
+        for (index, digits) in PARENT_PARTS.into_iter().enumerate() {
+            for wrong in [digits - 1, digits + 1] {
+                let mut parts: Vec<String> = PARENT.split('-').map(str::to_owned).collect();
+                parts[index] = "1".repeat(wrong);
+                parents.push(parts.join("-"));
+            }
         }
-        for state in
-            ["", "a=\u{7f}", "hello world", "a=1,b", "A=1", "a=1=2", "=1", &format!("a={}", "x".repeat(511))]
-        {
+        for parent in parents {
+            assert_eq!(of(Some(&parent), Some("congo=1")), None, "{parent}");
+        }
+        let long = format!("a={}", "x".repeat(511));
+        for state in ["", "a=\u{7f}", "hello world", "a=1,b", "A=1", "a=1=2", "=1", "a=", &long] {
             assert_eq!(of(Some(PARENT), Some(state)).as_deref(), Some(PARENT), "{state}");
         }
     }

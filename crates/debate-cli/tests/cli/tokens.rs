@@ -104,12 +104,13 @@ fn bad_input_is_one_clear_error() {
 }
 
 /// Every variable that holds a secret.
-const SECRETS: [&str; 6] = [
+const SECRETS: [&str; 7] = [
     "DEBATE_TOKEN",
     "PGPASSWORD",
     "ANTHROPIC_API_KEY",
     "OPENAI_API_KEY",
     "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
     "DEBATE_SEARCH_KEY",
 ];
 
@@ -143,22 +144,28 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
 
 #[test]
 fn a_collector_behind_https_hears_nothing_in_the_clear_and_one_that_is_none_is_told_without_its_login() {
+    const OVER: u8 = 0;
     let program = Program::new();
     let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = collector.local_addr().unwrap();
+    // What every connection begins with, those for spans and those for measurements, until the test says that it is over.
     let heard = std::thread::spawn(move || {
-        let mut first = [0; 1];
-        std::io::Read::read_exact(&mut collector.accept().unwrap().0, &mut first).unwrap();
-        first[0]
+        let firsts = collector.incoming().map(|stream| {
+            let mut first = [0; 1];
+            std::io::Read::read_exact(&mut stream.unwrap(), &mut first).unwrap();
+            first[0]
+        });
+        firsts.take_while(|first| *first != OVER).collect::<Vec<_>>()
     });
     let request = example("ice.json");
     let run = |endpoint: &str| {
         program.command(["run", request.to_str().unwrap(), "--store", "memory", "--otlp-endpoint", endpoint])
     };
-    let mut running = run(&format!("https://{address}")).stdout(std::process::Stdio::null()).spawn().unwrap();
-    assert_eq!(heard.join().unwrap(), 0x16, "the greeting of TLS");
-    running.kill().unwrap();
-    running.wait().unwrap();
+    let ran = Ran::of(run(&format!("https://{address}")).output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    std::io::Write::write_all(&mut std::net::TcpStream::connect(address).unwrap(), &[OVER]).unwrap();
+    let heard = heard.join().unwrap();
+    assert!(heard.len() > 1 && heard.iter().all(|first| *first == 0x16), "greetings of TLS alone: {heard:?}");
     let told = Ran::of(run("http://me:open-sesame@[bad").output().unwrap());
     assert_eq!(told.code, Some(2), "{told:?}");
     assert!(told.stderr.contains("otlp-endpoint") && !told.stderr.contains("sesame"), "{told:?}");
@@ -181,7 +188,13 @@ fn secrets_are_in_no_output_whatever_is_asked() {
     let program = Program::new();
     let secret = "open-sesame-4711";
     let url = format!("http://127.0.0.1:1/v1?key={secret}");
-    let urls = ["OPENAI_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT", "DEBATE_SEARCH_ENDPOINT"];
+    let urls = [
+        "OPENAI_BASE_URL",
+        "ANTHROPIC_BASE_URL",
+        "GEMINI_BASE_URL",
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "DEBATE_SEARCH_ENDPOINT",
+    ];
     let hidden =
         || SECRETS.map(|name| (name, secret)).into_iter().chain(urls.map(|name| (name, url.as_str())));
     for args in [
@@ -193,6 +206,8 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         &["config", "show"],
         &["config", "check"],
         &["doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing", "--log-level", "trace"],
+        // Of the models that are offered, too, it tells the address; it asks none of them.
+        &["doctor", "--store", "memory", "--offer", "openai:a,anthropic:b,gemini:c"],
     ] {
         let mut command = program.command(args);
         let output = command.envs(hidden()).output().unwrap();

@@ -10,7 +10,7 @@ use debate_core::format::Format;
 use debate_core::formats::prediction::Prediction;
 use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
-use debate_engine::{Engine, StartError};
+use debate_engine::{Engine, Fork, ForkError, StartError};
 use debate_llm::{ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Models};
 use debate_prompts::prediction::PredictionPrompts;
 use serde_json::Value;
@@ -145,9 +145,16 @@ async fn k12_models_that_are_not_offered_are_refused_all_at_once_and_nothing_is_
     let mut start = start(None);
     start.config.models.default = names(&["simulated:1", "openai:gpt-9"]);
     start.config.models.purposes.insert("score".to_owned(), names(&["nobody:1"]));
+    start.config.models.roles.insert("judge".into(), names(&["simulated:2", "nobody:2"]));
     let Err(StartError::Invalid(violations)) = engine.start(start).await else { panic!("it was taken") };
     let fields: Vec<&str> = violations.0.iter().map(|violation| violation.field.as_str()).collect();
-    assert_eq!(fields, ["options.models.default", "options.models.score"]);
+    assert_eq!(fields, ["options.models.default", "options.models.score", "options.models.roles.judge"]);
     assert!(violations.0[0].reason.contains("simulated:3"), "{violations}");
     assert_eq!(engine.store().list(Default::default()).await.unwrap().len(), 0);
+    let parent = engine.start(self::start(None)).await.unwrap().debate;
+    let change = "model.roles.judge=nobody:2".parse().unwrap();
+    let fork = Fork { parent, at: None, change, actor: "test".to_owned() };
+    let Err(ForkError::Invalid(violations)) = engine.fork(fork).await else { panic!("it was forked") };
+    assert_eq!(violations.0[0].field, "options.models.roles.judge");
+    assert_eq!(engine.store().list(Default::default()).await.unwrap().len(), 1);
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::future::poll_fn;
 
 use bytes::Bytes;
-use debate_grpc::tokens::Scope;
+use debate_core::id::Timestamp;
+use debate_grpc::tokens::{Scope, TokenWishes};
 use debate_grpc::{Origin, ServeOptions};
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
@@ -191,6 +192,8 @@ async fn missing_wrong_and_revoked_tokens_open_nothing_over_either_protocol() {
     let good = guarded.token(wishes("good", &[Scope::Admin]));
     let revoked = guarded.token(wishes("gone", &[Scope::Admin]));
     guarded.revoke("gone");
+    let expired =
+        guarded.token(TokenWishes { expires_at: Some(Timestamp(1)), ..wishes("late", &[Scope::Admin]) });
     let id = started(&mut guarded.debates(&good).await, "").await;
     let mut client = connected(&guarded.house).await;
     let path = format!("/api/v1/debates/{id}");
@@ -205,6 +208,7 @@ async fn missing_wrong_and_revoked_tokens_open_nothing_over_either_protocol() {
         &good,
         &format!("Bearer {changed}"),
         &format!("Bearer {revoked}"),
+        &format!("Bearer {expired}"),
         &format!("Bearer {good} {good}"),
         &format!("Bearer {}", "x".repeat(8_000)),
     ];

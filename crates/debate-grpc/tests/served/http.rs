@@ -1,8 +1,11 @@
 //! REST for all formats: start, list, show, events; preferences; tags; the description.
 
 use debate_grpc::ServeOptions;
+use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use serde_json::{Value, json};
+use tonic::Extensions;
+use tonic::metadata::MetadataMap;
 
 use crate::house::{House, PATIENCE, request};
 
@@ -22,6 +25,7 @@ async fn start(house: &House, body: &Value, key: &str) -> crate::house::Answer {
 async fn a_trace_is_kept_over_both_protocols_and_what_has_not_its_shape_is_left_out() {
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let house = House::quiet().await;
+    house.let_all_answer();
     let cases = [
         ("00-4bf9", "congo=1", None),
         (PARENT, "congo=1", Some(format!("{PARENT} congo=1"))),
@@ -31,13 +35,19 @@ async fn a_trace_is_kept_over_both_protocols_and_what_has_not_its_shape_is_left_
         let headers = [("traceparent", parent), ("tracestate", state)];
         let started = house.ask("POST", DEBATES, &headers, request().to_string().as_bytes()).await;
         let over_rest = started.json()["debate"]["id"].as_str().unwrap().to_owned();
-        let mut started = tonic::Request::new(crate::tokens::start(""));
+        let held_over_rest = house.post(&headers, request().to_string().as_bytes()).await.debate_id();
+        let mut metadata = MetadataMap::new();
         for (name, value) in headers {
-            started.metadata_mut().insert(name, value.parse().unwrap());
+            metadata.insert(name, value.parse().unwrap());
         }
-        let started =
-            DebateServiceClient::new(house.channel().await).start_debate(started).await.unwrap().into_inner();
-        for id in [over_rest, started.debate.unwrap().id] {
+        let start = || crate::tokens::start("");
+        let mut client = DebateServiceClient::new(house.channel().await);
+        let started = tonic::Request::from_parts(metadata.clone(), Extensions::default(), start());
+        let started = client.start_debate(started).await.unwrap().into_inner().debate.unwrap();
+        let hold = v1::HoldDebateRequest { start: Some(start()), read_mask: None };
+        let held = tonic::Request::from_parts(metadata, Extensions::default(), hold);
+        let held = client.hold_debate(held).await.unwrap().into_inner().held.unwrap().debate.unwrap();
+        for id in [over_rest, held_over_rest, started.id, held.id] {
             let log = house.engine.log(id.parse().unwrap(), None).await.unwrap();
             assert_eq!(log[0].trace, kept, "{parent} {state}");
         }

@@ -1,6 +1,7 @@
 //! Tenants see nothing of one another.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use debate_core::codec::{self, Author, Head};
 use debate_core::id::{DebateId, Digest, Timestamp};
@@ -243,6 +244,14 @@ async fn k11_a_request_id_is_each_tenants_own() {
     assert_eq!((again.debate.unwrap().id, again.existing), (first.clone(), true));
     let second = guarded.debates(&other).await.start_debate(start("r-1")).await.unwrap().into_inner();
     assert!(!second.existing && second.debate.unwrap().id != first);
+    // What a token allows is not asked of a request that is known: to its own tenant.
+    let limits = TokenLimits { debates_at_once: NonZeroU32::MIN.into(), ..TokenLimits::default() };
+    let third = TokenWishes { tenant: "third".to_owned(), limits, ..wishes("third", &[Scope::Write]) };
+    let mut third = guarded.debates(&guarded.token(third)).await;
+    started(&mut third, "r-2").await;
+    assert!(third.start_debate(start("r-2")).await.unwrap().into_inner().existing);
+    let refused = third.start_debate(start("r-1")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
     let mut different = request();
     different["task_id"] = json!("t-9");
     let headers = [("Authorization", &*format!("Bearer {other}")), ("Idempotency-Key", "r-1")];
