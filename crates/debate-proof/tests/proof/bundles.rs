@@ -5,9 +5,9 @@ use debate_proof::bundle::{BundleFault, LineError, StreamFault};
 use debate_proof::checkpoint::{Checkpoint, CheckpointError};
 use debate_proof::key::SigningKey;
 use debate_proof::leaves::LeafFault;
-use debate_proof::tree::ConsistencyError;
+use debate_proof::tree::{ConsistencyError, InclusionError};
 
-use crate::log::{Log, append, check, stream, verifier};
+use crate::log::{Log, append, check, rehash, stream, verifier};
 
 fn log() -> Log {
     Log::default().grow(&[3, 2]).grow(&[5, 2, 4])
@@ -73,6 +73,37 @@ fn a_checkpoint_of_another_key_is_no_proof() {
     let report = check(&log().whole(None), Some(other.verifier().clone()), None).unwrap();
     assert!(!report.is_signed);
     assert!(matches!(report.faults[0], BundleFault::Checkpoint(CheckpointError::Note(_))));
+}
+
+#[test]
+fn k15_whatever_is_put_around_what_a_key_signed_is_not_signed_by_it() {
+    let log = log();
+    assert!(!check(&log.single(0, None), None, None).unwrap().is_signed, "nobody looked at the signature");
+    // Others' events under the key's note, as whoever has no key can chain and record them.
+    let mut made_up = Log { streams: log.streams.clone(), ..Log::default() };
+    made_up.streams[0][1].body.push(' ');
+    rehash(&mut made_up.streams[0]);
+    let forged = Log { leaves: log.leaves.clone(), ..made_up.clone() };
+    made_up.streams[0].truncate(3);
+    made_up.streams[2].clear();
+    let made_up = made_up.grow(&[3, 2]).grow(&[5, 2, 4]);
+    let with_note = |mut lines: Vec<String>| {
+        lines[1] = log.single(0, None)[1].clone();
+        check(&lines, Some(verifier()), None).unwrap()
+    };
+    let root = InclusionError::Root { index: 2 };
+    assert_eq!(with_note(made_up.single(0, None)).streams[0].fault, Some(StreamFault::Inclusion(root)));
+    assert_eq!(with_note(made_up.whole(None)).faults, [BundleFault::Leaves { signed: 4, found: 4 }]);
+    let rewritten = Some(StreamFault::Leaf(LeafFault::Rewritten { from: Seq(1), to: Seq(5) }));
+    assert_eq!(with_note(forged.single(0, None)).streams[0].fault, rewritten);
+    let rewritten = Some(StreamFault::Leaf(LeafFault::Rewritten { from: Seq(1), to: Seq(3) }));
+    assert_eq!(with_note(forged.whole(None)).streams[0].fault, rewritten);
+    // One debate with the proof of another.
+    let (mut first, second) = (log.single(0, None), log.single(1, None));
+    first[2] = second[2].replace(&stream(2).id.to_string(), &stream(1).id.to_string());
+    first[2] = first[2].replace(&format!("\"leaf\":\"{}", stream(1)), &format!("\"leaf\":\"{}", stream(2)));
+    let fault = check(&first, Some(verifier()), None).unwrap().streams[0].fault.clone();
+    assert_eq!(fault, Some(StreamFault::OtherStream(stream(2))));
 }
 
 #[test]

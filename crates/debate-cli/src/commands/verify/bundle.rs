@@ -50,11 +50,10 @@ pub(crate) async fn check(
     let mut folds = OneByOne::default();
     let mut forks = Forks::default();
     while let Some(line) = lines.next()? {
-        let bytes = line.len();
         let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
             continue;
         };
-        if forks.note(&envelope, bytes) {
+        if forks.note(&envelope, line) {
             continue;
         }
         folds.push(envelope).await?;

@@ -42,10 +42,10 @@ impl Default for Forks {
 }
 
 impl Forks {
-    /// Takes note of an event, whose line has so many bytes; returns whether it is a fork's.
-    pub(super) fn note(&mut self, envelope: &Envelope, bytes: usize) -> bool {
+    /// Takes note of an event and its line; returns whether it is a fork's.
+    pub(super) fn note(&mut self, envelope: &Envelope, line: &str) -> bool {
         let stream = envelope.stream;
-        *self.bytes.entry(stream).or_default() += bytes;
+        *self.bytes.entry(stream).or_default() += line.len();
         if envelope.seq == Seq(1)
             && let Some(Ok(forked)) = codec::forked(envelope)
         {
@@ -154,7 +154,7 @@ mod tests {
     fn k14_the_bytes_of_all_events_of_a_stream_count() {
         let mut forks = Forks::default();
         for (number, bytes) in [(1, 10), (2, 20), (1, 30), (1, 40)] {
-            forks.note(&event(stream(number)), bytes);
+            forks.note(&event(stream(number)), &" ".repeat(bytes));
         }
         assert_eq!(forks.bytes, [(stream(1), 80), (stream(2), 20)].into());
     }
