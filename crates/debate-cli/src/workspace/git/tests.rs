@@ -107,6 +107,15 @@ async fn i10_nothing_that_a_repository_configures_is_run_or_written() {
     assert!(checked.starts_with("verified"), "{checked}");
 }
 
+/// Copies a folder with all that is in it.
+fn copied(from: &Path, to: &Path) {
+    for file in files(from) {
+        let copy = to.join(file.strip_prefix(from).unwrap());
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        fs::copy(file, copy).unwrap();
+    }
+}
+
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
@@ -158,13 +167,6 @@ async fn i10_no_other_folder_is_read_through_a_repository() {
                 fs::write(git.join("objects/info/alternates"), objects).unwrap();
             }),
         ),
-        (
-            "head",
-            Box::new(|git: &Path| {
-                fs::create_dir_all(git.join("objects")).unwrap();
-                fs::write(git.join("HEAD"), "ref: refs/../../../other/.git/refs/heads/main\n").unwrap();
-            }),
-        ),
     ];
     for (name, trap) in refused {
         let folder = place.path().join(name);
@@ -173,6 +175,29 @@ async fn i10_no_other_folder_is_read_through_a_repository() {
         trap(&folder.join(".git"));
         let found = look(&Arc::new(Workspace::open(&folder).unwrap()), secret.trim()).await;
         assert!(found.iter().all(Result::is_err), "{name}: {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn i10_no_repository_that_is_whole_names_what_lies_in_another_one() {
+    let place = TempDir::new().unwrap();
+    let (other, commit) = repository(&place.path().join("other"));
+    let others = other.root().join(".git");
+    for (name, file, text) in [
+        ("whole", "HEAD", "ref: refs/heads/main\n"),
+        ("common", "commondir", "../../other/.git\n"),
+        ("alternates", "objects/info/alternates", "../../../other/.git/objects\n"),
+        ("http", "objects/info/http-alternates", "https://example.org/x\n"),
+        ("head", "HEAD", "ref: refs/../../../other/.git/refs/heads/main\n"),
+    ] {
+        // All objects are here, so that nothing else is missing.
+        let folder = place.path().join(name);
+        copied(&others, &folder.join(".git"));
+        fs::write(folder.join("a.txt"), "own\n").unwrap();
+        fs::create_dir_all(folder.join(".git/objects/info")).unwrap();
+        fs::write(folder.join(".git").join(file), text).unwrap();
+        let found = look(&Arc::new(Workspace::open(&folder).unwrap()), &commit).await;
+        assert!(found.iter().all(|found| found.is_ok() == (name == "whole")), "{name}: {found:?}");
     }
 }
 
@@ -208,9 +233,11 @@ async fn i10_no_pack_outside_of_the_workspace_is_read_though_an_index_of_all_pac
 #[tokio::test]
 async fn i10_files_of_a_repository_that_are_links_to_elsewhere_are_not_read() {
     let place = TempDir::new().unwrap();
-    for name in ["HEAD", "packed-refs", "shallow"] {
+    for name in ["HEAD", "packed-refs", "refs", "shallow"] {
         let (workspace, commit) = repository(&place.path().join(format!("with-{name}")));
-        git(workspace.root(), &["pack-refs", "--all"]);
+        if name != "refs" {
+            git(workspace.root(), &["pack-refs", "--all"]);
+        }
         let (inside, outside) = (workspace.root().join(".git").join(name), place.path().join(name));
         if name == "shallow" {
             fs::write(&inside, &commit).unwrap();
