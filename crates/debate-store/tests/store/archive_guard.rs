@@ -198,7 +198,11 @@ mod postgres {
                 assert!(server.sql("postgres", &format!("{session}{statement}")).is_err(), "{statement}");
             }
         }
-        for statement in &altered(id) {
+        let mut altered = altered(id);
+        altered.push(
+            "UPDATE archived SET restoring = NOT restoring, last_position = last_position + 1".to_owned(),
+        );
+        for statement in &altered {
             assert!(server.sql("postgres", statement).is_err(), "{statement}");
         }
         store.restore(gone[0].stream, gone.clone()).await.unwrap();

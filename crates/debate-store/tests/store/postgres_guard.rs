@@ -131,6 +131,14 @@ async fn a_writer_needs_no_more_rights_than_it_uses() {
     ] {
         assert!(server.sql("postgres", &format!("SET ROLE app; {sql}")).is_err(), "{sql}");
     }
+    // Nor does any column of the log but those of words take another value from it.
+    let others = "SELECT table_name, column_name FROM information_schema.columns \
+         WHERE table_schema = 'public' AND table_name IN ('events', 'requests', 'archived') \
+         AND has_column_privilege('app', table_name, column_name, 'UPDATE') ORDER BY 1, 2";
+    assert_eq!(server.sql("postgres", others).unwrap().trim(), "events|prose\nevents|salt");
+    let rights = "SELECT t, r FROM unnest(ARRAY['events', 'requests', 'archived']) t, \
+         unnest(ARRAY['INSERT', 'DELETE', 'TRUNCATE']) r WHERE has_table_privilege('app', t, r) ORDER BY 1, 2";
+    assert_eq!(server.sql("postgres", rights).unwrap().trim(), "events|INSERT\nrequests|INSERT");
     let url = server.url_for("app", "postgres");
     let store = PostgresStore::open(&url, PostgresOptions::default()).await.unwrap();
     store.append(writer.append(2)).await.unwrap();
