@@ -240,11 +240,7 @@ impl Desk {
     async fn admit(&self, mut accepted: AcceptedRequest) -> Result<AcceptedRequest, Refusal> {
         let admission = Arc::clone(&self.facade.admission);
         let admitted = tokio::task::spawn_blocking(move || admission(&mut accepted).map(|()| accepted));
-        let admitted = admitted.await.map_err(|error| {
-            tracing::error!(error = &error as &dyn std::error::Error, "admission failed");
-            Refusal::Defect
-        })?;
-        Ok(admitted?)
+        Ok(admitted.await.map_err(|error| Refusal::defect(&error))??)
     }
 
     async fn open<F: Format>(&self, accepted: Accepted<F>, opening: Opening) -> Result<Started, Refusal> {

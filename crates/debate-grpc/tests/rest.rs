@@ -240,6 +240,17 @@ async fn admission_has_the_last_word_before_anything_is_recorded() {
 }
 
 #[tokio::test]
+async fn what_an_admission_panics_with_is_in_no_answer() {
+    let admission = |_: &mut _| panic!("password sesame");
+    let options = ServeOptions { admission: Arc::new(admission), ..ServeOptions::default() };
+    let house = House::with(options, "simulated:7").await;
+    let refused = house.post(&[], &body()).await;
+    assert_eq!(refused.status, 500);
+    assert!(!refused.json().to_string().contains("sesame"), "{:?}", refused.json());
+    assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
+}
+
+#[tokio::test]
 async fn a_deliberation_is_held_through_the_same_door() {
     let house = House::open().await;
     let request = json!({"format": "deliberation", "topic": "Tabs or spaces?", "mode": "weak",

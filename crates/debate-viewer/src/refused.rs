@@ -140,6 +140,7 @@ mod tests {
     use std::sync::Arc;
 
     use axum::body::to_bytes;
+    use debate_core::debate::ReplayError;
 
     use super::*;
 
@@ -150,11 +151,14 @@ mod tests {
         let _listening = tracing::subscriber::set_default(logging);
         let cause = || std::io::Error::other("password sesame at /srv");
         let corrupt = LoadError::Read(ReadError::backend(cause()));
+        let debate = DebateId(uuid::Uuid::nil());
         for refused in [
             ReadError::backend(cause()).into(),
             corrupt.into(),
             Refused::defect(&cause()),
             WatchError::Read(ReadError::backend(cause())).into(),
+            LoadError::Replay { debate, source: ReplayError::NotOpened("sesame") }.into(),
+            Refused::of_replay(debate, &AnyReplayError::Format { kind: "sesame".to_owned() }),
         ] {
             let body = to_bytes(refused.into_response().into_body(), usize::MAX).await.unwrap();
             let body = String::from_utf8(body.to_vec()).unwrap();
@@ -162,6 +166,6 @@ mod tests {
         }
         let logged = std::fs::read_to_string(log.path()).unwrap();
         let causes = logged.lines().filter(|line| line.contains("ERROR") && line.contains("sesame"));
-        assert_eq!(causes.count(), 4, "{logged}");
+        assert_eq!(causes.count(), 6, "{logged}");
     }
 }

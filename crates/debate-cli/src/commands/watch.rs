@@ -38,7 +38,13 @@ pub(crate) struct Watch {
     after: u64,
 
     /// Address of a server that holds the debate, such as http://127.0.0.1:50051; without one the store is read
-    #[arg(long, env = "DEBATE_SERVER", value_name = "URL", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(
+        long,
+        env = "DEBATE_SERVER",
+        value_name = "URL",
+        hide_env_values = true,
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     server: Option<String>,
 
     /// The server's token, where it has one

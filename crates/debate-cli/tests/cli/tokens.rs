@@ -194,6 +194,7 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         "GEMINI_BASE_URL",
         "OTEL_EXPORTER_OTLP_ENDPOINT",
         "DEBATE_SEARCH_ENDPOINT",
+        "DEBATE_SERVER",
     ];
     let hidden =
         || SECRETS.map(|name| (name, secret)).into_iter().chain(urls.map(|name| (name, url.as_str())));

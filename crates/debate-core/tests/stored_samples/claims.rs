@@ -11,7 +11,9 @@ use super::*;
 
 /// Numbers and lists of configurations and facts up to which, and through which, a debate is gone.
 const COUNTS: [&str; 3] = ["rounds", "round", "judge_passes"];
-const LISTS: [&str; 7] = ["outcomes", "roles", "criteria", "participants", "agents", "seats", "pairs"];
+const LISTS: [&str; 3] = ["outcomes", "criteria", "pairs"];
+/// Those of whoever takes part.
+const PARTICIPANTS: [&str; 4] = ["roles", "participants", "agents", "seats"];
 /// Those that name a call or a challenge of a round.
 const CALLS: [&str; 3] = ["call", "challenge", "id"];
 
@@ -22,8 +24,11 @@ fn exaggerated(body: &Value) -> Vec<(&str, Value)> {
         let name = member.as_str();
         let larger: Vec<(&str, Value)> = match value {
             Value::Number(_) if COUNTS.contains(&name) => [101, u32::MAX].map(|n| (name, n.into())).into(),
-            Value::Array(items) if LISTS.contains(&name) && !items.is_empty() => {
-                vec![(name, items.iter().cycle().take(101).cloned().collect())]
+            Value::Array(items)
+                if [&LISTS[..], &PARTICIPANTS].concat().contains(&name) && !items.is_empty() =>
+            {
+                let length = if LISTS.contains(&name) { 101 } else { 21 };
+                vec![(name, items.iter().cycle().take(length).cloned().collect())]
             }
             Value::String(text) if CALLS.contains(&name) => {
                 larger_round(text).map(|text| (name, text)).into_iter().collect()
@@ -73,7 +78,8 @@ fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() 
     refused::<Roundtable>(include_str!("../samples/roundtable.ndjson"), &mut names);
     refused::<Review>(include_str!("../samples/review.ndjson"), &mut names);
     refused::<Investigation>(include_str!("../samples/investigation.ndjson"), &mut names);
-    let every: BTreeSet<_> = [&COUNTS[..], &LISTS, &CALLS].concat().into_iter().map(str::to_owned).collect();
+    let every: BTreeSet<_> =
+        [&COUNTS[..], &LISTS, &PARTICIPANTS, &CALLS].concat().into_iter().map(str::to_owned).collect();
     assert_eq!(names, every, "what no sample claims is not shown");
 }
 

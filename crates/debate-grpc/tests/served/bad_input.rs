@@ -100,6 +100,7 @@ async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goe
         let (http, told) = call(&mut client, path, &headers, &[0, 0, 0, 0, 0]).await;
         assert_eq!((http, told.map(|told| told.code())), (status, code), "{path} {content_type}");
     }
+    assert_eq!(call(&mut client, GET, &[], &[0, 0, 0, 0, 0]).await.0, 415, "who says nothing of it");
     let mut client = DebateServiceClient::new(house.channel().await);
     assert!(
         client.list_debates(v1::ListDebatesRequest::default()).await.unwrap().into_inner().debates.is_empty()
