@@ -8,6 +8,7 @@ use debate_core::id::Timestamp;
 use debate_grpc::tokens::{Scope, TokenWishes};
 use debate_grpc::{Origin, ServeOptions};
 use debate_proto::v1;
+use debate_proto::v1::audit_service_client::AuditServiceClient;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use h2::client::SendRequest;
 use http::HeaderMap;
@@ -111,12 +112,15 @@ async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goe
 async fn k10_places_that_no_stream_has_reached_are_refused_over_both_protocols() {
     let house = House::open().await;
     let mut client = DebateServiceClient::new(house.channel().await);
+    let mut audits = AuditServiceClient::new(house.channel().await);
     let id = client.start_debate(start("")).await.unwrap().into_inner().debate.unwrap().id;
     assert!(house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
     let head = house.engine.log(id.parse().unwrap(), None).await.unwrap().len() as u64;
     for after_seq in [head + 1, u64::MAX] {
         let watch = v1::WatchDebateRequest { debate_id: id.clone(), after_seq, ..Default::default() };
         assert_eq!(client.watch_debate(watch).await.unwrap_err().code(), Code::OutOfRange, "{after_seq}");
+        let read = v1::ReadLogRequest { debate_id: id.clone(), after_seq, ..Default::default() };
+        assert_eq!(audits.read_log(read).await.unwrap_err().code(), Code::OutOfRange, "{after_seq}");
         let path = format!("/api/v1/debates/{id}/events");
         assert_eq!(house.get(&format!("{path}?after={after_seq}")).await.status, 416);
         let stream = [("Accept", "text/event-stream"), ("Last-Event-ID", &*after_seq.to_string())];
@@ -281,7 +285,7 @@ async fn without_tokens_pages_of_other_sites_are_refused_though_they_are_named()
 #[tokio::test]
 async fn k12_what_asks_of_the_policy_is_json_within_bounds_like_everything_else() {
     let house = House::open().await;
-    let long = vec![b' '; debate_core::request::sizes::REQUEST_BYTES_MAX + 1];
+    let long = vec![b' '; 1024 * 1024 + 1];
     for path in ["proposals", "acceptances"].map(|rest| format!("/api/v1/reasoning/policy/{rest}")) {
         for (what, content_type, body, status) in [
             ("what a page may send unasked", "text/plain", &br#"{"role": "security"}"#[..], 415),

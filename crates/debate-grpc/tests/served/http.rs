@@ -229,12 +229,16 @@ async fn the_description_is_served_and_bad_input_is_refused_alike_everywhere() {
     let scope = &document["paths"]["/api/v1/debates"]["post"]["x-scope"];
     assert_eq!(scope, "write");
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let long = vec![b' '; debate_core::request::sizes::REQUEST_BYTES_MAX + 1];
+    let long = vec![b' '; 1024 * 1024 + 1];
+    // Were its bytes read as the text that they nearly are, it would open a debate.
+    let whole = request().to_string();
+    let (begin, end) = whole.split_once("harbour").unwrap();
+    let no_text = [begin.as_bytes(), b"\xff", end.as_bytes()].concat();
     for path in [DEBATES, CONTRACT] {
         for (body, status) in [
             (&b""[..], 422),
             (b"{", 422),
-            (b"\"\xff\"", 422),
+            (&no_text, 422),
             (deep.as_bytes(), 422),
             (b"{\"format\":\"quarrel\"}", 422),
             (&long, 413),
@@ -243,6 +247,12 @@ async fn the_description_is_served_and_bad_input_is_refused_alike_everywhere() {
             assert_eq!(refused.status, status, "{path}");
             assert_eq!(refused.header("content-type"), Some("application/problem+json"), "{path}");
         }
+    }
+    for (place, body) in
+        [("continue", &b"{\"focus\": \"\xff\"}"[..]), ("resolution", b"{\"outcome_id\": \"\xff\"}")]
+    {
+        let refused = house.ask("POST", &format!("/api/v1/debates/x/{place}"), &[], body).await;
+        assert_eq!(refused.status, 422, "{place}");
     }
     for other in ["text/plain", "application/jsonx", "application/json-seq", "text/json", "json", ""] {
         let text = [("Content-Type", other)];

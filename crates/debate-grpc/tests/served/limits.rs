@@ -67,6 +67,8 @@ async fn a_stream_counts_as_a_request_for_as_long_as_it_runs() {
     let mut stream = client.watch_debate(watch).await.unwrap().into_inner();
     let refused = client.list_debates(list()).await.unwrap_err();
     assert!(wait_of(&refused).is_some());
+    let other = guarded.token(TokenWishes { name: "other".to_owned(), ..limited(limits) });
+    guarded.debates(&other).await.list_debates(list()).await.unwrap();
     guarded.house.let_all_answer();
     while stream.message().await.unwrap().is_some() {}
     client.list_debates(list()).await.unwrap();
