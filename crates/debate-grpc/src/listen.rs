@@ -358,6 +358,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_connection_over_http_1_whose_answer_waits_unread_within_tls_is_ended() {
+        let connections = Connections::default();
+        let app = Router::new().route("/", get(async || "x".repeat(4_000)));
+        let talk = Talk { app, connections, closing: CancellationToken::new() };
+        let (mut client, server) = tokio::io::duplex(1_024);
+        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        // As TLS does, it takes all that is written and has to wait when that goes out.
+        let server = tokio::io::BufWriter::new(server);
+        let ended = tokio::time::timeout(connections.unread * 3, talk.hold(server)).await;
+        assert!(ended.is_ok(), "it keeps its place");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_connection_over_http_1_whose_answers_wait_for_one_another_unread_is_ended() {
         let connections = Connections::default();
         for asked in [1, 2, 100] {
