@@ -151,7 +151,7 @@ mod tests {
         let _listening = tracing::subscriber::set_default(logging);
         let cause = || std::io::Error::other("password sesame at /srv");
         let corrupt = LoadError::Read(ReadError::backend(cause()));
-        let debate = DebateId(uuid::Uuid::nil());
+        let debate: DebateId = "00000000-0000-4000-8000-000000000000".parse().unwrap();
         for refused in [
             ReadError::backend(cause()).into(),
             corrupt.into(),
