@@ -4,20 +4,34 @@ use std::process::Command;
 use std::time::Duration;
 
 use debate_proto::v1;
+use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::{Value, json};
 
 use crate::program::{Program, Ran};
 use crate::provider::{Answer, Provider};
 use crate::server::Server;
 
-/// Clears the screen, names the window, colours what follows by a control of one character, turns the line around.
-pub(crate) const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf";
+/// Clears the screen, names the window, colours what follows by a control of one character, turns the line around; in a
+/// document it has an image fetched, and is a link and HTML.
+pub(crate) const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf ![g](http://203.0.113.7/h) [i](//203.0.113.7) <b>j</b>";
 
 /// Checks that an output shows and steers nothing; returns whether it has the words.
 pub(crate) fn is_calm(text: &str) -> bool {
     let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
     assert!(!text.contains(steers), "{text:?}");
     text.contains("owned")
+}
+
+/// Checks that a document has no images and HTML, and no links where it may have none.
+fn has_no_markup(document: &str, links: bool) {
+    for event in Parser::new_ext(document, Options::all()) {
+        let is_markup = match event {
+            Event::Start(Tag::Link { .. }) => !links,
+            Event::Start(Tag::Image { .. } | Tag::HtmlBlock) | Event::Html(_) | Event::InlineHtml(_) => true,
+            _ => false,
+        };
+        assert!(!is_markup, "{event:?} in {document}");
+    }
 }
 
 /// Runs a command, for which a provider answers.
@@ -48,6 +62,8 @@ fn k13_no_command_shows_words_that_steer_the_terminal() {
     assert_eq!(held.code, Some(0), "{held:?}");
     let id = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
     let mut outputs = vec![held, run(&["fork", &id])];
+    has_no_markup(&run(&["report", &id, "--format", "md"]).stdout, false);
+    has_no_markup(&run(&["show", &id, "--markdown"]).stdout, true);
     for arguments in [
         &["list"][..],
         &["show", &id],
@@ -152,6 +168,7 @@ fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
         let id = listed.iter().find(|entry| entry["format"] == format);
         let id = id.unwrap_or_else(|| panic!("{held:?}"))["debate_id"].as_str().unwrap();
         let mut outputs = vec![held, run(&["list"]), run(&["policy", "insights"])];
+        has_no_markup(&run(&["report", id, "--format", "md"]).stdout, false);
         for arguments in [
             &["show", id][..],
             &["log", id],
@@ -220,6 +237,29 @@ fn k13_words_that_are_drawn_live_on_a_terminal_do_not_steer_it() {
     let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
     let sent: Vec<&str> = steers.into_iter().filter(|it| ran.stdout.contains(it)).collect();
     assert!(sent.is_empty(), "{sent:?}: {:?}", ran.stdout);
+}
+
+#[test]
+fn k13_words_of_files_of_questions_and_of_cases_are_shown_and_steer_no_terminal() {
+    let program = Program::new();
+    let question = json!({
+        "id": STEERS, "question": STEERS, "outcomes": ["Yes", "No"], "crowd": {"value": 0.2}, "resolution": "no",
+        "resolve_date": "2026-03-01",
+    });
+    program.write("questions.jsonl", question.to_string());
+    let case = json!({
+        "id": STEERS, "description": STEERS,
+        "input": {"topic": STEERS, "mode": "weak", "participantResponses": {"a": [STEERS], "b": [STEERS], "orchestrator": [STEERS]}},
+        "expected": {"roundCount": 9, "phaseSequence": ["initial"]},
+    });
+    program.write("case.json", case.to_string());
+    for (arguments, code) in
+        [(&["backtest", "questions.jsonl", "--rounds", "1"][..], 0), (&["golden", "case.json"], 4)]
+    {
+        let ran = program.run(arguments);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(is_calm(&ran.stdout) | is_calm(&ran.stderr), "the words are shown all the same: {ran:?}");
+    }
 }
 
 #[test]

@@ -116,6 +116,10 @@ fn refused_behind<F: Format>(own: &str, before: &str) {
 fn k13_a_log_has_no_names_of_criteria_operations_skills_and_tools_but_those_that_requests_may_give() {
     refused_behind::<Prediction>(KERNEL, r#""tools":[{"tool":""#);
     refused_behind::<Prediction>(include_str!("../samples/prediction.ndjson"), r#""criteria":[{"name":""#);
+    refused_behind::<Prediction>(
+        include_str!("../samples/prediction.ndjson"),
+        r#""rubrics":[{"criterion":""#,
+    );
     for before in [r#""op":""#, r#""type":""#] {
         refused_behind::<Review>(include_str!("../samples/review.ndjson"), before);
     }

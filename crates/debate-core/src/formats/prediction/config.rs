@@ -287,6 +287,7 @@ pub struct Persona {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rubric {
     /// The criterion's name.
+    #[serde(deserialize_with = "bounds::name")]
     pub criterion: String,
     /// Bands such as `0.0-0.3`, each with what it means.
     pub bands: Vec<RubricBand>,
