@@ -191,9 +191,19 @@ async fn asked(
     request: http::request::Builder,
     body: &[u8],
 ) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
+    asked_within(house, WINDOW, request, body).await
+}
+
+/// Sends a request over HTTP/2, for whose answer there is so much room.
+async fn asked_within(
+    house: &House,
+    window: u32,
+    request: http::request::Builder,
+    body: &[u8],
+) -> (h2::RecvStream, tokio::task::JoinHandle<()>) {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let mut connecting = h2::client::Builder::new();
-    connecting.initial_window_size(WINDOW);
+    connecting.initial_window_size(window);
     let (mut client, connection) = connecting.handshake::<_, Bytes>(stream).await.unwrap();
     let driving = tokio::spawn(async move { drop(connection.await) });
     let (response, mut sending) = client.send_request(request.body(()).unwrap(), false).unwrap();
@@ -358,6 +368,18 @@ async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece(
         }
     };
     assert!(broken.is_reset() && told <= 2 * 48 * 1024, "{told} bytes: {broken}");
+}
+
+#[tokio::test]
+async fn an_answer_for_which_its_client_never_makes_room_is_let_go_too() {
+    let (hearing, _listening) = Hearing::begin();
+    let long = Router::new().route("/viewer/data/debates", get(async || "x".repeat(1_000_000)));
+    let connections = Connections { unread: SHORT, ..Connections::default() };
+    let options = ServeOptions { connections, data: long, ..ServeOptions::default() };
+    let house = House::with(options, "simulated:7").await;
+    let request = http::Request::get("http://localhost/viewer/data/debates");
+    let (_answer, _driving) = asked_within(&house, 0, request, &[]).await;
+    hearing.wait(GIVEN_UP, 1).await;
 }
 
 #[tokio::test]
