@@ -282,6 +282,12 @@ async fn messages_beyond_every_limit_are_refused_and_the_connection_goes_on() {
             assert_eq!(code == Code::OutOfRange, is_refused, "{code:?}: {claimed} bytes for {method}");
         }
     }
+    // Nor is more taken from who needs no token in many short messages than in a long one.
+    let short = [&[0, 0, 0, 4, 0, 0x0a, 0xfd, 0x07][..], &[b'x'; 1021]].concat();
+    for (many, code) in [(3, Code::NotFound), (5, Code::ResourceExhausted)] {
+        let (_sent, answer) = call(&mut raw, "grpc.health.v1.Health/Check", short.repeat(many), true).await;
+        assert_eq!(code_of(answer).await, code, "{many} messages");
+    }
     // Reflection ends its answer without a reason, and waits for what was not claimed in vain.
     for version in ["v1", "v1alpha"] {
         let method = format!("grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
@@ -304,10 +310,20 @@ async fn claim(
     claimed: u32,
     is_end: bool,
 ) -> (h2::SendStream<Bytes>, Answer) {
+    call(raw, method, [&[0][..], &claimed.to_be_bytes()].concat(), is_end).await
+}
+
+/// Sends so much of a method's messages; returns how more would be sent, and the answer.
+async fn call(
+    raw: &mut h2::client::SendRequest<Bytes>,
+    method: &str,
+    messages: Vec<u8>,
+    is_end: bool,
+) -> (h2::SendStream<Bytes>, Answer) {
     let request =
         http::Request::post(format!("http://localhost/{method}")).header("content-type", "application/grpc");
     let (response, mut body) = raw.send_request(request.body(()).unwrap(), false).unwrap();
-    body.send_data([&[0][..], &claimed.to_be_bytes()].concat().into(), is_end).unwrap();
+    body.send_data(messages.into(), is_end).unwrap();
     (body, response.await.unwrap())
 }
 
