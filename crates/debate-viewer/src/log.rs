@@ -16,6 +16,8 @@ pub struct Log {
     id: DebateId,
     events: Vec<Arc<Envelope>>,
     inherited: usize,
+    /// The bytes that the events take.
+    bytes: usize,
     /// The fold of the first so many events, at growing numbers.
     steps: Vec<(usize, AnyDebate)>,
     last: AnyDebate,
@@ -31,10 +33,11 @@ impl Log {
         let first = AnyDebate::replay(history.get(..1).unwrap_or_default())?;
         let own = StreamId::from(id);
         let inherited = history.iter().take_while(|event| event.stream != own).count();
+        let bytes = history.first().map_or(0, bytes_of);
         let mut events = history.into_iter().map(Arc::new);
         let opened = events.next().into_iter().collect();
         let steps = vec![(1, first.clone())];
-        let mut log = Self { id, events: opened, inherited, steps, last: first };
+        let mut log = Self { id, events: opened, inherited, bytes, steps, last: first };
         events.try_for_each(|event| log.push(event))?;
         Ok(log)
     }
@@ -42,6 +45,7 @@ impl Log {
     /// Adds the next event.
     pub(crate) fn push(&mut self, event: Arc<Envelope>) -> Result<(), AnyReplayError> {
         self.last.apply(&event)?;
+        self.bytes += bytes_of(&event);
         self.events.push(event);
         if self.events.len().is_multiple_of(STEP) {
             self.steps.push((self.events.len(), self.last.clone()));
@@ -95,9 +99,19 @@ impl Log {
         self.inherited
     }
 
+    /// Returns how many bytes the events take.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Returns how many events lie behind the event `seq`, itself and those shared with parents included.
     fn count(&self, seq: Seq) -> usize {
         let own = usize::try_from(seq.0).unwrap_or(usize::MAX).max(1);
         self.inherited.saturating_add(own).min(self.events.len())
     }
+}
+
+/// Returns how many bytes an event takes: its texts, and what is around them.
+fn bytes_of(event: &Envelope) -> usize {
+    event.text_bytes() + size_of::<Envelope>()
 }

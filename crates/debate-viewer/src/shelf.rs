@@ -14,8 +14,8 @@ use crate::refused::Refused;
 
 /// The most logs kept.
 const LOGS_MAX: usize = 32;
-/// The most events kept, over all logs but the latest.
-const EVENTS_MAX: usize = 50_000;
+/// The most bytes kept, over all logs but the latest.
+const BYTES_MAX: usize = 128 << 20;
 /// Events read at once.
 const PAGE: u32 = 1_000;
 
@@ -96,15 +96,19 @@ impl Shelf {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         logs.retain(|kept| kept.id() != log.id());
         logs.push(Arc::clone(log));
-        let mut room = EVENTS_MAX;
-        let kept = logs.iter().rev().take(LOGS_MAX).take_while(|log| {
-            let fits = room > 0;
-            room = room.saturating_sub(log.own().len());
-            fits
-        });
-        let surplus = logs.len() - kept.count();
+        let surplus = logs.len() - kept(logs.iter().rev().map(|log| log.bytes()));
         logs.drain(..surplus);
     }
+}
+
+/// Returns how many logs are kept, given by their bytes, the one looked at last first.
+fn kept(logs: impl Iterator<Item = usize>) -> usize {
+    let mut older = 0_usize;
+    let fits = logs.take(LOGS_MAX).enumerate().take_while(|(place, bytes)| {
+        older = older.saturating_add(if *place == 0 { 0 } else { *bytes });
+        older <= BYTES_MAX
+    });
+    fits.count()
 }
 
 fn grown(log: &Log, events: Vec<Envelope>) -> Result<Log, debate_core::formats::any::AnyReplayError> {
@@ -129,5 +133,24 @@ pub(crate) fn moment(log: &Log, asked: Option<u64>) -> Result<Seq, Refused> {
         None => Ok(head),
         Some(seq) if seq >= Seq(1) && seq <= head => Ok(seq),
         Some(asked) => Err(Refused::NoEvent { debate: log.id(), asked, head }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_32_logs_are_kept_and_128_mib_of_them_beside_the_latest() {
+        let half = 64 * 1024 * 1024;
+        for (logs, wanted) in [
+            (&[][..], 0),
+            (&[1; 33], 32),
+            (&[5 * half, half, half, 0], 4),
+            (&[1, half, half, 1], 3),
+            (&[1, 3 * half, 1], 1),
+        ] {
+            assert_eq!(kept(logs.iter().copied()), wanted, "{logs:?}");
+        }
     }
 }
