@@ -7,6 +7,8 @@
 mod hearing;
 #[path = "http/panicking_store.rs"]
 mod panicking_store;
+#[path = "http/waited_on.rs"]
+mod waited_on;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -14,11 +16,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::Request;
 use debate_core::id::Timestamp;
 use debate_engine::Engine;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
 use debate_grpc::{Facade, ServeOptions};
-use debate_llm::{ChatModel, ChatReply, ChatRequest, ScriptedModel, SimulatedConfig, WebSource, debater};
+use debate_llm::{
+    ChatModel, ChatReply, ChatRequest, ScriptedAnswer, ScriptedModel, SimulatedConfig, WebSource, debater,
+};
 use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::{EventStore, MemoryStore};
 use hearing::Hearing;
@@ -28,6 +33,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use waited_on::WaitedOn;
 
 /// Longer than anything here takes; reached only where something hangs.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -409,4 +415,35 @@ async fn a_panic_in_a_tool_or_a_resource_is_an_answer_without_its_message_and_an
     }
     assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 6);
     server.abort();
+}
+
+#[tokio::test]
+async fn a_tool_that_waits_stops_when_its_client_is_gone() {
+    let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+    let kept = Arc::new(MemoryStore::default());
+    let (drives, driving) = serve_kept(Arc::clone(&kept) as _, Arc::clone(&model), None).await;
+    let store = Arc::new(WaitedOn::over(kept));
+    let mut waiting = store.waiting();
+    let (address, server) = serve_kept(store, model, None).await;
+    let table = |wait_s: u64| {
+        let table = json!({ "topic": "T", "agents": ["ada", "bo"], "request_id": "one", "wait_s": wait_s });
+        json!({ "name": "start_roundtable", "arguments": table })
+    };
+    asked(drives, "", "tools/call", table(0)).await;
+    let stream = TcpStream::connect(address).await.unwrap();
+    let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::post(format!("http://{address}/mcp"))
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream");
+    let (answer, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": table(3_600) });
+    body.send_data(call.to_string().into(), true).unwrap();
+    let begun = tokio::time::timeout(PATIENCE, waiting.wait_for(|many| *many > 0)).await;
+    begun.expect("it waits").unwrap();
+    drop((answer, body));
+    let over = tokio::time::timeout(PATIENCE, waiting.wait_for(|many| *many == 0)).await;
+    over.expect("it waits for nobody").unwrap();
+    server.abort();
+    driving.abort();
 }
