@@ -19,12 +19,15 @@ pub fn turns_text(c: char) -> bool {
 mod tests {
     use super::*;
 
+    /// What Unicode calls `Bidi_Control`.
+    const TURNING: &str =
+        "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
+
     #[test]
     fn k13_what_steers_or_turns_is_told_from_what_is_read() {
-        assert!(
-            ['\u{1b}', '\u{9b}', '\r', '\u{61c}', '\u{202e}', '\u{2067}', '\u{200f}'].into_iter().all(steers)
-        );
-        assert!(!['a', 'é', '\u{5d0}', '\u{200d}', '\u{2028}'].into_iter().any(steers));
-        assert!(!turns_text('\u{1b}'));
+        let all = |is_one: fn(char) -> bool| ('\0'..=char::MAX).filter(|c| is_one(*c)).collect::<String>();
+        assert_eq!(all(turns_text), TURNING);
+        let controls: String = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}').collect();
+        assert_eq!(all(steers), controls + TURNING);
     }
 }
