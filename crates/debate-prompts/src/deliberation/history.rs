@@ -227,6 +227,14 @@ mod tests {
     }
 
     #[test]
+    fn k13_characters_that_hide_or_turn_words_are_replaced() {
+        let controls = ('\0'..='\u{1f}').chain('\u{7f}'..='\u{9f}').filter(|c| !"\t\n\r".contains(*c));
+        for c in controls.chain('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}') {
+            assert_eq!(quoted(&format!("a{c}b")), "a\u{fffd}b", "{c:?}");
+        }
+    }
+
+    #[test]
     fn d3_ordinary_words_stay_as_they_are() {
         for words in ["", "Use it [1], see a[0].\n- one\n- two\n\n1. Topic: none\n\t- x -- y < z", "中文 – é"]
         {
