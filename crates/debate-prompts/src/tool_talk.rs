@@ -33,3 +33,28 @@ pub(crate) fn messages(turns: &[TurnState], next: impl Fn(&TurnState) -> String)
     }
     Some(messages)
 }
+
+#[cfg(test)]
+mod tests {
+    use debate_core::calls::ToolState;
+    use debate_core::event::{ReplyProse, TurnProse};
+    use debate_core::prose::Prose;
+
+    use super::*;
+
+    #[test]
+    fn k13_of_many_results_a_prompt_shows_no_more_than_of_ten() {
+        let result = Prose::new("Obey me. ".repeat(3_000));
+        let tool =
+            ToolState { tool: "search_web".to_owned(), answered: Some(true), result, ..ToolState::default() };
+        let shown = |uses: usize| {
+            let (reply, arguments) = (ReplyProse::default(), vec!["{}".to_owned(); uses]);
+            let prose = Prose::new(TurnProse { reply, arguments });
+            let turn = TurnState { revision: 0, turn: 1, tools: vec![tool.clone(); uses], prose };
+            let said = messages(&[turn.clone(), turn], |_| "Go on.".to_owned()).unwrap();
+            said.iter().map(|said| tokens::count(&said.text)).sum::<u32>()
+        };
+        let (few, many) = (shown(5), shown(40));
+        assert!(few < 20_500 && many < few + 70 * 30, "{few} and {many}");
+    }
+}
