@@ -62,8 +62,13 @@ impl Client {
     /// # Errors
     /// The token cannot be used.
     pub fn over(channel: Channel, token: Option<&str>) -> Result<Self, AddressError> {
-        let token = token.map(|token| format!("Bearer {token}").parse()).transpose();
-        Ok(Self { channel, token: token.map_err(|_| AddressError::Token)?, retry: Retry::default() })
+        let token = token.map(|token| format!("Bearer {token}").parse::<MetadataValue<Ascii>>());
+        let mut token = token.transpose().map_err(|_| AddressError::Token)?;
+        if let Some(token) = &mut token {
+            // Whoever prints a client or a request does not print it.
+            token.set_sensitive(true);
+        }
+        Ok(Self { channel, token, retry: Retry::default() })
     }
 
     /// Returns the same client with another patience towards servers that are away.
@@ -168,6 +173,14 @@ fn told(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_token_is_never_shown() {
+        let client = Client::new("http://host:1", Some("s3cret")).unwrap();
+        let request = client.request(());
+        assert_eq!(request.metadata().get("authorization").unwrap(), "Bearer s3cret");
+        assert!(!format!("{client:?} {request:?}").contains("s3cret"), "{client:?} {request:?}");
+    }
 
     #[test]
     fn an_address_that_cannot_be_used_is_told_without_login_and_query() {
