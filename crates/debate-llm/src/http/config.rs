@@ -263,6 +263,7 @@ mod tests {
             let bad = HttpConfig { api_key: Some(ApiKey::new("a\nb")), ..config };
             assert!(matches!(bad.authorization(), Err(ConfigError::UnusableKey { .. })));
         }
+        assert!(!format!("{:?}", ApiKey::new("sk-secret").bearer().unwrap()).contains("sk-secret"));
         assert_eq!(&*ApiKey::new("sk-secret").redact("bad sk-secret!"), "bad [key]!");
     }
 
@@ -330,6 +331,7 @@ mod tests {
 
     #[test]
     fn a_base_url_that_is_none_is_one_clear_error() {
+        let long = format!("http://h/?key=pw{}", "x".repeat(1 << 16));
         for provider in Provider::ALL {
             for (base, part) in [
                 ("localhost:8080/v1", "http://"),
@@ -342,8 +344,9 @@ mod tests {
                 ("gateway/v1?key=pw", "http://"),
                 ("http://u:a?pw#pw@h/?key=pw", "http://[hidden]"),
                 ("http://h:99999/?key=pw@h", "port"),
+                (&long, "too long"),
             ] {
-                let text = HttpConfig::new(provider, base, "m").endpoint().unwrap_err().to_string();
+                let text = HttpConfig::new(provider, base, "m").endpoint_uri().unwrap_err().to_string();
                 assert!(text.contains(part) && !text.contains("pw"), "{base}: {text}");
             }
         }

@@ -57,4 +57,6 @@ async fn ask_through_the_proxy() {
     let server = FaultServer::start(vec![ok(Provider::OpenAi)]).await;
     ask(&model(Provider::OpenAi, &server.base_url()), &request()).await.0.unwrap();
     assert_eq!(server.connections(), 1);
+    let head = server.requests().remove(0).head.to_ascii_lowercase();
+    assert!(!head.contains("proxy-authorization"), "its login is the proxy's alone: {head}");
 }
