@@ -352,11 +352,14 @@ fn without_tokens_pages_of_other_sites_are_refused() {
 #[tokio::test]
 async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
     use axum::response::IntoResponse as _;
+    use debate_core::command::DecideError;
     use debate_core::debate::ReplayError;
     use debate_core::formats::any::AnyReplayError;
     use debate_core::id::DebateId;
     use debate_core::policy::desk::DeskError;
-    use debate_engine::{FolderError, LoadError, PolicyError, RedactionError};
+    use debate_engine::{
+        ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError,
+    };
     use debate_store::{AppendError, ReadError, RedactError};
 
     let (hearing, _listening) = Hearing::begin();
@@ -369,12 +372,25 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
             PolicyError::Unwritten { reviewer: "ann".parse().unwrap(), number: 1, source: folder() };
         let (format, source) =
             (AnyReplayError::Format { kind: secret.to_owned() }, ReplayError::NotOpened(secret));
+        let undecided = || DecideError::Defect(secret.to_owned());
         let odd = DeskError::Order { seq: 1, kind: secret.to_owned() };
-        let cases: [(Refusal, _, _); 9] = [
+        let cases: [(Refusal, _, _); 13] = [
             (PolicyError::Desk(odd).into(), "ERROR", "the log of proposals is corrupt"),
             (Refusal::of_replay(debate, &format), "ERROR", "a log does not fold"),
             (LoadError::Replay { debate, source }.into(), "ERROR", "a log does not fold"),
             (Refusal::defect(&secret), "ERROR", "a defect of this program"),
+            (StartError::Open(undecided()).into(), "ERROR", "a defect of this program"),
+            (
+                Refusal::of_control(debate, ControlError::Refused(undecided())),
+                "ERROR",
+                "a defect of this program",
+            ),
+            (
+                Refusal::of_redaction(debate, RedactionError::Refused(undecided())),
+                "ERROR",
+                "a defect of this program",
+            ),
+            (Refusal::of_fork(debate, ForkError::Refused(undecided())), "ERROR", "a defect of this program"),
             (ReadError::backend(secret).into(), "ERROR", "the store cannot be read"),
             (
                 AppendError::Backend { stream, source: secret.into() }.into(),
