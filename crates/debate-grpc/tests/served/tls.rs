@@ -116,13 +116,20 @@ async fn certificates_of_no_use_are_told_before_anything_is_served() {
     let folder = tempfile::tempdir().unwrap();
     let authority = Authority::new();
     let (certificate, _) = authority.sign("localhost");
-    let files = write(&folder, &(certificate, authority.sign("localhost").1));
+    let foreign = write(&folder, &(certificate, authority.sign("localhost").1));
+    let other = tempfile::tempdir().unwrap();
+    let good = write(&other, &authority.sign("localhost"));
+    let no_authorities = ["key.pem", "gone.pem"].map(|name| {
+        let client_authorities = Some(other.path().join(name));
+        TlsFiles { client_authorities, ..good.clone() }
+    });
     let engine = House::quiet().await.engine;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let options =
-        ServeOptions { tls: Some(files), connections: Connections::default(), ..ServeOptions::default() };
-    let served = serve(listener, engine, options, std::future::pending()).await;
-    assert!(matches!(served, Err(ServeError::Tls(_))), "{served:?}");
+    for files in no_authorities.into_iter().chain([foreign]) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let options = ServeOptions { tls: Some(files.clone()), ..ServeOptions::default() };
+        let served = serve(listener, engine.clone(), options, async {}).await;
+        assert!(matches!(served, Err(ServeError::Tls(_))), "{files:?}: {served:?}");
+    }
 }
 
 #[test]
