@@ -55,6 +55,7 @@ async fn k15_nothing_but_prose_ever_changes() {
     ];
     // A redaction that takes something else along.
     let also = [
+        ("position", "position + 7"),
         ("stream_kind", "'policy'"),
         ("stream_id", "gen_random_uuid()"),
         ("seq", "7"),
