@@ -11,6 +11,7 @@ use debate_core::codec::{self, TAKEN};
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::DEPTH_MAX;
 use debate_core::id::Seq;
+use debate_engine::withhold_redacted;
 use debate_proof::bundle::BundleCheck;
 use debate_store::{
     Append, AppendError, Archived, EventStore, Head, ListFilter, Listed, Position, ReadError, RedactError,
@@ -40,7 +41,8 @@ pub(crate) async fn all(store: &dyn EventStore) -> Result<BTreeMap<StreamId, Arc
     }
 }
 
-/// Reads the events of an archived debate, which must be those that were archived.
+/// Reads the events of an archived debate, which must be those that were archived; words whose deletion is on record are left
+/// out, though somebody put them there (rule K15).
 ///
 /// # Errors
 /// Its bundle cannot be read, has a fault, does not end where the debate did, or lacks words.
@@ -70,6 +72,7 @@ pub(crate) fn events(folder: &Path, archived: &Archived) -> anyhow::Result<Vec<E
     if head != Some(archived.head) {
         return Err(other_end());
     }
+    withhold_redacted(&mut events);
     match codec::taken(&events) {
         None => Ok(events),
         Some(seq) => Err(fault(format!("event {seq}: {TAKEN}"))),

@@ -225,6 +225,29 @@ fn k15_an_archive_out_of_which_words_were_taken_is_neither_shown_nor_restored() 
 }
 
 #[test]
+fn k15_words_that_are_put_back_into_an_archive_are_neither_shown_nor_restored() {
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    assert_eq!(program.run(["export", &id, "--output", "worded.bundle"]).code, Some(0));
+    assert_eq!(program.run(["redact", &id, "--event", "1"]).code, Some(0));
+    let shown = program.run(["show", &id]).stdout;
+    let log = program.run(["log", &id, "--json"]).stdout;
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let bundle = program.path("archive").join(bundle_of(&program, &id));
+    // Whoever kept the words can put them back: no hash tells whether they are there.
+    let (mut lines, worded) = (unpacked(&bundle), unpacked(&program.path("worded.bundle")));
+    let first = lines.iter().position(|line| line.get("event").is_some()).unwrap();
+    assert!(lines[first]["event"]["prose"].is_null() && !worded[first]["event"]["prose"].is_null());
+    lines[first] = worded[first].clone();
+    fs::write(&bundle, gzip(&text(&lines))).unwrap();
+    assert_eq!(program.run(["verify".as_ref(), "--bundle".as_ref(), bundle.as_os_str()]).code, Some(0));
+
+    assert_eq!(program.run(["show", &id, "--archive", "archive"]).stdout, shown);
+    assert_eq!(program.run(["restore", &id, "--from", "archive"]).code, Some(0));
+    assert_eq!(program.run(["log", &id, "--json"]).stdout, log);
+}
+
+#[test]
 fn k15_words_whose_deletion_is_on_record_go_into_no_bundle_and_no_archive_though_they_be_there_still() {
     let program = Program::new();
     let id = program.debate("ice.json");
