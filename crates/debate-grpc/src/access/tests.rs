@@ -50,6 +50,9 @@ async fn p22_only_the_token_opens_the_door_and_health_is_open() {
     for wrong in [None, Some("secret"), Some("Basic secret"), Some("Bearer secreT"), Some("Bearer ")] {
         assert_eq!(passes(get, "POST", wrong), Err(Refusal::Unauthenticated), "{wrong:?}");
     }
+    for (method, place, _) in TABLE.iter().filter(|(_, _, needs)| *needs != Needs::Nothing) {
+        assert_eq!(passes(place, method, None), Err(Refusal::Unauthenticated), "{method} {place}");
+    }
     assert_eq!(passes("/healthz", "GET", None), Ok(()));
     assert_eq!(passes("/grpc.health.v1.Health/Check", "POST", None), Ok(()));
     for closed in ["/grpc.health.v1.Health/Watch", "/healthz/x", "/debate.v1.DebateService/No", "/"] {

@@ -24,7 +24,8 @@ fn a_token_is_found_by_itself_alone_and_is_not_in_the_file() {
     }
     let (id, secret) = (&one[..16], &other[16..]);
     let flipped = format!("{}{}", &one[..one.len() - 1], if one.ends_with('0') { '1' } else { '0' });
-    for wrong in ["", "dbt", "dbt__", &one[1..], &one[..one.len() - 1], &format!("{id}{secret}"), &flipped] {
+    let (named, mixed) = (&one[4..16], format!("{id}{secret}"));
+    for wrong in ["", "dbt", "dbt__", named, id, &one[1..], &one[..one.len() - 1], &mixed, &flipped] {
         assert_eq!(file.find(wrong), None, "{wrong}");
     }
     let gone = TokenFile::change(&path, |file| Ok(file.revoke(&one[4..16]))).unwrap();
