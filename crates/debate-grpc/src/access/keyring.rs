@@ -151,6 +151,7 @@ mod tests {
     use std::fs;
 
     use debate_core::id::Timestamp;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::hearing::Hearing;
@@ -189,6 +190,24 @@ mod tests {
         assert!(keyring.grant(Some(&old)).is_none());
         let logged = hearing.logged("ERROR", "tokens stay as they were");
         assert!(matches!(&logged[..], [once] if once.contains("is no file of tokens")), "{logged:?}");
+    }
+
+    #[test]
+    fn a_token_that_is_changed_in_the_file_is_good_for_what_stands_there_now_and_for_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        let token = TokenFile::change(&path, |file| file.create(wishes("app", None), Timestamp(0))).unwrap();
+        let keyring = Keyring::new(None, Some(&path)).unwrap();
+        let reading = keyring.grant(Some(&token)).unwrap();
+        let mut file: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        file["tokens"][0]["scopes"] = json!(["audit"]);
+        fs::write(&path, file.to_string()).unwrap();
+        let auditing = keyring.grant(Some(&token)).unwrap();
+        assert!(auditing.may(Scope::Audit) && !auditing.may(Scope::Read) && !reading.holds());
+        // Its hash stands there still, and is that of no token any more.
+        file["key"] = serde_json::to_value(TokenFile::new().unwrap()).unwrap()["key"].take();
+        fs::write(&path, format!("{file:#}")).unwrap();
+        assert!(keyring.grant(Some(&token)).is_none() && !auditing.holds());
     }
 
     #[cfg(unix)]
