@@ -10,7 +10,7 @@ use debate_core::policy::reviewer::ReviewerName;
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_proto::v1;
 use debate_proto::v1::policy_service_client::PolicyServiceClient;
-use debate_store::{Archive as _, EventStore as _};
+use debate_store::{Archive as _, EventStore as _, Position};
 use prost_reflect::{DescriptorPool, FieldDescriptor};
 use serde_json::json;
 use tonic::{Code, Status};
@@ -144,6 +144,37 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
     for (method, done) in ask_all(&mut debates, &mut guarded.audits(&ours).await, &id).await {
         let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
         assert!(code != Code::NotFound || method == "list_arguments", "{method}: {code:?}");
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_done_to_a_debate_is_recorded_as_its_tenants() {
+    let guarded = Guarded::open().await;
+    let token = guarded.token_of("ours", Scope::Admin);
+    let (mut debates, mut audits) = (guarded.debates(&token).await, guarded.audits(&token).await);
+    let id = started(&mut debates, "").await;
+    let debate_id = || id.clone();
+    debates.pause_debate(v1::PauseDebateRequest { debate_id: debate_id() }).await.unwrap();
+    debates.resume_debate(v1::ResumeDebateRequest { debate_id: debate_id() }).await.unwrap();
+    guarded.house.let_all_answer();
+    assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    let resolve = v1::ResolveDebateRequest {
+        debate_id: debate_id(),
+        outcome_id: "yes".to_owned(),
+        ..Default::default()
+    };
+    debates.resolve_debate(resolve).await.unwrap();
+    let change = "pooling=log_odds".to_owned();
+    let fork = v1::ForkDebateRequest { debate_id: debate_id(), change, ..Default::default() };
+    audits.fork_debate(fork).await.unwrap();
+    audits.redact_debate(v1::RedactDebateRequest { debate_id: debate_id(), seq: 0 }).await.unwrap();
+    let recorded = guarded.house.store.read_all(Position::START, 10_000).await.unwrap();
+    for kind in ["opened", "paused", "resumed", "concluded", "resolved", "forked", "redacted"] {
+        assert!(recorded.iter().any(|(_, event)| event.kind == kind), "{kind}");
+    }
+    // By this the stream of all debates tells whose they are.
+    for (_, event) in recorded {
+        assert_eq!(event.tenant, "ours", "{}", event.kind);
     }
 }
 
