@@ -164,4 +164,17 @@ mod tests {
         tokio::time::advance(wait).await;
         assert!(grant.enter().is_ok());
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn unless_told_otherwise_60_000_requests_may_come_in_a_minute_and_10_000_at_one_time() {
+        let grant = Grant::everything();
+        let permits: Vec<_> = (0..10_000).map(|_| grant.enter().unwrap()).collect();
+        let wait = Duration::from_millis(1);
+        assert_eq!(grant.enter().unwrap_err(), Refusal::TooFast { wait });
+        tokio::time::advance(wait).await;
+        assert_eq!(grant.enter().unwrap_err(), Refusal::TooManyAtOnce);
+        drop(permits);
+        tokio::time::advance(wait).await;
+        assert!(grant.enter().is_ok());
+    }
 }
