@@ -153,10 +153,15 @@ async fn a_token_has_so_many_debates_at_one_time_however_they_came_to_run() {
     let again = client.start_debate(start("second")).await.unwrap().into_inner();
     assert!(again.existing, "what is known runs already");
     let other = guarded.token(wishes("other", &[Scope::Write]));
-    started(&mut guarded.debates(&other).await, "other").await;
+    let mut others = guarded.debates(&other).await;
+    started(&mut others, "other").await;
     let cancel = v1::CancelDebateRequest { debate_id: second, ..Default::default() };
     client.cancel_debate(cancel).await.unwrap();
     client.resume_debate(resume()).await.unwrap();
+    client.pause_debate(v1::PauseDebateRequest { debate_id: paused.clone() }).await.unwrap();
+    others.resume_debate(resume()).await.unwrap();
+    let refused = client.start_debate(start("fourth")).await.unwrap_err();
+    assert!(wait_of(&refused).is_some(), "what it started counts, whoever lets it go on");
 }
 
 #[tokio::test]
