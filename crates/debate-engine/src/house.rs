@@ -75,3 +75,13 @@ impl std::fmt::Debug for House {
         f.debug_struct("House").field("models", &self.models).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unless_told_otherwise_10_000_debates_have_places() {
+        assert_eq!(Settings::default().debates_held_max, 10_000);
+    }
+}
