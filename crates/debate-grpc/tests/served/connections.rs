@@ -160,14 +160,24 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const RESET: u8 = 3;
+const PING: u8 = 6;
 const GO_AWAY: u8 = 7;
 const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
+const REFUSED_STREAM: u8 = 7;
 const ENHANCE_YOUR_CALM: u8 = 11;
 
 /// GET http://localhost/healthz, as HPACK writes it.
 fn health() -> Vec<u8> {
     [&[0x82, 0x86, 0x04, 8][..], b"/healthz", &[0x01, 9], b"localhost"].concat()
+}
+
+/// The headers of a message for `GetDebate`, as HPACK writes them.
+fn get_debate() -> Vec<u8> {
+    let path = b"/debate.v1.DebateService/GetDebate";
+    let length = u8::try_from(path.len()).unwrap();
+    let request = [&[0x83, 0x86, 0x04, length][..], path, &[0x01, 9], b"localhost", &[0x0f, 0x10, 16]];
+    [&request.concat()[..], b"application/grpc"].concat()
 }
 
 /// Sends frames all at once, so that the server never gets to look at one before the next is there; returns the reasons for
@@ -224,6 +234,34 @@ async fn a_client_that_opens_streams_and_resets_them_at_once_loses_its_connectio
 }
 
 #[tokio::test]
+async fn a_connection_has_at_most_1_000_streams_at_one_time_and_more_are_refused() {
+    let house = House::open().await;
+    // Their messages never come, so that all of them stay.
+    let opened = (0..1_001).flat_map(|n| frame(HEADERS, 0x4, 2 * n + 1, &get_debate()));
+    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &frame(4, 0, 0, &[])].concat();
+    let sent: Vec<u8> = preface.into_iter().chain(opened).chain(frame(PING, 0, 0, &[0; 8])).collect();
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream.write_all(&sent).await.unwrap();
+    let mut refused = Vec::new();
+    let answered = async {
+        loop {
+            let mut head = [0; 9];
+            stream.read_exact(&mut head).await.unwrap();
+            let [a, b, c, kind, _, stream_id @ ..] = head;
+            let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+            stream.read_exact(&mut payload).await.unwrap();
+            match kind {
+                PING => return,
+                RESET => refused.push((u32::from_be_bytes(stream_id), payload[3])),
+                _ => {}
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, answered).await.expect("all that was sent is looked at");
+    assert_eq!(refused, [(2_001, REFUSED_STREAM)]);
+}
+
+#[tokio::test]
 async fn headers_that_never_end_end_their_connection_and_nobody_elses() {
     let house = House::open().await;
     let mut other = DebateServiceClient::new(house.channel().await);
@@ -240,11 +278,7 @@ async fn headers_that_never_end_end_their_connection_and_nobody_elses() {
 #[tokio::test]
 async fn a_body_of_empty_frames_without_end_ends_its_connection() {
     let house = House::open().await;
-    let path = b"/debate.v1.DebateService/GetDebate";
-    let length = u8::try_from(path.len()).unwrap();
-    let request = [&[0x83, 0x86, 0x04, length][..], path, &[0x01, 9], b"localhost", &[0x0f, 0x10, 16]];
-    let request = [&request.concat()[..], b"application/grpc"].concat();
-    let frames = [frame(HEADERS, 0x4, 1, &request), frame(DATA, 0, 1, &[]).repeat(10_000)];
+    let frames = [frame(HEADERS, 0x4, 1, &get_debate()), frame(DATA, 0, 1, &[]).repeat(10_000)];
     assert_eq!(flood(&house, frames.concat()).await, [ENHANCE_YOUR_CALM]);
     assert_eq!(house.get("/healthz").await.status, 200);
 }
