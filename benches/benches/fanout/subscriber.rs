@@ -65,7 +65,7 @@ impl Connections {
         let started = loop {
             match self.client(number).start_debate(start.clone()).await {
                 // The same request opens nothing twice.
-                Err(status) if is_of_the_connection(&status) && tries < TRIES_MAX => tries += 1,
+                Err(status) if may_pass(&status) && tries < TRIES_MAX => tries += 1,
                 started => break started?,
             }
             tokio::time::sleep(PAUSE).await;
@@ -81,10 +81,10 @@ static STARTS: AtomicUsize = AtomicUsize::new(0);
 const TRIES_MAX: u32 = 300;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Returns whether the connection ended and not the server: after many streams that came and went it ends with
-/// RESOURCE_EXHAUSTED, and with a cause.
-pub(crate) fn is_of_the_connection(status: &Status) -> bool {
-    std::error::Error::source(status).is_some()
+/// Returns whether it may be asked again: the connection ended (with a cause) and not the server, or there were more requests
+/// in a minute than may come (RESOURCE_EXHAUSTED).
+pub(crate) fn may_pass(status: &Status) -> bool {
+    std::error::Error::source(status).is_some() || status.code() == Code::ResourceExhausted
 }
 
 /// What all subscribers of a run have seen together.
@@ -175,7 +175,7 @@ impl Subscriber {
 /// Tells an interruption from a failure.
 fn interrupted(status: Status) -> Result<Look> {
     let may_resume = [Code::Unavailable, Code::Unknown, Code::Cancelled, Code::Aborted, Code::Internal];
-    if may_resume.contains(&status.code()) || is_of_the_connection(&status) {
+    if may_resume.contains(&status.code()) || may_pass(&status) {
         return Ok(Look::Interrupted(status));
     }
     Err(status.into())
