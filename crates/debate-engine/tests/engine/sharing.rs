@@ -10,7 +10,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{Control, Engine, Fork, ForkError, NotReady, Sharing};
+use debate_engine::{Control, Engine, Fork, ForkError, NotReady, Settings, Sharing};
 use debate_llm::ChatModel;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, Lease, LeaseError, Leases, MemoryLeases, Release};
@@ -78,10 +78,20 @@ impl Platform {
 
     /// Returns a replica that adopts what others leave, and its way to the leases.
     async fn replica(&self, name: &str, model: Arc<dyn ChatModel>) -> (Engine, Arc<Way>) {
+        self.replica_with(name, model, Settings::default()).await
+    }
+
+    async fn replica_with(
+        &self,
+        name: &str,
+        model: Arc<dyn ChatModel>,
+        settings: Settings,
+    ) -> (Engine, Arc<Way>) {
         let way = Arc::new(Way { leases: Arc::clone(&self.leases), is_cut: AtomicBool::new(false) });
         let sharing = Sharing { leases: way.clone(), replica: name.to_owned(), ttl: TTL };
         let engine = Engine::builder(self.store.clone(), model)
             .format(PredictionPrompts)
+            .settings(settings)
             .surroundings(paused_clock())
             .actor(name)
             .sharing(sharing)
@@ -203,6 +213,25 @@ async fn what_a_replica_left_is_shared_by_those_that_stay() {
     sleep(Duration::from_secs(5)).await;
     assert_eq!(b.held_count() + c.held_count(), 24);
     assert!(b.held_count() >= 8 && c.held_count() >= 8, "{} and {}", b.held_count(), c.held_count());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_takes_no_more_of_what_others_left_than_it_has_places_for() {
+    let platform = Platform::new();
+    let (a, _) = platform.replica("a", slow()).await;
+    let places = Settings { debates_held_max: 3, ..Settings::default() };
+    let (b, _) = platform.replica_with("b", slow(), places).await;
+    b.start(start(None)).await.unwrap();
+    let mut left = Vec::new();
+    for _ in 0..5 {
+        left.push(a.start(start(None)).await.unwrap().debate);
+    }
+    a.shut_down().await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(b.held_count(), 3);
+    for debate in left {
+        assert!(b.concluded(debate, PATIENCE).await.unwrap());
+    }
 }
 
 #[tokio::test(start_paused = true)]
