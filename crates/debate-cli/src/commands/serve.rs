@@ -312,6 +312,7 @@ async fn interrupted() {
 
 #[cfg(test)]
 mod tests {
+    use crate::args::Args;
     use crate::commands::Command;
 
     use super::*;
@@ -326,5 +327,16 @@ mod tests {
             ["tls-certificate.pem", "tls-key.pem", "tls-client-authorities.pem"].map(PathBuf::from);
         let files = TlsFiles { certificate, key, client_authorities: Some(authorities) };
         assert_eq!(serve.tls().unwrap(), Some(files));
+    }
+
+    #[test]
+    fn unless_told_otherwise_a_server_has_the_limits_that_are_documented() {
+        let argv = ["debate", "serve"].map(Into::into);
+        let Args { options, command } = crate::config::parse(&argv).unwrap();
+        let Command::Serve(serve) = command else { panic!("{argv:?}") };
+        // As many as are asked for, whatever files this machine allows.
+        let connections = Connections { max: serve.connections_max as usize, ..serve.connections() };
+        assert_eq!(connections, Connections::default());
+        assert_eq!(serve.settings(&options), Settings { hedging: options.hedging(), ..Settings::default() });
     }
 }

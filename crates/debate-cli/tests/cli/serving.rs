@@ -94,9 +94,9 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
 }
 
 /// Asks on a new connection whether the server is up; returns the connection, and what began to be said in time.
-fn asked(server: &Server) -> (TcpStream, std::io::Result<String>) {
+fn asked(server: &Server, patience: Duration) -> (TcpStream, std::io::Result<String>) {
     let mut stream = TcpStream::connect(&server.address).unwrap();
-    stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    stream.set_read_timeout(Some(patience)).unwrap();
     // A server that wants none of it may have ended already.
     let _unread = stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let mut told = [0; 12];
@@ -108,6 +108,7 @@ fn asked(server: &Server) -> (TcpStream, std::io::Result<String>) {
 #[test]
 fn a_server_has_as_many_connections_as_it_was_told_and_its_files_allow() {
     let program = Program::new();
+    let (short, long) = (Duration::from_millis(300), Duration::from_secs(20));
     for (files, option, number, places, is_ended) in [
         (1_024, "--connections-max", "3", 3, false),
         (1_024, "--connections-per-address-max", "3", 3, true),
@@ -117,11 +118,11 @@ fn a_server_has_as_many_connections_as_it_was_told_and_its_files_allow() {
         let server = Server::of(program.command_with_files(files, &args));
         let mut held = Vec::new();
         for place in 0..places {
-            let (stream, told) = asked(&server);
+            let (stream, told) = asked(&server, long);
             assert_eq!(told.unwrap(), "HTTP/1.1 200", "{option} {number}: place {place}");
             held.push(stream);
         }
-        let (_beyond, told) = asked(&server);
+        let (_beyond, told) = asked(&server, if is_ended { long } else { short });
         let got_none = told.as_ref().is_ok_and(String::is_empty)
             || told.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConnectionReset);
         let waits = told.as_ref().is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
