@@ -138,7 +138,49 @@ pub(crate) fn moment(log: &Log, asked: Option<u64>) -> Result<Seq, Refused> {
 
 #[cfg(test)]
 mod tests {
+    use debate_core::codec::Author;
+    use debate_core::formats::accept::{Accepted, AcceptedRequest, accept};
+    use debate_core::formats::roundtable::Roundtable;
+    use debate_engine::Start;
+    use debate_llm::{ScriptedAnswer, ScriptedModel};
+    use debate_prompts::roundtable::RoundtablePrompts;
+    use debate_store::MemoryStore;
+
     use super::*;
+
+    #[tokio::test]
+    async fn of_many_logs_that_are_looked_at_32_are_kept_with_all_their_bytes_counted() {
+        let model = ScriptedModel::by(|_| ScriptedAnswer::Hang);
+        let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
+        let shelf = Shelf::new(engine.build());
+        let table = r#"{"format": "roundtable", "topic": "T", "agents": ["ada", "ben"]}"#;
+        let mut last = None;
+        for _ in 0..LOGS_MAX + 1 {
+            let Ok(AcceptedRequest::Roundtable(accepted)) = accept(table) else { panic!("{table}") };
+            let Accepted { config, brief, limits, digest } = *accepted;
+            let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+            let start = Start::<Roundtable> {
+                config,
+                brief,
+                limits,
+                request_digest: digest,
+                request_id: None,
+                author,
+            };
+            let started = shelf.engine().start(start).await.unwrap();
+            let log = shelf.log(started.debate).await.unwrap();
+            let bytes: Vec<usize> =
+                log.own().iter().map(|event| event.text_bytes() + size_of::<Envelope>()).collect();
+            assert!(
+                bytes.len() > 1 && log.bytes() == bytes.iter().sum::<usize>(),
+                "{} {bytes:?}",
+                log.bytes()
+            );
+            last = Some(started.debate);
+        }
+        let logs = shelf.logs.lock().unwrap();
+        assert_eq!((logs.len(), logs.last().map(|log| log.id())), (LOGS_MAX, last));
+    }
 
     #[test]
     fn no_more_than_32_logs_are_kept_and_128_mib_of_them_beside_the_latest() {
