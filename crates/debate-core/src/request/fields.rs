@@ -7,7 +7,7 @@ use std::ops::{Bound, RangeBounds, RangeInclusive};
 
 use serde_json::{Map, Number, Value};
 
-use super::sizes::{NAME_CHARS_MAX, VIOLATIONS_MAX};
+use super::sizes::{NAME_CHARS_MAX, PATH_BYTES_MAX, VIOLATIONS_MAX};
 use super::{Violation, Violations};
 use crate::counted::counted;
 
@@ -338,6 +338,13 @@ pub(super) fn whole_number(number: &Number) -> Option<i128> {
     (value == value.trunc() && value.abs() <= EXACT_MAX).then_some(value as i128)
 }
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+/// Returns the path of a name within another path. It is cut, for it is copied for all that stands below, and a name may be
+/// nearly as long as a request.
+pub(super) fn join(path: &str, name: &str) -> String {
+    let mut joined = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
+    if joined.len() > PATH_BYTES_MAX {
+        joined.truncate(joined.floor_char_boundary(PATH_BYTES_MAX));
+        joined.push('…');
+    }
+    joined
 }

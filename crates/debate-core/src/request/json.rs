@@ -6,6 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use super::fields::join;
 use super::sizes::{NESTING_MAX, REQUEST_BYTES_MAX};
 use super::{Complaints, Violation, Violations};
 
@@ -128,7 +129,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let path = if self.path.is_empty() { key.clone() } else { format!("{}.{key}", self.path) };
+            let path = join(&self.path, &key);
             let value = entries.next_value_seed(self.inside::<A::Error>(path.clone())?)?;
             if map.insert(key, value).is_some() {
                 self.complaints.add(&path, "is given more than once");

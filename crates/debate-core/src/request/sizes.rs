@@ -11,6 +11,8 @@ pub const REQUEST_BYTES_MAX: usize = 1024 * 1024;
 pub const NESTING_MAX: usize = 64;
 /// Violations that are listed; the rest is counted.
 pub const VIOLATIONS_MAX: usize = 100;
+/// Bytes of a violation's path; what goes beyond is left out.
+pub const PATH_BYTES_MAX: usize = 500;
 
 /// The caller's id of the task.
 pub const TASK_ID_CHARS_MAX: usize = 256;

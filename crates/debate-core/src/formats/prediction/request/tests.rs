@@ -8,6 +8,7 @@ use crate::formats::prediction::Prediction;
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::measures::pooling::{PoolSettings, Pooling};
+use crate::request::Violations;
 
 fn request() -> Value {
     json!({
@@ -358,6 +359,21 @@ fn k12_a_flood_of_violations_is_counted_not_listed() {
     let unknown = (0..150).map(|n| (format!("f{n}"), json!(1))).collect::<serde_json::Map<_, _>>();
     let found = violations(&with("config", Value::Object(unknown)).to_string());
     assert_eq!((found.len(), found[100].as_str()), (101, "request: breaks 50 more rules"));
+}
+
+#[test]
+fn k12_however_long_names_are_the_paths_of_what_stands_below_them_are_short() {
+    let long = "é".repeat(100_000);
+    for json in [
+        format!(r#"{{"{long}":{{"x":1,"x":1}}}}"#),
+        format!(r#"{{"{long}":[{{"{long}":{{"x":1,"x":1}}}}]}}"#),
+        with("options.personas", json!({long.as_str(): {"x": 1}})).to_string(),
+        with("options", json!({long.as_str(): 1})).to_string(),
+    ] {
+        let Violations(found) = accept(&json).unwrap_err();
+        let longest = found.iter().map(|violation| violation.field.len()).max().unwrap();
+        assert!((490..=510).contains(&longest), "{longest} bytes");
+    }
 }
 
 #[test]
