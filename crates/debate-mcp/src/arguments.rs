@@ -1,8 +1,10 @@
 //! What a tool was given, read by its table: every argument at fault is named at once (rule K12).
 
+use debate_core::counted::counted;
 use debate_core::format::Format as _;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::roundtable::Roundtable;
+use debate_core::request::sizes::VIOLATIONS_MAX;
 use debate_core::request::{Violation, Violations};
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -34,11 +36,16 @@ impl Arguments {
             let reason = input.fault(given.get(input.name))?;
             Some(fault(input.name, reason))
         }));
-        let unknown = given.keys().filter(|name| spec.inputs.iter().all(|input| input.name != *name));
-        faults.extend(unknown.map(|name| {
+        let mut unknown = given.keys().filter(|name| spec.inputs.iter().all(|input| input.name != *name));
+        faults.extend(unknown.by_ref().take(VIOLATIONS_MAX).map(|name| {
             let known: Vec<&str> = spec.inputs.iter().map(|input| input.name).collect();
             fault(name, format!("is no argument of {}; it takes {}", spec.name, known.join(", ")))
         }));
+        let unlisted = unknown.count();
+        if unlisted > 0 {
+            let more = counted(unlisted, "more argument that it does not take", "more that it does not take");
+            faults.push(Violation::whole(format!("has {more}")));
+        }
         if faults.is_empty() { Ok(Self { given, request }) } else { Err(Violations(faults)) }
     }
 
@@ -156,6 +163,13 @@ mod tests {
         ] {
             assert_eq!(faults(tool, given.clone()), named, "{tool} {given}");
         }
+    }
+
+    #[test]
+    fn k12_a_flood_of_arguments_is_counted_not_listed() {
+        let many: Map<String, Value> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
+        let named = faults("list_sessions", Value::Object(many));
+        assert_eq!((named.len(), named[100].as_str()), (101, "request"));
     }
 
     #[test]
