@@ -115,10 +115,14 @@ impl Envelope {
         self.prose_digest.is_some() && self.prose.is_none()
     }
 
-    /// Returns how many bytes its texts have: facts and prose.
+    /// Returns how many bytes its texts have: facts, prose, and the short ones, which in a stranger's bundle need not be short.
     #[must_use]
     pub fn text_bytes(&self) -> usize {
-        self.body.len() + self.prose.as_ref().map_or(0, |prose| prose.text.len())
+        let named = self.kind.len()
+            + self.tenant.len()
+            + self.actor.len()
+            + self.trace.as_ref().map_or(0, String::len);
+        named + self.body.len() + self.prose.as_ref().map_or(0, |prose| prose.text.len())
     }
 
     /// Returns the id of the event, derived from stream and sequence, so that a repeated append can be recognised.

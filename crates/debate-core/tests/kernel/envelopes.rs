@@ -6,7 +6,7 @@ use debate_core::call::{Cause, Reserved, Sight, Tokens, Usage};
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec::{Author, DecodeError, Head, decode, seal};
 use debate_core::debate::{Debate, ReplayError};
-use debate_core::envelope::{Envelope, SaltedProse, StreamId};
+use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
     CallVoided, Cancelled, Concluded, Continued, Event, FailureKind, FailureProse, Forked, KernelEvent,
@@ -242,13 +242,28 @@ fn k15_prose_is_kept_out_of_bodies() {
 }
 
 #[test]
-fn the_texts_of_an_event_are_as_long_as_its_facts_and_its_words_together() {
+fn k15_whichever_text_of_an_event_is_long_counts() {
     let stage: Stage<Prediction> = check(PREDICTION);
-    let words = SaltedProse { salt: [9; 16], text: "é".repeat(5) };
-    for (body, prose, bytes) in [("x".repeat(700), None, 700), ("{}".to_owned(), Some(words), 12)] {
-        let envelope = Envelope { body, prose, ..stage.envelopes()[0].clone() };
-        assert_eq!(envelope.text_bytes(), bytes);
+    let text = "é".repeat(5);
+    let texts: [fn(&mut Envelope, String); 6] = [
+        |event, text| event.body += &text,
+        |event, text| event.prose.as_mut().unwrap().text += &text,
+        |event, text| event.kind += &text,
+        |event, text| event.tenant += &text,
+        |event, text| event.actor += &text,
+        |event, text| *event.trace.get_or_insert_default() += &text,
+    ];
+    let event = stage.envelopes().into_iter().find(|event| event.prose.is_some()).unwrap();
+    for (number, lengthen) in texts.into_iter().enumerate() {
+        let mut longer = event.clone();
+        lengthen(&mut longer, text.clone());
+        assert_eq!(longer.text_bytes(), event.text_bytes() + 10, "text {number}");
     }
+    let short = Envelope { trace: None, prose: None, body: "{}".to_owned(), ..event.clone() };
+    assert_eq!(
+        short.text_bytes(),
+        2 + [&short.kind, &short.tenant, &short.actor].map(String::len).iter().sum::<usize>()
+    );
 }
 
 fn check_redaction<F: Format>(stage: &Stage<F>, envelopes: &[Envelope]) {
