@@ -314,6 +314,39 @@ fn k15_of_what_is_wrong_with_a_debate_of_a_bundle_only_the_beginning_is_kept() {
 }
 
 #[test]
+fn k15_with_a_key_nothing_is_imported_of_a_bundle_that_it_did_not_sign() {
+    let program = audited();
+    let run = |args: &[&str]| program.run(args.iter().copied());
+    program.debate("deliberation.json");
+    assert_eq!(checkpoint(&program).code, Some(0));
+    let lines = exported(&program, &["--checkpoint", "proof"]);
+    let is_proof = |line: &&Value| line.get("checkpoint").or(line.get("leaf")).is_some();
+    let bare: Vec<Value> = lines.iter().filter(|line| !is_proof(line)).cloned().collect();
+    program.write("bare.bundle", text(&bare));
+    let other = run(&["keys", "new", "--name", "debates.example.org", "--file", "other.key"]);
+    program.write("other.pub", other.stdout);
+    for (bundle, key, why) in [
+        ("it.bundle", "other.pub", "the note is not signed by debates.example.org+"),
+        ("bare.bundle", "audit.pub", "the bundle carries no checkpoint"),
+    ] {
+        let import = ["--store", "sqlite://new.sqlite", "import", bundle, "--key", key];
+        for args in [&["verify", "--bundle", bundle, "--key", key][..], &import] {
+            let found = run(args);
+            assert!(found.code == Some(4) && found.stdout.contains(why), "{args:?}: {found:?}");
+        }
+        assert!(!program.path("new.sqlite").exists(), "nothing was imported");
+        let paths = [key, bundle].map(|name| program.path(name));
+        if let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) {
+            assert_eq!(second.status.code(), Some(4), "{bundle}: {second:?}");
+        }
+        // There is nothing else wrong with it.
+        assert_eq!(run(&["verify", "--bundle", bundle]).code, Some(0), "{bundle}");
+    }
+    let signed = run(&["--store", "sqlite://new.sqlite", "import", "it.bundle", "--key", "audit.pub"]);
+    assert_eq!(signed.code, Some(0), "{signed:?}");
+}
+
+#[test]
 fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
     let program = Program::new();
     program.debate("deliberation.json");
