@@ -13,9 +13,11 @@ const SOURCE: &str =
 pub(super) fn folder() -> (TempDir, Arc<Workspace>) {
     let folder = TempDir::new().unwrap();
     fs::create_dir_all(folder.path().join("inside/src")).unwrap();
-    fs::create_dir_all(folder.path().join("inside/.git")).unwrap();
     fs::write(folder.path().join("inside/src/main.rs"), SOURCE).unwrap();
-    fs::write(folder.path().join("inside/.git/config"), "listener secret").unwrap();
+    for git in ["inside/.git", "inside/src/.git"] {
+        fs::create_dir_all(folder.path().join(git)).unwrap();
+        fs::write(folder.path().join(git).join("config"), "listener secret").unwrap();
+    }
     fs::write(folder.path().join("secret.txt"), "listener secret").unwrap();
     let workspace = Workspace::open(&folder.path().join("inside")).unwrap();
     (folder, Arc::new(workspace))
@@ -56,6 +58,7 @@ async fn i10_nothing_outside_of_the_workspace_is_read() {
         "/etc/passwd".to_owned(),
         ".git/config".to_owned(),
         ".GIT/config".to_owned(),
+        "src/.git/config".to_owned(),
         "src/main.rs\0".to_owned(),
         "a".repeat(5_000),
         "‥/secret.txt".to_owned(),
@@ -78,7 +81,7 @@ async fn i10_nothing_outside_of_the_workspace_is_read() {
             let refused = run(&workspace, tool, arguments).await.unwrap_err();
             // Whatever else is wrong there, it is the path that is refused.
             let is_path = refused == "refused: that is no path" || refused.contains(&path);
-            let is_git = path.eq_ignore_ascii_case(".git/config");
+            let is_git = path.to_ascii_lowercase().ends_with(".git/config");
             assert!(is_path && is_git == refused.ends_with("git's own"), "{tool} {path:?}: {refused}");
         }
         match run(&workspace, CHECK_TOOL, &quote).await {
@@ -89,7 +92,8 @@ async fn i10_nothing_outside_of_the_workspace_is_read() {
     let found = run(&workspace, "search", &json!({"text": "secret"})).await.unwrap();
     assert_eq!(found, "nothing found");
     // Nor is any of it among the files of a repository, whatever its commits say.
-    let tracked = [".git/config", ".GIT/config", "link.txt", "way/secret.txt", "../secret.txt"];
+    let tracked =
+        [".git/config", ".GIT/config", "src/.git/config", "link.txt", "way/secret.txt", "../secret.txt"];
     let tracked = tracked.map(PathBuf::from).to_vec();
     assert_eq!(workspace.search("secret", None, Some(tracked), &|| Ok(())).unwrap(), "nothing found");
     assert!(run(&workspace, "write_file", &json!({"path": "src/main.rs"})).await.is_err());
