@@ -164,10 +164,14 @@ impl Client {
 /// Returns an address as it may be told: without login and query, which may hold what is secret.
 fn told(address: &str) -> String {
     let (scheme, rest) = address.split_at(address.find("://").map_or(0, |end| end + 3));
-    // A password may hold what ends a host or begins a query, so all up to the last `@` may be one.
-    let place = rest.rsplit('@').next().unwrap_or_default();
-    let place = place.split(['?', '#']).next().unwrap_or_default();
-    format!("{scheme}{place}")
+    let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    if behind.contains('@') {
+        // A password may hold what ends a host, and a query what ends a login.
+        return format!("{scheme}[hidden]");
+    }
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    let path = behind.split(['?', '#']).next().unwrap_or_default();
+    format!("{scheme}{place}{path}")
 }
 
 #[cfg(test)]
@@ -188,7 +192,9 @@ mod tests {
             ("https://ann:s3cret@host:1", "https://host:1"),
             ("ann:s3cret@host:1", "host:1"),
             ("http://ann:s3cret@ho st", "http://ho st"),
-            ("ftp://ann:s3/cr?s3c#s3@s3cret@host/path", "ftp://host/path"),
+            ("ftp://ann:s3cr@s3cret@host/path", "ftp://host/path"),
+            ("ftp://ann:s3/cr?s3c#s3@s3cret@host/path", "ftp://[hidden]"),
+            ("https://host/path?token=ann@s3cret", "https://[hidden]"),
             ("ftp://host?token=s3cret", "ftp://host"),
             ("ftp://host#s3cret", "ftp://host"),
             ("host:1", "host:1"),
