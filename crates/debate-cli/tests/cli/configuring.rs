@@ -63,6 +63,11 @@ fn every_value_says_where_it_comes_from_and_flags_go_before_environment_before_f
     assert_eq!(row(&rows, "otlp-endpoint")["variable"], "OTEL_EXPORTER_OTLP_ENDPOINT");
     let alike = check(&program, &["--json"], &[("DEBATE_TOKEN", "ab://s3cret-token-like-an-address")]);
     assert_eq!(row(&alike.json(), "token")["value"], "(set)");
+    for name in ["openai-base-url", "search-endpoint", "otlp-endpoint"] {
+        let variable = row(&rows, name)["variable"].as_str().unwrap();
+        let bare = check(&program, &["--json"], &[(variable, "me:s3cret@models.example/v1?key=s3cret")]);
+        assert_eq!(row(&bare.json(), name)["value"], "(set)", "{name}");
+    }
     let shown = check(&program, &[], &[("DEBATE_CONFIG", "debate.toml")]);
     assert!(shown.stdout.contains("debate.toml:7") && shown.stdout.contains("not set"), "{}", shown.stdout);
 }
