@@ -77,3 +77,19 @@ fn happened(envelope: &Envelope) -> Value {
         "attempt": attempt.as_ref().map(|attempt| attempt.attempt),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use debate_store::ReadError;
+
+    use super::*;
+
+    #[test]
+    fn causes_inside_the_house_are_in_no_stream_of_the_page() {
+        let cause = std::io::Error::other("password sesame at /srv");
+        let mut is_broken = false;
+        let told = event(Some(Err(WatchError::Read(ReadError::backend(cause)))), &mut is_broken);
+        let told = format!("{told:?}");
+        assert!(is_broken && told.contains("cannot be read just now") && !told.contains("sesame"), "{told}");
+    }
+}
