@@ -215,9 +215,29 @@ impl HttpBody for Outbound {
 mod tests {
     use std::future::poll_fn;
 
+    use debate_core::id::Timestamp;
     use tonic::Code;
 
     use super::*;
+    use crate::tokens::{Scope, TokenFile, TokenWishes};
+
+    #[tokio::test]
+    async fn a_stream_ends_when_its_token_expires() {
+        for (expires_at, is_over) in
+            [(None, false), (Some(Timestamp(i64::MAX)), false), (Some(Timestamp(1)), true)]
+        {
+            let mut file = TokenFile::new().unwrap();
+            let (name, scopes) = ("app".to_owned(), [Scope::Read].into());
+            let wishes = TokenWishes { name, scopes, expires_at, ..TokenWishes::default() };
+            file.create(wishes, Timestamp(0)).unwrap();
+            let grant = Arc::new(Grant::of(&file.entries()[0]));
+            let mut body =
+                Outbound::new(Held::new(Body::from("an event"), true), Protocol::Grpc, grant, None);
+            let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
+            let code = frame.into_trailers().ok().map(|told| Status::from_header_map(&told).unwrap().code());
+            assert_eq!(code, is_over.then_some(Code::Unauthenticated), "{expires_at:?}");
+        }
+    }
 
     #[tokio::test]
     async fn a_long_message_goes_out_in_pieces_and_whole_though_its_token_is_revoked_meanwhile() {
