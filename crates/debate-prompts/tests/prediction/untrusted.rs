@@ -55,12 +55,20 @@ fn reply_of(visible: &Visible, text: &str) -> String {
     reply.to_string()
 }
 
+/// Renders all prompts of a debate whose first argument is rejected, in the words of who scored it.
 fn prompts(text: &str) -> Vec<(String, Prompt)> {
-    let mut prompts = Vec::new();
+    let (mut prompts, mut is_rejected) = (Vec::new(), false);
     hold(accepted(&request_of(text)), |want, visible, prompt| {
         prompts.push((want.call.to_string(), prompt.clone()));
-        reply_of(visible, text)
+        let reply = reply_of(visible, text);
+        if is_rejected || !matches!(visible, Visible::Score(_)) {
+            return reply;
+        }
+        is_rejected = true;
+        reply.replace("0.7", "0.1")
     });
+    let is_told_why = |(_, prompt): &(String, Prompt)| parse(prompt).block("rejection").is_some();
+    assert!(prompts.iter().any(is_told_why), "{text}");
     prompts
 }
 
