@@ -40,6 +40,7 @@ async fn k13_a_search_service_that_misbehaves_is_one_clear_error_without_its_wor
         (Response::json(302, &json!({})).header("location", "http://evil.test/"), "answered with status 302"),
         (Response::html(200), "answered with no JSON object that has results"),
         (Response::json(200, &json!({"items": []})), "answered with no JSON object that has results"),
+        (Response::json(200, &json!({"results": KEY})), "answered with no JSON object that has results"),
         (Response::of_type(200, "application/json", &flood), "answered with more than 1048576 bytes"),
         (Response::of_type(200, "application/json", &flood).without_end(), "more than 1048576 bytes"),
         (Response::json(200, &json!({"results": []})).cut_off(), "cannot be reached"),
