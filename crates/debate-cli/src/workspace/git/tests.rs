@@ -323,6 +323,13 @@ async fn i10_a_little_of_a_repository_that_unpacks_to_much_is_not_read_whole() {
 }
 
 #[tokio::test]
+async fn i10_of_what_git_says_no_more_is_read_than_one_byte_too_many() {
+    let mut left = &[b'x'; 100][..];
+    assert!(all(&mut left, 10).await.is_err());
+    assert_eq!(left.len(), 89, "git is ended, whatever else it has to say");
+}
+
+#[tokio::test]
 async fn i10_of_what_git_says_is_wrong_the_beginning_is_kept_and_the_rest_is_read() {
     let bytes = vec![b'x'; 2 * ERRORS_BYTES_MAX as usize];
     let mut left = &bytes[..];
