@@ -24,11 +24,13 @@ const PAGE: u32 = 1_000;
 pub(crate) struct Shelf {
     engine: Engine,
     logs: Arc<Mutex<Vec<Arc<Log>>>>,
+    /// The most bytes kept beside the latest.
+    bytes_max: usize,
 }
 
 impl Shelf {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, logs: Arc::default() }
+        Self { engine, logs: Arc::default(), bytes_max: BYTES_MAX }
     }
 
     pub(crate) const fn engine(&self) -> &Engine {
@@ -96,17 +98,17 @@ impl Shelf {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         logs.retain(|kept| kept.id() != log.id());
         logs.push(Arc::clone(log));
-        let surplus = logs.len() - kept(logs.iter().rev().map(|log| log.bytes()));
+        let surplus = logs.len() - kept(logs.iter().rev().map(|log| log.bytes()), self.bytes_max);
         logs.drain(..surplus);
     }
 }
 
 /// Returns how many logs are kept, given by their bytes, the one looked at last first.
-fn kept(logs: impl Iterator<Item = usize>) -> usize {
+fn kept(logs: impl Iterator<Item = usize>, bytes_max: usize) -> usize {
     let mut older = 0_usize;
     let fits = logs.take(LOGS_MAX).enumerate().take_while(|(place, bytes)| {
         older = older.saturating_add(if *place == 0 { 0 } else { *bytes });
-        older <= BYTES_MAX
+        older <= bytes_max
     });
     fits.count()
 }
@@ -152,7 +154,7 @@ mod tests {
     async fn of_many_logs_that_are_looked_at_32_are_kept_with_all_their_bytes_counted() {
         let model = ScriptedModel::by(|_| ScriptedAnswer::Hang);
         let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
-        let shelf = Shelf::new(engine.build());
+        let mut shelf = Shelf::new(engine.build());
         let table = r#"{"format": "roundtable", "topic": "T", "agents": ["ada", "ben"]}"#;
         let mut last = None;
         for _ in 0..LOGS_MAX + 1 {
@@ -178,8 +180,15 @@ mod tests {
             );
             last = Some(started.debate);
         }
-        let logs = shelf.logs.lock().unwrap();
-        assert_eq!((logs.len(), logs.last().map(|log| log.id())), (LOGS_MAX, last));
+        let looked_at = |shelf: &Shelf| {
+            let logs = shelf.logs.lock().unwrap();
+            (logs.len(), logs.last().map(|log| log.id()))
+        };
+        assert_eq!((looked_at(&shelf), shelf.bytes_max), ((LOGS_MAX, last), 128 << 20));
+        let latest = shelf.known(last.unwrap()).unwrap();
+        shelf.bytes_max = 2 * latest.bytes();
+        shelf.keep(&latest);
+        assert_eq!(looked_at(&shelf), (3, last), "two have room beside the latest");
     }
 
     #[test]
@@ -192,7 +201,7 @@ mod tests {
             (&[1, half, half, 1], 3),
             (&[1, 3 * half, 1], 1),
         ] {
-            assert_eq!(kept(logs.iter().copied()), wanted, "{logs:?}");
+            assert_eq!(kept(logs.iter().copied(), BYTES_MAX), wanted, "{logs:?}");
         }
     }
 }

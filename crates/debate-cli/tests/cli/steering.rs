@@ -64,6 +64,7 @@ fn k13_no_command_shows_words_that_steer_the_terminal() {
     let mut outputs = vec![held, run(&["fork", &id])];
     has_no_markup(&run(&["report", &id, "--format", "md"]).stdout, false);
     has_no_markup(&run(&["show", &id, "--markdown"]).stdout, true);
+    assert!(!run(&["report", &id]).stdout.contains("<b>j"), "the title of a page is text");
     for arguments in [
         &["list"][..],
         &["show", &id],
