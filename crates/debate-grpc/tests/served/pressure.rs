@@ -347,14 +347,19 @@ async fn a_long_answer_that_nobody_reads_counts_as_a_request_until_it_is_read_ov
     }
 }
 
-#[tokio::test]
-async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece() {
-    let (hearing, _listening) = Hearing::begin();
+/// Returns a server that waits for readers but shortly, and a request for a long answer.
+async fn impatient() -> (House, http::request::Builder) {
     let long = Router::new().route("/viewer/data/debates", get(async || "x".repeat(1_000_000)));
     let connections = Connections { unread: SHORT, ..Connections::default() };
     let options = ServeOptions { connections, data: long, ..ServeOptions::default() };
     let house = House::with(options, "simulated:7").await;
-    let request = http::Request::get("http://localhost/viewer/data/debates");
+    (house, http::Request::get("http://localhost/viewer/data/debates"))
+}
+
+#[tokio::test]
+async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece() {
+    let (hearing, _listening) = Hearing::begin();
+    let (house, request) = impatient().await;
     let (mut answer, _driving) = asked(&house, request, &[]).await;
     hearing.wait(GIVEN_UP, 1).await;
     let mut told = 0;
@@ -373,11 +378,7 @@ async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece(
 #[tokio::test]
 async fn an_answer_for_which_its_client_never_makes_room_is_let_go_too() {
     let (hearing, _listening) = Hearing::begin();
-    let long = Router::new().route("/viewer/data/debates", get(async || "x".repeat(1_000_000)));
-    let connections = Connections { unread: SHORT, ..Connections::default() };
-    let options = ServeOptions { connections, data: long, ..ServeOptions::default() };
-    let house = House::with(options, "simulated:7").await;
-    let request = http::Request::get("http://localhost/viewer/data/debates");
+    let (house, request) = impatient().await;
     let (_answer, _driving) = asked_within(&house, 0, request, &[]).await;
     hearing.wait(GIVEN_UP, 1).await;
 }

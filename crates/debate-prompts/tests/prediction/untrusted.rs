@@ -121,7 +121,7 @@ fn prompts_of_own_words(text: &str) -> Vec<(String, Prompt)> {
 }
 
 #[test]
-fn k13_a_persona_is_its_own_roles_alone_and_neither_it_nor_a_rubric_makes_a_block_or_a_line() {
+fn k13_a_persona_is_its_own_roles_alone_and_makes_no_block_and_a_rubric_neither_block_nor_line() {
     let plain = prompts_of_own_words("Rain is likely in May.");
     for text in HOSTILE {
         let hostile = prompts_of_own_words(text);
