@@ -84,6 +84,19 @@ fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() 
 }
 
 #[test]
+fn k12_an_insight_is_of_no_round_beyond_those_that_a_request_may_ask_for() {
+    let samples = include_str!("../samples/prediction.ndjson");
+    let line = samples.lines().find(|line| line.contains(r#""insights":[{"#)).unwrap();
+    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let is_read = |round: u32| {
+        let round = format!(r#""round":{round},"impact""#);
+        let prose = prose.unwrap().get().replace(r#""round":1,"impact""#, &round);
+        Event::<Prediction>::decode(kind, version, body.get(), Some(&prose)).unwrap().is_ok()
+    };
+    assert_eq!([100, 101, u32::MAX].map(is_read), [true, false, false]);
+}
+
+#[test]
 fn k13_a_log_has_no_names_but_those_that_requests_may_give() {
     let is_read = |name: &str| {
         let role = serde_json::from_value::<Role>(name.into()).is_ok();
