@@ -62,6 +62,24 @@ async fn p22_only_the_token_opens_the_door_and_health_is_open() {
     }
 }
 
+#[tokio::test]
+async fn every_method_of_grpc_that_needs_a_token_takes_only_what_says_that_it_is_grpc() {
+    let is_grpc = |place: &str| place.starts_with("/debate.v1.") || place.starts_with("/grpc.");
+    for (method, place, _) in
+        TABLE.iter().filter(|(_, place, needs)| is_grpc(place) && *needs != Needs::Nothing)
+    {
+        for content_type in [None, Some("text/plain"), Some("application/json")] {
+            let mut request =
+                Request::builder().uri(*place).method(*method).header(AUTHORIZATION, "Bearer secret");
+            if let Some(content_type) = content_type {
+                request = request.header(CONTENT_TYPE, content_type);
+            }
+            let passed = door(Some("secret")).pass(request.body(Body::empty()).unwrap()).map(|_| ());
+            assert_eq!(passed, Err(Refusal::NotGrpc), "{place} {content_type:?}");
+        }
+    }
+}
+
 /// Every row of the door's table by who may have it, written down apart from it.
 const OPEN_TO: [(&[Scope], &[&str]); 5] = [
     (
@@ -323,6 +341,7 @@ fn without_tokens_pages_of_other_sites_are_refused() {
         (Some("[::1]:50051"), Some("http://app.localhost"), false),
         (None, None, false),
         (Some("127.0.0.1:50051"), Some("https://evil.example"), true),
+        (Some("127.0.0.1:50051"), Some("https://localhost.evil.example"), true),
         (Some("127.0.0.1:50051"), Some("null"), true),
         (Some("evil.example:50051"), None, true),
         (Some("localhost.evil.example"), None, true),

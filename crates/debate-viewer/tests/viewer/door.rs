@@ -191,6 +191,8 @@ async fn without_tokens_pages_of_other_sites_and_names_that_lead_here_see_no_deb
             ("evil.example", "", 403),
             (&own, "Origin: https://evil.example\r\n", 403),
             (&own, "Origin: null\r\n", 403),
+            (&own, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: image\r\n", 403),
+            (&own, "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Dest: document\r\n", 200),
         ] {
             let (got, body) = door.ask_as(host, &path, headers).await;
             assert_eq!(got, status, "{path} of {host} {headers}: {body}");
