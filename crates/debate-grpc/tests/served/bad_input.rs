@@ -217,18 +217,24 @@ async fn missing_wrong_and_revoked_tokens_open_nothing_over_either_protocol() {
         &format!("Bearer {good} {good}"),
         &format!("Bearer {}", "x".repeat(8_000)),
     ];
-    let mut told = BTreeSet::new();
+    let (mut messages, mut answers) = (BTreeSet::new(), BTreeSet::new());
     for token in wrong {
         let headers = [("content-type", "application/grpc"), ("authorization", token)];
-        let (_, status) = call(&mut client, GET, &headers, &[0, 0, 0, 0, 0]).await;
+        let (http, status) = call(&mut client, GET, &headers, &[0, 0, 0, 0, 0]).await;
         let status = status.unwrap();
         assert_eq!(status.code(), Code::Unauthenticated, "{token}");
-        told.insert(status.message().to_owned());
-        let refused = guarded.house.ask("GET", &path, &[("Authorization", token)], b"").await;
+        messages.insert(status.message().to_owned());
+        let mut told = status.metadata().clone().into_headers();
+        told.remove("date");
+        answers.insert(format!("{http} {:?} {told:?}", status.details()));
+        let mut refused = guarded.house.ask("GET", &path, &[("Authorization", token)], b"").await;
         assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")), "{token}");
-        told.insert(refused.json()["detail"].as_str().unwrap().to_owned());
+        messages.insert(refused.json()["detail"].as_str().unwrap().to_owned());
+        refused.headers.retain(|(name, _)| name != "date");
+        answers.insert(format!("{refused:?}"));
     }
-    assert_eq!(told.len(), 1, "nobody learns what was wrong with a token");
+    assert_eq!(messages.len(), 1, "nobody learns what was wrong with a token: {messages:?}");
+    assert_eq!(answers.len(), 2, "each protocol has one whole answer: {answers:?}");
     let bearer = format!("bearer {good}");
     assert_eq!(guarded.house.ask("GET", &path, &[("Authorization", &bearer)], b"").await.status, 200);
 }
