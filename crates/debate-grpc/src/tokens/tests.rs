@@ -104,6 +104,12 @@ fn a_file_is_replaced_whole_and_stays_whole_where_that_fails() {
     assert_eq!(io::read_to_string(opened).unwrap(), before, "whoever had begun to read reads the old one");
     assert!(create("a b").is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), changed);
+    let refused = TokenFile::change(&path, |_| {
+        fs::remove_file(folder.path().join("tokens.json.new")).unwrap();
+        Ok(())
+    });
+    assert!(matches!(refused, Err(TokenFileError::Write { .. })), "{refused:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), changed, "what there is goes when the new one comes");
     fs::write(&path, "{").unwrap();
     assert!(create("app").is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "{", "what cannot be read is not written over");
