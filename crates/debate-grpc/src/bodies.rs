@@ -213,30 +213,55 @@ impl HttpBody for Outbound {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
     use std::future::poll_fn;
 
     use debate_core::id::Timestamp;
+    use futures::StreamExt as _;
     use tonic::Code;
 
     use super::*;
+    use crate::access::now;
     use crate::tokens::{Scope, TokenFile, TokenWishes};
+
+    fn expiring(expires_at: Option<Timestamp>) -> Arc<Grant> {
+        let mut file = TokenFile::new().unwrap();
+        let (name, scopes) = ("app".to_owned(), [Scope::Read].into());
+        let wishes = TokenWishes { name, scopes, expires_at, ..TokenWishes::default() };
+        file.create(wishes, Timestamp(0)).unwrap();
+        Arc::new(Grant::of(&file.entries()[0]))
+    }
 
     #[tokio::test]
     async fn a_stream_ends_when_its_token_expires() {
         for (expires_at, is_over) in
             [(None, false), (Some(Timestamp(i64::MAX)), false), (Some(Timestamp(1)), true)]
         {
-            let mut file = TokenFile::new().unwrap();
-            let (name, scopes) = ("app".to_owned(), [Scope::Read].into());
-            let wishes = TokenWishes { name, scopes, expires_at, ..TokenWishes::default() };
-            file.create(wishes, Timestamp(0)).unwrap();
-            let grant = Arc::new(Grant::of(&file.entries()[0]));
-            let mut body =
-                Outbound::new(Held::new(Body::from("an event"), true), Protocol::Grpc, grant, None);
+            let held = Held::new(Body::from("an event"), true);
+            let mut body = Outbound::new(held, Protocol::Grpc, expiring(expires_at), None);
             let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
             let code = frame.into_trailers().ok().map(|told| Status::from_header_map(&told).unwrap().code());
             assert_eq!(code, is_over.then_some(Code::Unauthenticated), "{expires_at:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_stream_under_way_ends_when_its_token_expires() {
+        let grant = expiring(Some(Timestamp(now().0 + 300)));
+        let events = Body::from_stream(futures::stream::repeat("an event").map(Ok::<_, Infallible>));
+        let mut body = Outbound::new(Held::new(events, true), Protocol::Grpc, grant, None);
+        let ended = async {
+            loop {
+                let frame =
+                    poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await.unwrap().unwrap();
+                if let Ok(trailers) = frame.into_trailers() {
+                    return Status::from_header_map(&trailers).unwrap().code();
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        let code = tokio::time::timeout(Duration::from_secs(60), ended).await.expect("it ends");
+        assert_eq!(code, Code::Unauthenticated);
     }
 
     #[tokio::test]

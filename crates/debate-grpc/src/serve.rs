@@ -277,17 +277,26 @@ mod tests {
     async fn a_token_that_is_revoked_holds_for_no_more_than_a_second_though_nobody_comes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.json");
-        let name = "app".to_owned();
-        let wishes = TokenWishes { name, scopes: BTreeSet::from([Scope::Read]), ..TokenWishes::default() };
-        let token = TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap();
+        let create = |name: &str| {
+            let (name, scopes) = (name.to_owned(), BTreeSet::from([Scope::Read]));
+            let wishes = TokenWishes { name, scopes, ..TokenWishes::default() };
+            TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap()
+        };
+        let tokens = [("app", false), ("other", true)].map(|(name, fails)| (name, create(name), fails));
         let keyring = Arc::new(Keyring::new(None, Some(&path)).unwrap());
-        let grant = keyring.grant(Some(&token)).unwrap();
-        let looking = tokio::spawn(async move { look_at_files(&keyring, None).await });
+        let looked_after = Arc::clone(&keyring);
+        let looking = tokio::spawn(async move { look_at_files(&looked_after, None).await });
         tokio::time::sleep(Duration::from_millis(1)).await;
-        TokenFile::change(&path, |file| Ok(file.revoke("app"))).unwrap();
-        assert!(grant.holds());
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert!(!grant.holds());
+        for (name, token, fails) in tokens {
+            let grant = keyring.grant(Some(&token)).unwrap();
+            TokenFile::change(&path, |file| Ok(file.revoke(name))).unwrap();
+            if fails {
+                keyring.fail();
+            }
+            assert!(grant.holds());
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert!(!grant.holds(), "{name}");
+        }
         looking.abort();
     }
 }

@@ -120,6 +120,14 @@ impl Keyring {
     pub(crate) fn refresh(&self) {
         self.refreshed(true);
     }
+
+    /// Notes that the file as it is now could not be used, as where the machine failed and not the file.
+    #[cfg(test)]
+    pub(crate) fn fail(&self) {
+        let mut watched = self.file.as_ref().unwrap().lock().unwrap();
+        let stamp = Stamp::of(&watched.path).ok();
+        watched.tried.note(stamp, Some("too many open files".to_owned()));
+    }
 }
 
 impl Loaded {
@@ -149,10 +157,12 @@ impl Loaded {
 mod tests {
     use std::collections::BTreeSet;
     use std::fs;
+    use std::time::{Duration, Instant};
 
     use debate_core::id::Timestamp;
     use serde_json::{Value, json};
 
+    use super::super::grant::now;
     use super::*;
     use crate::hearing::Hearing;
     use crate::tokens::{Scope, TokenWishes};
@@ -204,10 +214,38 @@ mod tests {
         fs::write(&path, file.to_string()).unwrap();
         let auditing = keyring.grant(Some(&token)).unwrap();
         assert!(auditing.may(Scope::Audit) && !auditing.may(Scope::Read) && !reading.holds());
+        let mut before = auditing;
+        for (field, value, is_so) in [
+            ("name", json!("another"), (|now| now.name == "another") as fn(&Grant) -> bool),
+            ("tenant", json!("theirs"), |now| now.tenant == "theirs"),
+            ("formats", json!(["roundtable"]), |now| !now.may_start("prediction")),
+            ("limits", json!({"request_bytes_max": 9}), |now| now.request_bytes_max() == 9),
+            ("expires_at", json!(i64::MAX), Grant::holds),
+        ] {
+            file["tokens"][0][field] = value;
+            fs::write(&path, file.to_string()).unwrap();
+            let now = keyring.grant(Some(&token)).unwrap();
+            assert!(is_so(&now) && !before.holds(), "{field}");
+            before = now;
+        }
         // Its hash stands there still, and is that of no token any more.
         file["key"] = serde_json::to_value(TokenFile::new().unwrap()).unwrap()["key"].take();
         fs::write(&path, format!("{file:#}")).unwrap();
-        assert!(keyring.grant(Some(&token)).is_none() && !auditing.holds());
+        assert!(keyring.grant(Some(&token)).is_none() && !before.holds());
+    }
+
+    #[test]
+    fn a_token_that_expires_while_the_server_runs_opens_nothing_from_then_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.json");
+        let wishes = wishes("app", Some(Timestamp(now().0 + 300)));
+        let token = TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap();
+        let keyring = Keyring::new(None, Some(&path)).unwrap();
+        let begun = Instant::now();
+        while keyring.grant(Some(&token)).is_some() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it opens on");
+            std::thread::yield_now();
+        }
     }
 
     #[cfg(unix)]
@@ -259,9 +297,7 @@ mod tests {
 
         // What failed was the machine: of the file nothing changes when that is over.
         TokenFile::change(&path, |file| Ok(file.revoke("unread"))).unwrap();
-        let stamp = Stamp::of(&path).ok();
-        let failure = Some("too many open files".to_owned());
-        keyring.file.as_ref().unwrap().lock().unwrap().tried.note(stamp, failure);
+        keyring.fail();
         assert!(holds(unread));
         keyring.refresh();
         assert!(!holds(unread));
