@@ -74,9 +74,16 @@ def check_kubernetes():
     kinds = {file.name: yaml.safe_load(file.read_text(encoding="utf-8")) for file in files}
     manifests = [file for file in files if file.name != "kustomization.yaml"]
     run(TOOLS / "kubernetes-validate", "--strict", *manifests)
-    mounts = kinds["deployment.yaml"]["spec"]["template"]["spec"]["containers"][0]["volumeMounts"]
+    pod = kinds["deployment.yaml"]["spec"]["template"]["spec"]
+    server = pod["containers"][0]
+    mounts = server["volumeMounts"]
     # What is replaced is not seen through a mount of one file.
     assert not any("subPath" in mount or "subPathExpr" in mount for mount in mounts), mounts
+    [tokens] = [pathlib.PurePosixPath(row["value"]) for row in server["env"] if row["name"] == "DEBATE_TOKENS"]
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    secrets = [volumes[mount["name"]].get("secret") for mount in mounts if mount["mountPath"] == str(tokens.parent)]
+    files = [[item["path"] for item in secret["items"]] for secret in secrets if secret]
+    assert files == [[tokens.name]], secrets
     # The schemas know nothing of kustomize.
     listed = set(kinds["kustomization.yaml"]["resources"])
     assert listed == {file.name for file in manifests} - {"secret.example.yaml"}, listed
