@@ -16,7 +16,7 @@ pub(crate) struct MoodyStore {
     inner: MemoryStore,
     is_down: AtomicBool,
     silent_appends: AtomicU32,
-    looked_up: Mutex<Vec<&'static str>>,
+    looked_up: Mutex<Vec<(StreamId, &'static str)>>,
     read_at_once_max: AtomicU32,
 }
 
@@ -31,8 +31,8 @@ impl MoodyStore {
         self.silent_appends.store(1, Ordering::Relaxed);
     }
 
-    /// Returns what was looked up in one stream since this was last asked.
-    pub(crate) fn looked_up(&self) -> Vec<&'static str> {
+    /// Returns what was looked up in which stream since this was last asked.
+    pub(crate) fn looked_up(&self) -> Vec<(StreamId, &'static str)> {
         std::mem::take(&mut self.looked_up.lock().unwrap())
     }
 
@@ -59,7 +59,7 @@ impl EventStore for MoodyStore {
 
     async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError> {
         self.look()?;
-        self.looked_up.lock().unwrap().push("events");
+        self.looked_up.lock().unwrap().push((stream, "events"));
         self.read_at_once_max.fetch_max(limit, Ordering::Relaxed);
         self.inner.read(stream, after, limit).await
     }
@@ -71,13 +71,13 @@ impl EventStore for MoodyStore {
 
     async fn head(&self, stream: StreamId) -> Result<Option<Head>, ReadError> {
         self.look()?;
-        self.looked_up.lock().unwrap().push("head");
+        self.looked_up.lock().unwrap().push((stream, "head"));
         self.inner.head(stream).await
     }
 
     async fn find_archived(&self, stream: StreamId) -> Result<Option<Archived>, ReadError> {
         self.look()?;
-        self.looked_up.lock().unwrap().push("archived");
+        self.looked_up.lock().unwrap().push((stream, "archived"));
         self.inner.find_archived(stream).await
     }
 

@@ -16,6 +16,9 @@ mod measured;
 mod methods;
 mod modes;
 mod money;
+#[path = "../../../debate-engine/tests/engine/moody_store.rs"]
+#[allow(dead_code, reason = "the engine's tests have it in moods, too")]
+mod moody_store;
 mod pressure;
 mod ready;
 mod tenants;

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use debate_core::codec::{self, Author, Head};
 use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::policy::event::{PolicyEvent, ProposalAccepted};
 use debate_core::policy::reviewer::ReviewerName;
+use debate_engine::Engine;
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
+use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_proto::v1::policy_service_client::PolicyServiceClient;
 use debate_store::{Archive as _, EventStore as _, Position};
@@ -16,6 +19,7 @@ use serde_json::json;
 use tonic::{Code, Status};
 
 use crate::house::{PATIENCE, request};
+use crate::moody_store::MoodyStore;
 use crate::tokens::{Audits, Bearer, Debates, Guarded, start, started, wishes};
 
 /// Asks every method that takes a debate's id for this one, and returns what each said.
@@ -145,6 +149,46 @@ async fn another_tenants_debate_is_not_there_over_either_interface() {
         let code = done.map_or_else(|status| status.code(), |()| Code::Ok);
         assert!(code != Code::NotFound || method == "list_arguments", "{method}: {code:?}");
     }
+}
+
+#[tokio::test]
+async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike_over_either_interface() {
+    let store = Arc::new(MoodyStore::default());
+    let model = debate_llm::debater("simulated:7".parse().unwrap());
+    let engine = Engine::builder(Arc::clone(&store) as _, Arc::new(model)).format(PredictionPrompts).build();
+    let guarded = Guarded::of(engine).await;
+    let of = |tenant| guarded.token_of(tenant, Scope::Admin);
+    let (ours, theirs) = (of("ours"), of("theirs"));
+    let id = started(&mut guarded.debates(&ours).await, "").await;
+    assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+    guarded.house.engine.shut_down().await;
+    let routes = routes_of_debates(&guarded, &ours).await;
+    let mut strangers = (guarded.debates(&theirs).await, guarded.audits(&theirs).await);
+    let bearer = format!("Bearer {theirs}");
+    let mut looked_up = Vec::new();
+    for id in ["6f1c2a4e-0000-4000-8000-000000000000", &id] {
+        let debate: DebateId = id.parse().unwrap();
+        // Each second the server asks its store for the head of no debate.
+        let its = || {
+            let mut its = store.looked_up();
+            its.retain(|(stream, _)| *stream != DebateId(uuid::Uuid::nil()).into());
+            its.into_iter().map(|(stream, what)| (stream == debate.into(), what)).collect::<Vec<_>>()
+        };
+        its();
+        let asked = ask_all(&mut strangers.0, &mut strangers.1, id).await;
+        assert!(asked.iter().all(|(_, done)| done.is_err()), "{asked:?}");
+        let mut told = vec![its()];
+        for (method, route) in &routes {
+            let path = route.replace("{debate_id}", id);
+            let body: &[u8] = if path.ends_with("/resolution") { br#"{"outcome_id": "yes"}"# } else { b"{}" };
+            let headers = [("Authorization", &*bearer)];
+            assert_eq!(guarded.house.ask(method, &path, &headers, body).await.status, 404, "{path}");
+            told.push(its());
+        }
+        assert!(told.iter().all(|its| !its.is_empty()), "all of them are looked up: {told:?}");
+        looked_up.push(told);
+    }
+    assert_eq!(looked_up[0], looked_up[1]);
 }
 
 #[tokio::test]

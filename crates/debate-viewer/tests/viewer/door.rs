@@ -2,12 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use axum::Extension;
+use axum::http::StatusCode;
 use debate_core::chain::hash_of;
 use debate_core::envelope::Envelope;
 use debate_core::event::Resolved;
-use debate_core::id::Timestamp;
-use debate_engine::Control;
+use debate_core::id::{DebateId, Timestamp};
+use debate_engine::{Control, Tenant};
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
 use debate_grpc::{ServeOptions, serve};
 use debate_store::Append;
@@ -17,7 +20,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::house::{House, PATIENCE, deliberation, prediction};
+use crate::house::{House, PATIENCE, asked, deliberation, prediction};
+use crate::moody_store::MoodyStore;
 
 /// A server with a file of tokens before a house's viewer.
 pub(crate) struct Door {
@@ -148,6 +152,38 @@ async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
             assert_eq!((listed.len(), &listed[0]["debate_id"]), (1, &Value::from(id)), "{body}");
         }
     }
+}
+
+#[tokio::test]
+async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike_for_the_page() {
+    let store = Arc::new(MoodyStore::default());
+    let house = House::with(Arc::clone(&store) as _);
+    let mut ids = Vec::new();
+    for tenant in ["ours", "theirs"] {
+        let debate = house.start_for(tenant, &prediction()).await;
+        house.concluded(debate).await;
+        ids.push(debate.to_string());
+    }
+    house.engine.shut_down().await;
+    let data = house.viewer.data.clone().layer(Extension(Tenant("ours".to_owned())));
+    let [own, foreign] = &ids[..] else { panic!("{ids:?}") };
+    // What was read lately is kept.
+    asked(&data, &format!("/data/debates/{own}"), &[]).await.json();
+    let mut looked_up = Vec::new();
+    for id in ["6f1c2a4e-0000-4000-8000-000000000000", foreign] {
+        let debate: DebateId = id.parse().unwrap();
+        let mut told = Vec::new();
+        for (path, _) in places(id, own) {
+            store.looked_up();
+            let answer = asked(&data, &path, &[]).await;
+            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+            let its = |(stream, what)| (stream == debate.into(), what);
+            told.push(store.looked_up().into_iter().map(its).collect::<Vec<_>>());
+        }
+        assert!(told.iter().all(|its| !its.is_empty()), "all of them are looked up: {told:?}");
+        looked_up.push(told);
+    }
+    assert_eq!(looked_up[0], looked_up[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,7 +20,7 @@ use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
-use debate_store::MemoryStore;
+use debate_store::{EventStore, MemoryStore};
 use debate_viewer::{Viewer, viewer};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -119,20 +119,27 @@ impl House {
     pub(crate) fn quiet() -> Self {
         let gate = Arc::new(Semaphore::new(0));
         let model = Gated { model: debater("simulated:7".parse().unwrap()), gate: Arc::clone(&gate) };
-        Self::of(Arc::new(model), gate)
+        Self::of(Arc::new(MemoryStore::new()), Arc::new(model), gate)
+    }
+
+    /// Opens a house with a store, whose model speaks freely.
+    pub(crate) fn with(store: Arc<dyn EventStore>) -> Self {
+        let gate = Arc::new(Semaphore::new(0));
+        Self::of(store, Arc::new(debater("simulated:7".parse().unwrap())), gate)
     }
 
     /// Opens a house whose model says the same to everything.
     pub(crate) fn saying(words: &str) -> Self {
         let words = ChatReply::new("scripted", words.to_owned());
-        Self::of(Arc::new(ScriptedModel::by(move |_| words.clone())), Arc::new(Semaphore::new(0)))
+        let model = ScriptedModel::by(move |_| words.clone());
+        Self::of(Arc::new(MemoryStore::new()), Arc::new(model), Arc::new(Semaphore::new(0)))
     }
 
-    fn of(model: Arc<dyn ChatModel>, gate: Arc<Semaphore>) -> Self {
+    fn of(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>, gate: Arc<Semaphore>) -> Self {
         // A model that is kept waiting is neither given up nor asked a second time meanwhile.
         let hedging = Hedging { after: Hedge::Off, ..Hedging::default() };
         let settings = Settings { call_timeout: Duration::from_secs(600), hedging, ..Settings::default() };
-        let engine = Engine::builder(Arc::new(MemoryStore::new()), model)
+        let engine = Engine::builder(store, model)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)
             .format(RoundtablePrompts)

@@ -6,4 +6,7 @@ mod browser;
 mod door;
 mod house;
 mod long_logs;
+#[path = "../../../debate-engine/tests/engine/moody_store.rs"]
+#[allow(dead_code, reason = "the engine's tests have it in moods, too")]
+mod moody_store;
 mod routes;
