@@ -343,11 +343,22 @@ mod tests {
         assert_eq!(&*message(502, "<html>secret</html>"), "HTTP 502 with nothing");
         let auth = message(401, r#"{"error":{"message":"Incorrect API key provided: sk-ab**cd"}}"#);
         assert!(!auth.contains("sk-"), "{auth}");
+        // Not every provider has a status or a code for it.
+        let body = r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: sk***cd."}"#;
+        for provider in [Provider::OpenAi, Provider::OpenAiResponses] {
+            let failure = from_response(provider.protocol(), 400, &HeaderMap::new(), body.as_bytes());
+            let told = format!("{failure:?} {}", failure.error);
+            assert!(
+                failure.error.kind == ModelErrorKind::Auth && !told.contains("sk*"),
+                "{provider}: {told}"
+            );
+        }
         // Within a stream there is no status, and what is told of it stands in a code.
         let told = "Incorrect API key provided: sk-ab**cd";
         for (provider, error) in [
             (Provider::OpenAi, json!({"code": "invalid_api_key", "message": told})),
             (Provider::OpenAi, json!({"code": 401, "message": told})),
+            (Provider::OpenAi, json!(told)),
             (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": told})),
             (Provider::Anthropic, json!({"type": "authentication_error", "message": told})),
             (Provider::Gemini, json!({"status": "UNAUTHENTICATED", "message": told})),
