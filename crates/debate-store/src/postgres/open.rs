@@ -154,7 +154,7 @@ pub(super) async fn open(url: &str, options: &PostgresOptions) -> Result<Opened,
     let is_ours = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
     let parsed = PgConnectOptions::from_str(url).ok().filter(|_| is_ours);
     let parsed = parsed.ok_or(ConnectError::NotAUrl)?.application_name("debate").disable_statement_logging();
-    let server = name_of(&parsed);
+    let server = name_of(url, &parsed);
     match open_at(&parsed, options).await {
         Ok((writer, pool, settled)) => Ok(Opened { server, writer, pool, settled }),
         Err(failure) => Err(failure.explain(server)),
@@ -162,7 +162,12 @@ pub(super) async fn open(url: &str, options: &PostgresOptions) -> Result<Opened,
 }
 
 /// Returns what may be told of a location: host, or folder of the socket, and database.
-fn name_of(options: &PgConnectOptions) -> String {
+fn name_of(url: &str, options: &PgConnectOptions) -> String {
+    let behind_host = url.splitn(4, ['/', '?', '#']).nth(3).unwrap_or_default();
+    if behind_host.contains('@') {
+        // A password may hold what ends a host, and what follows passes for port and database then.
+        return "[hidden]".to_owned();
+    }
     let database = options.get_database().unwrap_or(options.get_username());
     match options.get_socket() {
         Some(folder) => format!("{}/{database}", folder.display()),

@@ -169,8 +169,16 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
     for url in ["mysql://a:s3cret@b/c", "postgres://a:s3cret@[b/c", "postgres://a:s3cret@b:port/c"] {
         assert!(matches!(open(url.to_owned()).await, ConnectError::NotAUrl), "{url}");
     }
-    let nowhere = "postgres://a:s3cret@localhost/c?host=/nowhere".to_owned();
-    assert!(matches!(open(nowhere).await, ConnectError::Unreachable { .. }));
+    // Of a password that holds what ends a host the rest is read as if it were the database, or what follows it.
+    for nowhere in [
+        "postgres://a:s3cret@localhost/c?host=/nowhere",
+        "postgres://a:1/s3cret@localhost/c?host=/nowhere",
+        "postgres://a/s3cret@localhost/c?host=/nowhere",
+        "postgresql://a:1?host=/nowhere&s3cret@localhost/c",
+        "postgres://localhost:1#s3cret@localhost/c",
+    ] {
+        assert!(matches!(open(nowhere.to_owned()).await, ConnectError::Unreachable { .. }), "{nowhere}");
+    }
     assert!(matches!(open(with("postgres", "nothing")).await, ConnectError::NoDatabase { .. }));
     assert!(matches!(open(with("nobody", "postgres")).await, ConnectError::LoginRefused { .. }));
 
