@@ -16,7 +16,7 @@ use self::file::{ConfigFile, Entry, Given};
 use crate::args::Args;
 use crate::exit::Failure;
 use crate::plain::one_line;
-use crate::store::{AddressParts, HIDDEN, StoreChoice};
+use crate::store::{AddressParts, HIDDEN, StoreChoice, schemed};
 
 /// The command whose options a file sets besides those of every command.
 const SERVE: &str = "serve";
@@ -279,16 +279,17 @@ fn masked(arg: &Arg, value: &str) -> Option<String> {
         return Some(store.to_string());
     }
     let is_shown = match id {
-        "token" => false,
-        "store" => value.contains("://") || !value.contains([':', '@', '=', ';', ' ']),
-        _ => value.contains("://") || !arg.is_hide_env_values_set(),
+        "token" => return None,
+        _ if value.contains("://") => return without_login(value),
+        "store" => !value.contains([':', '@', '=', ';', ' ']),
+        _ => !arg.is_hide_env_values_set(),
     };
-    is_shown.then(|| without_login(value))
+    is_shown.then(|| value.to_owned())
 }
 
-/// Returns an address without its login and its query, and whatever is none as it is.
-fn without_login(value: &str) -> String {
-    let Some((scheme, rest)) = value.split_once("://") else { return value.to_owned() };
+/// Returns an address without its login and its query.
+fn without_login(address: &str) -> Option<String> {
+    let (scheme, rest) = schemed(address)?;
     let place = AddressParts::of(rest).map_or(HIDDEN, |parts| parts.place);
-    format!("{scheme}://{place}")
+    Some(format!("{scheme}://{place}"))
 }

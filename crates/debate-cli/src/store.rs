@@ -40,6 +40,12 @@ impl PostgresUrl {
 /// What stands for an address of which nobody can say where its secrets end.
 pub(crate) const HIDDEN: &str = "[hidden]";
 
+/// Parts an address at its `://`; nothing where there is none, or what stands before it is no scheme and may be a login.
+pub(crate) fn schemed(text: &str) -> Option<(&str, &str)> {
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    text.split_once("://").filter(|(scheme, _)| scheme.chars().all(is_of_scheme))
+}
+
 /// What an address says behind its `://`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AddressParts<'a> {

@@ -163,7 +163,10 @@ impl Client {
 
 /// Returns an address as it may be told: without login and query, which may hold what is secret.
 fn told(address: &str) -> String {
-    let (scheme, rest) = address.split_at(address.find("://").map_or(0, |end| end + 3));
+    // What stands before a `://` and is no scheme may be a login.
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let end = address.find("://").filter(|end| address[..*end].chars().all(is_of_scheme));
+    let (scheme, rest) = address.split_at(end.map_or(0, |end| end + 3));
     let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if behind.contains('@') {
         // A password may hold what ends a host, and a query what ends a login.
@@ -191,6 +194,8 @@ mod tests {
         for (address, shown) in [
             ("https://ann:s3cret@host:1", "https://host:1"),
             ("ann:s3cret@host:1", "host:1"),
+            ("ann:s3cret@https://host:1", "https://host:1"),
+            ("host/path?token=s3cret&to=http://host:1", "host/path"),
             ("http://ann:s3cret@ho st", "http://ho st"),
             ("ftp://ann:s3cr@s3cret@host/path", "ftp://host/path"),
             ("ftp://ann:s3/cr?s3c#s3@s3cret@host/path", "ftp://[hidden]"),

@@ -63,10 +63,22 @@ fn every_value_says_where_it_comes_from_and_flags_go_before_environment_before_f
     assert_eq!(row(&rows, "otlp-endpoint")["variable"], "OTEL_EXPORTER_OTLP_ENDPOINT");
     let alike = check(&program, &["--json"], &[("DEBATE_TOKEN", "ab://s3cret-token-like-an-address")]);
     assert_eq!(row(&alike.json(), "token")["value"], "(set)");
-    for name in ["openai-base-url", "search-endpoint", "otlp-endpoint"] {
+    let without_scheme = [
+        "me:s3cret@models.example/v1?key=s3cret",
+        "me:s3cret@https://models.example/v1",
+        "models.example/v1?key=s3cret&to=https://elsewhere.example",
+    ];
+    // Those of a collector are refused where they are none at all.
+    for (name, addresses) in [
+        ("openai-base-url", &without_scheme[..]),
+        ("search-endpoint", &without_scheme),
+        ("otlp-endpoint", &without_scheme[..1]),
+    ] {
         let variable = row(&rows, name)["variable"].as_str().unwrap();
-        let bare = check(&program, &["--json"], &[(variable, "me:s3cret@models.example/v1?key=s3cret")]);
-        assert_eq!(row(&bare.json(), name)["value"], "(set)", "{name}");
+        for &address in addresses {
+            let bare = check(&program, &["--json"], &[(variable, address)]);
+            assert_eq!(row(&bare.json(), name)["value"], "(set)", "{name}: {address}");
+        }
     }
     let shown = check(&program, &[], &[("DEBATE_CONFIG", "debate.toml")]);
     assert!(shown.stdout.contains("debate.toml:7") && shown.stdout.contains("not set"), "{}", shown.stdout);

@@ -81,9 +81,10 @@ impl HttpConfig {
         let refused =
             |why: &str| ConfigError::BaseUrl { base_url: shown(&self.base_url), why: why.to_owned() };
         let no_scheme = || refused("it must begin with http:// or https://");
-        let mut url = match Url::parse(self.base_url.trim()) {
+        let base_url = self.base_url.trim();
+        let mut url = match Url::parse(base_url) {
             Ok(url) => url,
-            Err(error) if self.base_url.contains("://") => return Err(refused(&error.to_string())),
+            Err(error) if scheme_len(base_url) > 0 => return Err(refused(&error.to_string())),
             Err(_) => return Err(no_scheme()),
         };
         if !matches!(url.scheme(), "http" | "https") {
@@ -213,7 +214,7 @@ pub enum ConfigError {
 
 /// Blots out what may be secret in an address: what stands before an `@`, and a query.
 fn shown(url: &str) -> String {
-    let (scheme, rest) = url.find("://").map_or(("", url), |at| url.split_at(at + 3));
+    let (scheme, rest) = url.split_at(scheme_len(url));
     let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     if behind.contains('@') {
         // A password may hold what ends a host, and a query what ends a login.
@@ -222,6 +223,12 @@ fn shown(url: &str) -> String {
     let (login, place) = authority.rfind('@').map_or(("", authority), |at| ("[hidden]", &authority[at..]));
     let path = behind.split(['?', '#']).next().unwrap_or_default();
     format!("{scheme}{login}{place}{path}")
+}
+
+/// Returns the length of an address's scheme with its `://`; 0 where what stands before that is none, and may be a login.
+fn scheme_len(url: &str) -> usize {
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    url.find("://").filter(|end| url[..*end].chars().all(is_of_scheme)).map_or(0, |end| end + 3)
 }
 
 #[cfg(test)]
@@ -342,6 +349,9 @@ mod tests {
                 ("http://h:99999/", "port"),
                 ("http://u:pw@h/", "[hidden]@h"),
                 ("gateway/v1?key=pw", "http://"),
+                ("gateway/v1?key=pw&to=http://x", "http://"),
+                ("u:pw@https://h/", "http://"),
+                ("u:p?pw@https://h/", "[hidden]"),
                 ("http://u:a?pw#pw@h/?key=pw", "http://[hidden]"),
                 ("http://h:99999/?key=pw@h", "port"),
                 (&long, "too long"),
