@@ -12,6 +12,7 @@ use console::{Color, Style};
 use debate_core::steering::steers;
 use indicatif::MultiProgress;
 use tracing::Subscriber;
+use tracing_subscriber::filter::{FilterExt as _, filter_fn};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -33,8 +34,9 @@ pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<
     let filter = EnvFilter::builder().parse(&options.log_level).map_err(|error| {
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
-    // What is odd in a file of passwords, or in what an address says of a database, is logged there as it stands.
-    let filter = filter.add_directive("sqlx_postgres::options=off".parse()?);
+    // What is odd in a file of passwords, or in what an address says of a database, is logged there as it stands. What is
+    // asked for by --log-level does not go before this.
+    let filter = filter.and(filter_fn(|about| !about.target().starts_with("sqlx_postgres::options")));
     let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
     let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();

@@ -177,10 +177,14 @@ fn what_is_odd_in_a_file_of_passwords_or_an_address_of_a_database_is_not_logged(
     let passwords = program.write("pgpass", "open-sesame-1\n127.0.0.1:1:nothing:open-sesame-2\n");
     std::fs::set_permissions(passwords, std::fs::Permissions::from_mode(0o600)).unwrap();
     let store = "postgres://nobody@127.0.0.1:1/nothing?sslpassword=open-sesame-3&passwd=open-sesame-4";
-    let mut command = program.command(["list", "--store", store, "--log-level", "trace"]);
-    let ran = Ran::of(command.env("PGPASSFILE", "pgpass").output().unwrap());
-    assert_eq!(ran.code, Some(5), "{ran:?}");
-    assert!(ran.stderr.contains("127.0.0.1:1") && !ran.stderr.contains("open-sesame"), "{}", ran.stderr);
+    let asked_for = ["", "::parse", "::pgpass"].map(|part| format!("sqlx_postgres::options{part}=trace"));
+    for levels in ["trace", &asked_for.join(",")] {
+        let mut command = program.command(["list", "--store", store, "--log-level", levels]);
+        let ran = Ran::of(command.env("PGPASSFILE", "pgpass").output().unwrap());
+        assert_eq!(ran.code, Some(5), "{ran:?}");
+        let told = &ran.stderr;
+        assert!(told.contains("127.0.0.1:1") && !told.contains("open-sesame"), "{levels}: {told}");
+    }
 }
 
 #[test]
