@@ -57,9 +57,9 @@ mod tests {
         let mut parents = vec!["00-4bf9".to_owned(), "-".repeat(55), "0".repeat(55), no_digit];
         parents.push(format!("{PARENT}-00"));
         for (index, digits) in PARENT_PARTS.into_iter().enumerate() {
-            for wrong in [digits - 1, digits + 1] {
+            for wrong in ["1".repeat(digits - 1), "1".repeat(digits + 1), "g".repeat(digits)] {
                 let mut parts: Vec<String> = PARENT.split('-').map(str::to_owned).collect();
-                parts[index] = "1".repeat(wrong);
+                parts[index] = wrong;
                 parents.push(parts.join("-"));
             }
         }

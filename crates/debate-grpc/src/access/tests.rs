@@ -380,9 +380,9 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
     use debate_core::id::DebateId;
     use debate_core::policy::desk::DeskError;
     use debate_engine::{
-        ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError,
+        ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError, WatchError,
     };
-    use debate_store::{AppendError, ReadError, RedactError};
+    use debate_store::{AppendError, LeaseError, ReadError, RedactError};
 
     let (hearing, _listening) = Hearing::begin();
     let debate = DebateId(uuid::Uuid::nil());
@@ -396,7 +396,29 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
             (AnyReplayError::Format { kind: secret.to_owned() }, ReplayError::NotOpened(secret));
         let undecided = || DecideError::Defect(secret.to_owned());
         let odd = DeskError::Order { seq: 1, kind: secret.to_owned() };
-        let cases: [(Refusal, _, _); 13] = [
+        let unread = || ReadError::backend(secret);
+        let untaken = || AppendError::Backend { stream, source: secret.into() };
+        let unleased = || LeaseError(secret.into());
+        let of_reading: [Refusal; 7] = [
+            unread().into(),
+            LoadError::Read(unread()).into(),
+            WatchError::Read(unread()).into(),
+            PolicyError::Read(unread()).into(),
+            PolicyError::Load(unread().into()).into(),
+            StartError::Leases(unleased()).into(),
+            Refusal::of_fork(debate, ForkError::Leases(unleased())),
+        ];
+        let of_taking: [Refusal; 6] = [
+            untaken().into(),
+            PolicyError::Append(untaken()).into(),
+            StartError::Store(untaken()).into(),
+            Refusal::of_fork(debate, ForkError::Store(untaken())),
+            Refusal::of_control(debate, ControlError::Record(untaken())),
+            Refusal::of_redaction(debate, RedactionError::Record(untaken())),
+        ];
+        let of_reading = of_reading.map(|refusal| (refusal, "ERROR", "the store cannot be read"));
+        let of_taking = of_taking.map(|refusal| (refusal, "ERROR", "the store did not take events"));
+        let others: [(Refusal, _, _); 11] = [
             (PolicyError::Desk(odd).into(), "ERROR", "the log of proposals is corrupt"),
             (Refusal::of_replay(debate, &format), "ERROR", "a log does not fold"),
             (LoadError::Replay { debate, source }.into(), "ERROR", "a log does not fold"),
@@ -413,16 +435,11 @@ async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
                 "a defect of this program",
             ),
             (Refusal::of_fork(debate, ForkError::Refused(undecided())), "ERROR", "a defect of this program"),
-            (ReadError::backend(secret).into(), "ERROR", "the store cannot be read"),
-            (
-                AppendError::Backend { stream, source: secret.into() }.into(),
-                "ERROR",
-                "the store did not take events",
-            ),
             (Refusal::of_redaction(debate, deleted), "ERROR", "words were not deleted"),
             (PolicyError::Folder(folder()).into(), "WARN", "the folder of reviewers cannot be used"),
             (unwritten.into(), "WARN", "the folder of reviewers cannot be used"),
         ];
+        let cases: Vec<_> = others.into_iter().chain(of_reading).chain(of_taking).collect();
         for (refusal, level, message) in &cases {
             let is_ours = matches!(refusal, Refusal::Unavailable | Refusal::Corrupt(_) | Refusal::Defect);
             assert_eq!(is_ours, *level == "ERROR", "{refusal:?}");

@@ -117,6 +117,7 @@ async fn a_made_up_page_token_shows_a_tenant_its_own_debates_alone_over_both_pro
     let (ours, theirs) = (of("ours"), of("theirs"));
     let older = four_debates(&guarded, &ours, &theirs).await;
     let mut debates = guarded.debates(&ours).await;
+    started(&mut guarded.debates(&theirs).await, "stays").await;
     let newest = started(&mut debates, "newest").await;
     let own: Vec<_> = [&newest].into_iter().chain(&older).cloned().collect();
     let end = guarded.house.store.wait_all(Position::START).await.unwrap().0;

@@ -270,18 +270,22 @@ async fn a_silent_stream_of_a_revoked_token_ends_though_nobody_comes() {
 
 #[tokio::test]
 async fn the_log_names_the_client_and_never_its_token() {
-    let guarded = Guarded::open().await;
+    let service = "the-only-one_0123456789abcdef".to_owned();
+    let options = ServeOptions { token: Some(service.clone()), ..ServeOptions::default() };
+    let guarded = Guarded::with(options).await;
     let token = guarded.token(wishes("app", &[Scope::Admin]));
     guarded.house.let_all_answer();
-    let mut client = guarded.debates(&token).await;
-    let id = started(&mut client, "").await;
-    assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
-    let log = guarded.house.engine.log(id.parse().unwrap(), None).await.unwrap();
-    assert_eq!(log[0].actor, "app");
-    let secret = token.rsplit('_').next().unwrap();
-    assert!(!format!("{log:?}").contains(secret));
-    let wrong = format!("{}0", &token[..token.len() - 1]);
-    for given in [&token, &wrong] {
+    let secret_of = |token: &str| token.rsplit('_').next().unwrap().to_owned();
+    for (token, name) in [(&token, "app"), (&service, "grpc")] {
+        let id = started(&mut guarded.debates(token).await, "").await;
+        assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
+        let log = guarded.house.engine.log(id.parse().unwrap(), None).await.unwrap();
+        assert_eq!(log[0].actor, name);
+        assert!(!format!("{log:?}").contains(&secret_of(token)));
+    }
+    let wrong = |token: &str| format!("{}0", &token[..token.len() - 1]);
+    for given in [&token, &wrong(&token), &service, &wrong(&service)] {
+        let secret = secret_of(given);
         let get = v1::GetDebateRequest { debate_id: "nonsense".to_owned(), ..Default::default() };
         let refused = guarded.debates(given).await.get_debate(get).await.unwrap_err();
         let bearer = format!("Bearer {given}");
