@@ -168,18 +168,35 @@ mod tests {
         String::from_utf8(written.0.lock().unwrap().clone()).unwrap()
     }
 
+    /// Begins to log as the program does with `options` and does `work`, in another run of a test; returns what was told.
+    fn told(test: &str, options: &str, work: impl FnOnce()) -> String {
+        const CHILD: &str = "DEBATE_LOGS_IN_A_TEST";
+        if let Ok(options) = std::env::var(CHILD) {
+            let argv = ["debate", "list"].into_iter().chain(options.split(' ')).map(Into::into);
+            let args = crate::config::parse(&argv.collect::<Vec<_>>()).unwrap();
+            begin(&args.options, &Telemetry::open(&args).unwrap()).unwrap();
+            work();
+            std::process::exit(0);
+        }
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", &format!("logging::tests::{test}"), "--nocapture"]);
+        let ran = child.env(CHILD, options).env("RUST_BACKTRACE", "0").output().unwrap();
+        String::from_utf8(ran.stderr).unwrap()
+    }
+
     #[derive(Debug, thiserror::Error)]
     #[error("the door stays shut")]
     struct Shut(#[source] io::Error);
 
     #[test]
     fn every_format_of_the_log_has_errors_with_their_causes() {
+        let test = "every_format_of_the_log_has_errors_with_their_causes";
         let knock = || {
             let shut = Shut(io::Error::other("no \"key\""));
             tracing::error!(error = &shut as &dyn std::error::Error, "knocked");
             tracing::info!("waited");
         };
-        let json = logged(LogFormat::Json, false, knock);
+        let json = told(test, "--log-level=info --log-format=json", knock);
         let [knocked, waited] = &json.lines().collect::<Vec<_>>()[..] else { panic!("{json}") };
         let knocked: Value = serde_json::from_str(knocked).unwrap();
         assert_eq!(
@@ -189,27 +206,15 @@ mod tests {
         assert_eq!(knocked["error.sources"], json!(["no \"key\""]));
         let waited: Value = serde_json::from_str(waited).unwrap();
         assert_eq!((&waited["level"], &waited["message"]), (&json!("INFO"), &json!("waited")));
-        let text = logged(LogFormat::Text, false, knock);
+        let text = told(test, "--log-format=text", knock);
         assert!(text.contains("the door stays shut") && text.contains("no \"key\""), "{text}");
     }
 
     #[test]
     fn k13_a_panic_is_one_line_whatever_its_message_says() {
-        const CHILD: &str = "DEBATE_PANICS_IN_A_TEST";
         let odd = "a\n2026-01-01 ERROR b\x1b[2J\u{9b}31m\u{202e}c";
-        if std::env::var_os(CHILD).is_some() {
-            let args = crate::config::parse(&["debate", "list"].map(Into::into)).unwrap();
-            begin(&args.options, &Telemetry::open(&args).unwrap()).unwrap();
-            panic!("{odd}");
-        }
-        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-        child.args([
-            "--exact",
-            "logging::tests::k13_a_panic_is_one_line_whatever_its_message_says",
-            "--nocapture",
-        ]);
-        let ran = child.env(CHILD, "1").env("RUST_BACKTRACE", "0").output().unwrap();
-        let told = String::from_utf8(ran.stderr).unwrap();
+        let test = "k13_a_panic_is_one_line_whatever_its_message_says";
+        let told = told(test, "--log-format=text", || panic!("{odd}"));
         assert_eq!(told.matches("panicked at").count(), 1, "{told:?}");
         assert!(told.contains(r"a\u000a2026-01-01 ERROR b\u001b[2J\u009b31m\u202ec"), "{told:?}");
         assert!(told.lines().all(|line| !line.contains(steers)), "{told:?}");

@@ -100,6 +100,27 @@ fn k12_a_roundtable_is_checked_the_same_way() {
 }
 
 #[test]
+fn k12_a_model_that_is_not_offered_is_refused_in_every_format() {
+    let options = json!({"options": {"models": {"default": "nobody:1"}}});
+    let review = json!({"debate": {"enabled": true, "model": "nobody:1"}});
+    for (file, change, field) in [
+        ("taper.json", &options, "options.models.default"),
+        ("deliberation.json", &options, "options.models.default"),
+        ("roundtable-socratic.json", &options, "options.models.default"),
+        ("leap_second.json", &options, "options.models.default"),
+        ("review.json", &review, "debate.model"),
+    ] {
+        let mut request: Value = serde_json::from_slice(&std::fs::read(example(file)).unwrap()).unwrap();
+        request.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let program = Program::new();
+        let ran = program.run_with_stdin(&["run", "-", "--store", "memory"], request.to_string().as_bytes());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{file}: {ran:?}");
+        let told = format!("{field}: \"nobody:1\" is not offered here");
+        assert!(ran.stderr.contains(&told), "{file}: {ran:?}");
+    }
+}
+
+#[test]
 fn t9_a_flag_of_the_environment_that_does_not_parse_is_named_with_its_source() {
     let program = Program::new();
     let file = example("roundtable-delphi.json");

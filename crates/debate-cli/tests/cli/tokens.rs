@@ -1,6 +1,8 @@
 //! `debate token`, and a server that lets nobody in without one.
 
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Stdio;
 
 use debate_core::id::Timestamp;
 use serde_json::{Value, json};
@@ -70,10 +72,26 @@ fn a_token_is_made_with_every_limit_and_the_end_that_was_wished_for() {
     assert_eq!(at("expires_at") - at("created_at"), 30 * 24 * 60 * 60 * 1000, "{listed}");
 }
 
+/// Runs the program to its end, or until it says something: a server that starts, though it should not, says where it is.
+fn run_until_said(program: &Program, args: &[&str]) -> Ran {
+    let mut command = program.command(args);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut stdout).unwrap();
+    if !stdout.is_empty() {
+        child.kill().unwrap();
+    }
+    Ran { stdout, ..Ran::of(child.wait_with_output().unwrap()) }
+}
+
 #[test]
 fn bad_input_is_one_clear_error() {
     let program = Program::new();
     program.write("broken.json", "{");
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    program.write("chain.pem", certificate.self_signed(&key).unwrap().pem());
+    program.write("key.pem", key.serialize_pem());
     for args in [
         &["token", "create", "a b", "--file", "tokens.json", "--scope", "read"][..],
         &["token", "create", "engine", "--file", "tokens.json", "--scope", "read"],
@@ -95,8 +113,16 @@ fn bad_input_is_one_clear_error() {
             "b",
         ],
         &["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--tls-certificate", "a"],
+        &[
+            "serve",
+            "--listen=127.0.0.1:0",
+            "--store=memory",
+            "--tls-certificate=chain.pem",
+            "--tls-key=key.pem",
+            "--tls-client-authorities=gone.pem",
+        ],
     ] {
-        let ran = program.run(args);
+        let ran = run_until_said(&program, args);
         assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
         assert!(ran.stderr.starts_with("error: ") && ran.stdout.is_empty(), "{args:?}: {ran:?}");
     }
@@ -120,6 +146,8 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
     for store in [
         "postgress://app:open-sesame@db/debates",
         "postgress://app:open-sesame?x@db/debates",
+        "app:open-sesame@postgres://db/debates",
+        "db/debates?password=open-sesame&to=postgres://db",
         "app:open-sesame@db/debates",
         "host=db user=app password=open-sesame dbname=debates",
         "mssql://db;user=app;password=open-sesame",
@@ -200,8 +228,11 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         "DEBATE_SEARCH_ENDPOINT",
         "DEBATE_SERVER",
     ];
-    let hidden =
-        || SECRETS.map(|name| (name, secret)).into_iter().chain(urls.map(|name| (name, url.as_str())));
+    let store = format!("postgres://nobody:{secret}@127.0.0.1:1/nothing");
+    let hidden = || {
+        let urls = urls.map(|name| (name, url.as_str()));
+        SECRETS.map(|name| (name, secret)).into_iter().chain(urls).chain([("DEBATE_STORE", store.as_str())])
+    };
     for args in [
         &["--help"][..],
         &["serve", "--help"],
@@ -210,6 +241,7 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         &["run", "--help"],
         &["config", "show"],
         &["config", "check"],
+        &["doctor", "--log-level", "trace"],
         &["doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing", "--log-level", "trace"],
         // Of the models that are offered, too, it tells the address; it asks none of them.
         &["doctor", "--store", "memory", "--offer", "openai:a,anthropic:b,gemini:c"],
@@ -222,10 +254,10 @@ fn secrets_are_in_no_output_whatever_is_asked() {
     let log = std::fs::File::create(program.path("log.txt")).unwrap();
     let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-level", "trace"];
     let mut command = program.command(args);
-    let mut child = command.envs(hidden()).stdout(std::process::Stdio::piped()).stderr(log).spawn().unwrap();
+    let mut child = command.envs(hidden()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let mut line = String::new();
-    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
-    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
     let url = format!("http://{}", line.trim().strip_prefix("listening on ").unwrap());
     for token in [secret, "open-sesame-4712"] {
         let watched = program.run(["watch", NOBODY, "--server", &url, "--token", token]);
