@@ -100,6 +100,26 @@ async fn k10_a_subscriber_has_at_most_64_events_in_hand_whether_the_debate_runs_
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_follows_a_debate_that_runs_here_is_told_what_is_appended_and_reads_no_page_of_its_own() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7,latency=1s"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let begun = log(&engine, debate).await.len();
+    let mut followers = Vec::new();
+    for tokens in [false, true] {
+        let mut stream = engine.watch(debate, Seq::START, tokens).await.unwrap().boxed();
+        assert_eq!(stream.by_ref().take(begun).count().await, begun);
+        followers.push(stream);
+    }
+    store.looked_up();
+    for stream in &mut followers {
+        assert!(matches!(stream.next().await, Some(Ok(Watched::Event(_) | Watched::Chunk(_)))));
+    }
+    assert!(!store.looked_up().contains(&"events"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn k10_a_quiet_watch_beats() {
     let engine = engine(memory(), model("seed=7,latency=50s"));
     let debate = engine.start(start(None)).await.unwrap().debate;
