@@ -262,6 +262,22 @@ async fn k8_what_a_client_began_counts_though_it_goes_away_meanwhile() {
         async move { client.resume_debate(v1::ResumeDebateRequest { debate_id }).await.map(drop) }.boxed()
     };
     left_and_refused(&store, debates.map(resume)).await;
+    let mut concluded = Vec::new();
+    for _ in 0..2 {
+        let debate_id = paused(&mut opening).await;
+        let cancel = v1::CancelDebateRequest { debate_id: debate_id.clone(), ..Default::default() };
+        opening.cancel_debate(cancel).await.unwrap();
+        assert!(guarded.house.engine.concluded(debate_id.parse().unwrap(), PATIENCE).await.unwrap());
+        concluded.push(debate_id);
+    }
+    let wishes = TokenWishes { name: "rounds".to_owned(), ..a_dollar_a_day() };
+    let client = guarded.debates(&guarded.token(wishes)).await;
+    let add = |debate_id: &String| {
+        let mut client = client.clone();
+        let request = v1::ContinueDebateRequest { debate_id: debate_id.clone(), ..Default::default() };
+        async move { client.continue_debate(request).await.map(drop) }.boxed()
+    };
+    left_and_refused(&store, [add(&concluded[0]), add(&concluded[1])]).await;
     let scopes = [Scope::Read, Scope::Write, Scope::Audit].into();
     let wishes = TokenWishes { name: "forks".to_owned(), scopes, ..a_dollar_a_day() };
     let client = guarded.audits(&guarded.token(wishes)).await;
