@@ -19,8 +19,8 @@ use crate::house::{House, PATIENCE};
 /// Waits less than a client ever needs, and long enough that one that does its part gets through.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// How long the library that reads them waits for headers unless it is told.
-const HEADERS_UNLESS_TOLD: Duration = Duration::from_secs(30);
+/// What the shortest of a connection's clocks has unless the server is told otherwise: one that it told is over before.
+const UNLESS_TOLD: Duration = Duration::from_secs(10);
 
 async fn impatient() -> House {
     let connections =
@@ -34,7 +34,7 @@ async fn send(house: &House, bytes: &[u8]) -> String {
     // A server that has read enough may have ended already.
     let _unread = stream.write_all(bytes).await;
     let mut told = Vec::new();
-    let read = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut told)).await;
+    let read = tokio::time::timeout(UNLESS_TOLD, stream.read_to_end(&mut told)).await;
     let _reset = read.expect("the server ends the connection");
     String::from_utf8_lossy(&told).into_owned()
 }
@@ -77,7 +77,7 @@ async fn connections_that_are_idle_after_a_request_are_ended() {
     let request = http::Request::get("http://localhost/healthz").body(()).unwrap();
     let (response, _) = client.send_request(request, true).unwrap();
     assert_eq!(response.await.unwrap().status(), 200);
-    let ended = tokio::time::timeout(PATIENCE, talking).await;
+    let ended = tokio::time::timeout(UNLESS_TOLD, talking).await;
     ended.expect("the server ends the connection").unwrap().unwrap();
 }
 
@@ -86,10 +86,8 @@ async fn headers_that_stay_halves_end_a_connection_that_has_brought_a_request_to
     let connections = Connections { headers: SHORT, ..Connections::default() };
     let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
     let ask = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\nX: ";
-    let began = tokio::time::Instant::now();
     let told = send(&house, ask).await;
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
-    assert!(began.elapsed() < HEADERS_UNLESS_TOLD, "{:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -136,7 +134,7 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
             .header("te", "trailers");
         let (response, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
         body.send_data(Bytes::copy_from_slice(part), false).unwrap();
-        let response = tokio::time::timeout(PATIENCE, response).await.expect("an answer").unwrap();
+        let response = tokio::time::timeout(UNLESS_TOLD, response).await.expect("an answer").unwrap();
         let mut headers = response.headers().clone();
         let mut rest = response.into_body();
         while let Some(_data) = poll_fn(|context| rest.poll_data(context)).await {}
@@ -467,7 +465,7 @@ async fn requests_that_come_byte_by_byte_without_end_are_ended_in_time() {
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let endless_headers =
         || b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ".iter().chain(std::iter::repeat(&b'y'));
-    let head = b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n";
+    let head = b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999\r\n\r\n";
     let rows: [(&str, Box<dyn Iterator<Item = &u8> + Send>); 3] = [
         ("headers", Box::new(endless_headers())),
         ("a body", Box::new(head.iter().chain(std::iter::repeat(&b' ')))),
@@ -478,7 +476,6 @@ async fn requests_that_come_byte_by_byte_without_end_are_ended_in_time() {
     ];
     for (what, bytes) in rows {
         let mut stream = TcpStream::connect(house.address).await.unwrap();
-        let began = tokio::time::Instant::now();
         let sent = async {
             for byte in bytes {
                 if stream.write_all(&[*byte]).await.is_err() {
@@ -492,8 +489,7 @@ async fn requests_that_come_byte_by_byte_without_end_are_ended_in_time() {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, sent).await.unwrap_or_else(|_| panic!("{what} go on and on"));
-        assert!(began.elapsed() < PATIENCE / 2, "{what}: {:?}", began.elapsed());
+        tokio::time::timeout(UNLESS_TOLD, sent).await.unwrap_or_else(|_| panic!("{what} go on and on"));
     }
     assert_eq!(house.get("/healthz").await.status, 200);
 }

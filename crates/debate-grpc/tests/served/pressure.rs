@@ -35,6 +35,8 @@ use crate::tokens::{Guarded, start, started, wishes};
 
 /// How long the server waits for a client that does not read.
 const SHORT: Duration = Duration::from_millis(200);
+/// Longer than a server takes that waits so shortly, and less than one does unless it is told.
+const SOON: Duration = Duration::from_secs(10);
 /// Bytes that a client takes without reading.
 const WINDOW: u32 = 1_024;
 /// Bytes of what goes out in more than the two parts that may be on their way before a client reads.
@@ -361,7 +363,7 @@ async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece(
     let (hearing, _listening) = Hearing::begin();
     let (house, request) = impatient().await;
     let (mut answer, _driving) = asked(&house, request, &[]).await;
-    hearing.wait(GIVEN_UP, 1).await;
+    tokio::time::timeout(SOON, hearing.wait(GIVEN_UP, 1)).await.expect("it is let go in the time it has");
     let mut told = 0;
     let broken = loop {
         match answer.data().await.expect("it breaks off") {
