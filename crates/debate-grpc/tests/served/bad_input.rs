@@ -313,32 +313,48 @@ async fn k12_what_asks_of_the_policy_is_json_within_bounds_like_everything_else(
 async fn k12_what_is_compressed_is_never_unpacked_over_either_protocol() {
     let house = House::open().await;
     let mut client = connected(&house).await;
-    for encoding in ["gzip", "deflate", "zstd"] {
-        let headers = [("content-type", "application/grpc"), ("grpc-encoding", encoding)];
-        let (_, told) = call(&mut client, GET, &headers, &[1, 0, 0, 0, 2, 0x1f, 0x8b]).await;
-        assert_eq!(told.unwrap().code(), Code::Unimplemented, "{encoding}");
-        let answer =
-            house.ask("POST", "/api/v1/debates", &[("Content-Encoding", encoding)], b"\x1f\x8b\x08").await;
-        assert_eq!(answer.status, 422, "{encoding}: {answer:?}");
-    }
-    // A request that is served as it is, and not when it is packed, as one block that gzip only stores.
-    let crc_32: u32 = 0xe507_8354;
-    let request = br#"{"format":"deliberation","topic":"Tabs?","mode":"weak","participants":["ada","ben"],"orchestrator":"mod"}"#;
-    let length = u16::try_from(request.len()).unwrap();
-    let packed = [
-        &b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01"[..],
-        &length.to_le_bytes(),
-        &(!length).to_le_bytes(),
-        request,
-        &crc_32.to_le_bytes(),
-        &u32::from(length).to_le_bytes(),
+    let methods = [GET, "/debate.v1.AuditService/ReadLog", "/debate.v1.PolicyService/GetProposal"];
+    let table = br#"{"format":"deliberation","topic":"Tabs?","mode":"weak","participants":["ada","ben"],"orchestrator":"mod"}"#;
+    let prediction = request().to_string();
+    let nowhere = "/api/v1/debates/00000000-0000-4000-8000-000000000000";
+    let [resolution, more] = ["resolution", "continue"].map(|rest| format!("{nowhere}/{rest}"));
+    let routes = [
+        ("/api/v1/debates", &table[..], 201),
+        ("/api/v1/reasoning/debate", prediction.as_bytes(), 200),
+        (&resolution, br#"{"outcome_id":"yes"}"#, 404),
+        (&more, br#"{"rounds":1}"#, 404),
+        ("/api/v1/reasoning/policy/proposals", br#"{"role":"security"}"#, 409),
+        ("/api/v1/reasoning/policy/acceptances", br#"{"role":"security"}"#, 404),
     ];
-    for (headers, body, status) in
-        [(&[][..], &request[..], 201), (&[("Content-Encoding", "gzip")], &packed.concat(), 422)]
-    {
-        let answer = house.ask("POST", "/api/v1/debates", headers, body).await;
-        assert_eq!(answer.status, status, "{answer:?}");
+    for encoding in ["gzip", "deflate", "zstd"] {
+        for method in methods {
+            let headers = [("content-type", "application/grpc"), ("grpc-encoding", encoding)];
+            let (_, told) = call(&mut client, method, &headers, &[1, 0, 0, 0, 2, 0x1f, 0x8b]).await;
+            assert_eq!(told.unwrap().code(), Code::Unimplemented, "{encoding} {method}");
+        }
+        for (path, ..) in routes {
+            let answer = house.ask("POST", path, &[("Content-Encoding", encoding)], b"\x1f\x8b\x08").await;
+            assert_eq!(answer.status, 422, "{encoding} {path}: {answer:?}");
+        }
     }
+    for (path, body, status) in routes {
+        let answer = house.ask("POST", path, &[], body).await;
+        assert_eq!(answer.status, status, "{path}: {answer:?}");
+        let answer = house.ask("POST", path, &[("Content-Encoding", "gzip")], &packed(body)).await;
+        assert_eq!(answer.status, 422, "{path}: {answer:?}");
+    }
+}
+
+/// Packs bytes as one block that gzip only stores.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let shifted = |crc: u32| (crc >> 1) ^ (0xedb8_8320 * (crc & 1));
+    let crc_32 =
+        !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| shifted(crc)));
+    let length = u16::try_from(bytes.len()).unwrap();
+    let head = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01";
+    let (length, inverse, whole) =
+        (length.to_le_bytes(), (!length).to_le_bytes(), u32::from(length).to_le_bytes());
+    [&head[..], &length, &inverse, bytes, &crc_32.to_le_bytes(), &whole].concat()
 }
 
 #[tokio::test]
