@@ -156,8 +156,11 @@ mod tests {
         let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
         let mut shelf = Shelf::new(engine.build());
         let table = r#"{"format": "roundtable", "topic": "T", "agents": ["ada", "ben"]}"#;
-        let mut last = None;
-        for _ in 0..LOGS_MAX + 1 {
+        let mut debates = Vec::new();
+        for nth in 0..LOGS_MAX + 1 {
+            if nth == LOGS_MAX / 2 {
+                shelf.log(debates[0]).await.unwrap();
+            }
             let Ok(AcceptedRequest::Roundtable(accepted)) = accept(table) else { panic!("{table}") };
             let Accepted { config, brief, limits, digest } = *accepted;
             let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
@@ -178,8 +181,11 @@ mod tests {
                 "{} {bytes:?}",
                 log.bytes()
             );
-            last = Some(started.debate);
+            debates.push(started.debate);
         }
+        assert!(shelf.known(debates[0]).is_some(), "it was looked at again");
+        assert!(shelf.known(debates[1]).is_none(), "no other was looked at longer ago");
+        let last = debates.last().copied();
         let looked_at = |shelf: &Shelf| {
             let logs = shelf.logs.lock().unwrap();
             (logs.len(), logs.last().map(|log| log.id()))
