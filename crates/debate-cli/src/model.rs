@@ -199,6 +199,14 @@ mod tests {
     }
 
     #[test]
+    fn models_are_waited_for_and_read_as_far_as_adapters_do_unless_told_otherwise() {
+        let argv = ["debate", "serve", "--openai-base-url=http://localhost:1"].map(Into::into);
+        let options = crate::config::parse(&argv).unwrap().options;
+        let limits = config(&options, Provider::OpenAi, "m").unwrap().limits;
+        assert_eq!(limits, HttpConfig::new(Provider::OpenAi, "https://h", "m").limits);
+    }
+
+    #[test]
     fn limits_are_those_of_a_provider() {
         let limits = "concurrency=50,tokens_per_minute=9".parse().unwrap();
         let want = LimitsChoice { provider: Provider::OpenAi, limits };

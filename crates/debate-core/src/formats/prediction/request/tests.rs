@@ -422,6 +422,11 @@ fn p21_how_a_debate_is_run_does_not_change_its_seed() {
     let seed = |options| accepted(&with("options", options)).0.seed;
     let plain = seed(json!({}));
     assert_eq!(plain, seed(json!({"schedule": "strict"})));
+    check_refused(
+        "options.schedule",
+        json!("loose"),
+        &["options.schedule: must be one of pipelined, strict"],
+    );
     assert_eq!(plain, seed(json!({"judge_passes": 2, "models": {"default": "openai:a"}})));
     assert_ne!(plain, seed(json!({"pooling": "log_odds"})));
 }
