@@ -25,7 +25,7 @@ use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ScriptedAnswer, ScriptedModel, SimulatedConfig, WebSource, debater,
 };
 use debate_prompts::roundtable::RoundtablePrompts;
-use debate_store::{EventStore, MemoryStore};
+use debate_store::{EventStore, ListFilter, MemoryStore};
 use hearing::Hearing;
 use panicking_store::PanickingStore;
 use serde_json::{Value, json};
@@ -353,6 +353,27 @@ async fn k12_bodies_that_are_no_messages_are_the_callers_fault_and_the_next_is_s
         let next = send(address, None, "application/json; charset=utf-8", ping.as_bytes()).await;
         assert!(next.0 == 200 && next.1.contains("start_roundtable"), "after {what}: {next:?}");
     }
+    server.abort();
+}
+
+#[tokio::test]
+async fn k12_an_agent_is_told_all_its_arguments_at_fault_at_once_and_nothing_is_recorded() {
+    let store = Arc::new(MemoryStore::default());
+    let model = Arc::new(ScriptedModel::by(giving_in));
+    let (address, server) = serve_kept(Arc::clone(&store) as _, model, None).await;
+    let wrong = json!({ "agents": ["ada"], "mode": "chaos", "rounds": 0, "wait_s": -1, "colour": "red" });
+    let named = json!(["topic", "mode", "agents", "rounds", "wait_s", "colour"]);
+    let many: serde_json::Map<_, _> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
+    for (tool, arguments, count) in [("start_roundtable", wrong, 6), ("list_sessions", many.into(), 101)] {
+        let told = use_tool(address, "", tool, arguments).await;
+        let violations = told["structuredContent"]["violations"].as_array().unwrap();
+        let fields: Vec<&str> = violations.iter().map(|fault| fault["field"].as_str().unwrap()).collect();
+        assert_eq!((&told["isError"], fields.len()), (&json!(true), count), "{told}");
+        assert!(tool != "start_roundtable" || json!(fields) == named, "{told}");
+        let words = told["content"][0]["text"].as_str().unwrap();
+        assert!(fields.iter().all(|field| words.contains(field)), "{told}");
+    }
+    assert_eq!(store.list(ListFilter::default()).await.unwrap(), []);
     server.abort();
 }
 
