@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::chain::hash_of;
 use crate::envelope::{Envelope, SaltedProse, StreamId};
-use crate::event::{Event, Forked, Recorded, Redacted};
+use crate::event::{Event, Forked, KernelEvent, Recorded, Redacted};
 use crate::format::Format;
 use crate::id::{Digest, Seq, Timestamp};
 use crate::record::{self, Body as _, Record, RecordError};
@@ -152,6 +152,16 @@ pub enum DecodeError {
         #[source]
         source: RecordError,
     },
+    /// The event stands where it cannot have been written.
+    #[error("event {seq}: {kind} {why}")]
+    Place {
+        /// Where it stands.
+        seq: Seq,
+        /// The kind.
+        kind: String,
+        /// Why not there.
+        why: &'static str,
+    },
 }
 
 /// Returns what a debate was forked from, given its first event; `None` where it is no fork (rule K14).
@@ -185,12 +195,24 @@ pub fn taken(stream: &[Envelope]) -> Option<Seq> {
 /// Reads an envelope back.
 ///
 /// # Errors
-/// The kind, its version or its shape is not known.
+/// The kind, its version or its shape is not known, or it begins a debate, and not the one in whose stream it stands.
 pub fn decode<F: Format>(envelope: &Envelope) -> Result<Recorded<F>, DecodeError> {
     let seq = envelope.seq;
     let prose = envelope.prose.as_ref().map(|prose| prose.text.as_str());
     let event = Event::decode(&envelope.kind, envelope.version, &envelope.body, prose)
         .ok_or_else(|| DecodeError::Kind { seq, kind: envelope.kind.clone() })?
         .map_err(|source| DecodeError::Record { seq, source })?;
-    Ok(Recorded { seq, at: envelope.at, event })
+    let place = |why| DecodeError::Place { seq, kind: envelope.kind.clone(), why };
+    let begins = match &event {
+        Event::Opened(opened) => Some(Some(opened.debate)),
+        Event::Kernel(KernelEvent::Forked(forked)) => Some(forked.debate),
+        Event::Kernel(_) | Event::Fact(_) => None,
+    };
+    match begins {
+        Some(_) if seq != Seq(1) => Err(place("stands within a debate")),
+        Some(Some(debate)) if StreamId::from(debate) != envelope.stream => {
+            Err(place("begins another debate"))
+        }
+        _ => Ok(Recorded { seq, at: envelope.at, event }),
+    }
 }

@@ -229,6 +229,16 @@ impl<F: Format> Debate<F> {
     }
 
     fn apply_life(&mut self, at: Timestamp, event: &KernelEvent) -> Result<(), String> {
+        let fits = match event {
+            KernelEvent::Paused(_) => self.lifecycle == Lifecycle::Running,
+            KernelEvent::Resumed(_) => matches!(self.lifecycle, Lifecycle::Paused { .. }),
+            KernelEvent::Concluded(_) => self.lifecycle != Lifecycle::Concluded,
+            KernelEvent::Continued(_) => self.lifecycle == Lifecycle::Concluded,
+            _ => true,
+        };
+        if !fits {
+            return Err(format!("the debate is {}", self.lifecycle.as_str()));
+        }
         match event {
             KernelEvent::StopRuleFired(fired) => {
                 if fired.shadow {
@@ -257,7 +267,7 @@ impl<F: Format> Debate<F> {
                 self.deadline_at = continued.deadline_at;
             }
             KernelEvent::Resolved(resolved) => self.resolved = Some((resolved.clone(), at)),
-            KernelEvent::Redacted(redacted) if redacted.seq > self.head => {
+            KernelEvent::Redacted(redacted) if redacted.seq == Seq::START || redacted.seq > self.head => {
                 return Err(format!("event {} is redacted before it is there", redacted.seq));
             }
             KernelEvent::Redacted(redacted) => drop(self.redacted.insert(redacted.seq)),

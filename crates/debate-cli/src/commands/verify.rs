@@ -312,8 +312,8 @@ async fn check_proposals(
     loop {
         let page = store.read(stream, chain.head().0, PAGE).await?;
         if page.is_empty() {
-            let wrong = Desk::replay(&log).err();
-            let wrong = wrong.map(|wrong| Fault { seq: found.head.0, why: wrong.to_string() });
+            let wrong =
+                Desk::replay(&log).err().map(|wrong| Fault { seq: wrong.seq(), why: wrong.to_string() });
             let taken = || codec::taken(&log).map(|seq| Fault { seq, why: TAKEN.to_owned() });
             found.fault = wrong.or_else(taken);
             return Ok(found);

@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use debate_core::chain::hash_of;
+use debate_core::chain::{ChainCheck, hash_of};
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
-use debate_core::id::{Digest, Seq, Timestamp};
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -29,7 +29,10 @@ enum Verdict {
 fn chained(previous: &Value, stream: &Value, event: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let envelope = Envelope {
-        stream: StreamId { kind: StreamKind::Debate, id: text(&stream["id"]).parse().unwrap() },
+        stream: StreamId {
+            kind: StreamKind::from_name(&text(&stream["kind"])).unwrap(),
+            id: text(&stream["id"]).parse().unwrap(),
+        },
         seq: Seq(event["seq"].as_u64().unwrap()),
         kind: text(&event["kind"]),
         version: 1,
@@ -147,6 +150,7 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         no_redaction("{}"),
         no_redaction("[]"),
         no_redaction("{\"seq\":\"1\"}"),
+        no_redaction("{\"seq\":0}"),
         no_redaction("{\"seq\":9999}"),
         (forge("redacted", &"[".repeat(100_000)), Verdict::Fault),
         (text(&long_leaf), Verdict::Fault),
@@ -187,6 +191,14 @@ fn k15_words_of_a_proposal_that_go_without_a_record_are_missed() {
     let sound = ["verify", "--bundle", "it.bundle", "--key", "audit.pub"];
     assert_eq!(run(&sound).code, Some(0), "as it was made");
 
+    let unheard_of = append_to("proposal_started", lines.clone(), "unheard_of", "{}");
+    let begin = begin_of("proposal_started", &unheard_of);
+    let end = begin + unheard_of[begin + 1..].iter().take_while(|line| line.get("event").is_some()).count();
+    let fault = format!("at event {}: event {0} of the log of proposals", unheard_of[end]["event"]["seq"]);
+    program.write("forged.bundle", text(&append_to("proposal_started", unheard_of, "unheard_of", "{}")));
+    let found = run(&["verify", "--bundle", "forged.bundle"]);
+    assert!(found.code == Some(4) && found.stdout.contains(&fault), "{fault}: {found:?}");
+
     let mut events = lines.iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
     let made = events.find(|event| event["kind"] == "proposal_made").unwrap();
     // The order of the rest is how a bundle is written.
@@ -225,12 +237,29 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     let end = begin + lines[begin + 1..].iter().take_while(|line| line.get("event").is_some()).count();
 
     let unheard_of = append_to("forked", lines.clone(), "unheard_of", "{}");
-    let mut concluded = lines.clone();
-    let removed = concluded.remove(end)["event"].take();
-    assert_eq!((&removed["kind"], removed.get("prose")), (&"concluded".into(), None));
-    let mut body: Value = serde_json::from_str(removed["body"].as_str().unwrap()).unwrap();
-    body["outcome_digest"] = Digest::default().to_string().into();
-    let concluded = append_to("forked", concluded, "concluded", &body.to_string());
+    let resumed = append_to("forked", lines.clone(), "resumed", "{\"deadline_at\":0}");
+    let opening = lines[begin + 1]["event"]["body"].as_str().unwrap();
+    let forked_within = append_to("forked", lines.clone(), "forked", opening);
+    let mut another = lines.clone();
+    another.drain(begin + 2..=end);
+    let stream = another[begin]["stream"].clone();
+    let start =
+        serde_json::to_value(ChainCheck::new(fork.parse::<DebateId>().unwrap().into()).head().1).unwrap();
+    assert_eq!(another[begin + 1]["event"]["hash"], chained(&start, &stream, &another[begin + 1]["event"]));
+    another[begin + 1]["event"]["body"] = opening.replace(fork, FORGED).into();
+    another[begin + 1]["event"]["hash"] = chained(&start, &stream, &another[begin + 1]["event"]).into();
+    let concluded = |place: &str, value: Value| {
+        let mut lines = lines.clone();
+        let removed = lines.remove(end)["event"].take();
+        assert_eq!((&removed["kind"], removed.get("prose")), (&"concluded".into(), None));
+        let mut body: Value = serde_json::from_str(removed["body"].as_str().unwrap()).unwrap();
+        let stored = body.pointer_mut(place).unwrap();
+        assert_ne!(*stored, value);
+        *stored = value;
+        append_to("forked", lines, "concluded", &body.to_string())
+    };
+    let outcome = concluded("/outcome_digest", Digest::default().to_string().into());
+    let spend = concluded("/spend/calls", 0.into());
     let mut wordless = lines;
     let worded = wordless[begin..=end].iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
     worded.filter(|event| event.contains_key("prose")).for_each(|event| drop(event.shift_remove("prose")));
@@ -238,7 +267,11 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     // Who folds nothing can know of words alone.
     let cases = [
         (unheard_of, "unheard_of", 0),
-        (concluded, "the outcome does not follow from the log", 0),
+        (resumed, "the debate is concluded", 0),
+        (forked_within, "forked stands within a debate", 0),
+        (counted(another), "forked begins another debate", 0),
+        (outcome, "the outcome does not follow from the log", 0),
+        (spend, "the spend does not follow from the log", 0),
         (wordless, "its words were deleted and no redaction is on record", 4),
     ];
     for (lines, why, second) in cases {

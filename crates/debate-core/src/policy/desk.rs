@@ -9,7 +9,7 @@ use super::insights::PolicyInsights;
 use crate::chain::{ChainBreak, ChainCheck};
 use crate::codec::Head;
 use crate::envelope::Envelope;
-use crate::id::{Digest, Timestamp};
+use crate::id::{Digest, Seq, Timestamp};
 use crate::record::{Record as _, RecordError};
 
 /// The proposals for one reviewer's prompt.
@@ -114,6 +114,17 @@ pub enum DeskError {
         /// Its kind.
         kind: String,
     },
+}
+
+impl DeskError {
+    /// Returns the first event at fault.
+    #[must_use]
+    pub fn seq(&self) -> Seq {
+        match self {
+            Self::Chain(broken) => broken.seq(),
+            Self::Record { seq, .. } | Self::Order { seq, .. } => Seq(*seq),
+        }
+    }
 }
 
 /// A proposal cannot be shown or accepted.

@@ -182,7 +182,7 @@ fn course() -> Vec<KernelEvent> {
             at: Seq(4),
             parent_hash: Digest::of_text("parent"),
             change: "model=x".to_owned(),
-            debate: Some(DebateId(Uuid::from_u128(10))),
+            debate: Some(DebateId(Uuid::from_u128(7))),
             format: "prediction".to_owned(),
             limits: Some(Limits::for_calls(1, Tokens::default(), Tokens::default(), 1)),
         }
@@ -201,9 +201,10 @@ fn sealed<F: Format>(events: &[Event<F>]) -> Vec<Envelope> {
 }
 
 fn check_both_ways<F: Format>(events: &[Event<F>]) {
-    for (envelope, event) in sealed(events).iter().zip(events) {
-        let read = decode::<F>(envelope).unwrap();
-        assert_eq!((&read.event, read.seq, read.at), (event, envelope.seq, Timestamp(5)));
+    for event in events {
+        let envelope = sealed(std::slice::from_ref(event)).remove(0);
+        let read = decode::<F>(&envelope).unwrap();
+        assert_eq!((&read.event, read.seq, read.at), (event, Seq(1), Timestamp(5)));
         assert_eq!(read.event.body(), envelope.body, "{} is written as it was read", event.kind());
         assert_eq!(read.event.prose(), envelope.prose.as_ref().map(|prose| prose.text.clone()));
     }
@@ -318,6 +319,19 @@ fn an_unknown_kind_version_or_shape_is_refused_with_its_place() {
     }
     let error = decode::<Prediction>(&stage.envelopes()[4]).unwrap_err();
     assert_eq!(error.to_string(), "event 5: kind contribution_made is not known here");
+}
+
+#[test]
+fn k15_what_begins_a_debate_stands_at_the_beginning_of_its_own_stream_alone() {
+    let mut opened = check::<Deliberation>(DELIBERATION).envelopes().remove(0);
+    assert!(decode::<Deliberation>(&opened).is_ok());
+    opened.seq = Seq(2);
+    let error = decode::<Deliberation>(&opened).unwrap_err();
+    assert_eq!(error.to_string(), "event 2: opened stands within a debate");
+    opened.seq = Seq(1);
+    opened.stream.id = Uuid::from_u128(8);
+    let error = decode::<Deliberation>(&opened).unwrap_err();
+    assert_eq!(error.to_string(), "event 1: opened begins another debate");
 }
 
 /// Returns the first bad place of a stream.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use debate_core::call::Want;
 use debate_core::debate::Debate;
+use debate_core::event::Recorded;
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::investigation::Investigation;
@@ -329,6 +330,34 @@ fn k15_events_of_a_concluded_debate_are_redacted_once() {
     );
     assert_eq!(stage.debate.redacted(), &BTreeSet::from([Seq(1), Seq(2)]));
     assert!(stage.debate.is_redacted());
+}
+
+#[test]
+fn k15_a_log_in_which_a_debate_rests_ends_or_goes_on_out_of_turn_is_not_folded() {
+    let running = "given    started roles=optimist,pessimist rounds=1";
+    let paused = format!("{running}\nwhen pause");
+    let ended = format!("{paused}\nwhen resume\nwhen cancel");
+    let longer = check::<Prediction>(&format!("{ended}\nwhen continue 1"));
+    let stages = [running, &paused, &ended].map(check::<Prediction>);
+    let mut taken = Vec::new();
+    for Recorded { at, event, .. } in &longer.log {
+        for Stage { debate, .. } in &stages {
+            let told = (debate.lifecycle().as_str(), event.kind());
+            if ["paused", "resumed", "concluded", "continued"].contains(&told.1)
+                && debate.clone().apply(*at, event).is_ok()
+            {
+                taken.push(told);
+            }
+        }
+    }
+    let once = [
+        ("running", "paused"),
+        ("paused", "resumed"),
+        ("running", "concluded"),
+        ("paused", "concluded"),
+        ("concluded", "continued"),
+    ];
+    assert_eq!(taken, once);
 }
 
 /// Starts whatever is wanted and answers it, until nothing is.
