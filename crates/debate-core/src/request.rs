@@ -53,10 +53,27 @@ impl fmt::Display for Violation {
 pub struct Violations(pub Vec<Violation>);
 
 impl Violations {
+    /// Lists violations, and counts those that are not listed.
+    fn and_more(mut listed: Vec<Violation>, unlisted: usize) -> Self {
+        if unlisted > 0 {
+            listed.push(Violation::whole(format!("breaks {}", counted(unlisted, "more rule", "more rules"))));
+        }
+        Self(listed)
+    }
+
     /// Says in one line how much is wrong.
     #[must_use]
     pub fn summary(&self) -> String {
         format!("the request breaks {}", counted(self.0.len(), "rule", "rules"))
+    }
+}
+
+/// After [`sizes::VIOLATIONS_MAX`] the rest is counted, not listed.
+impl FromIterator<Violation> for Violations {
+    fn from_iter<T: IntoIterator<Item = Violation>>(found: T) -> Self {
+        let mut found = found.into_iter();
+        let listed = found.by_ref().take(sizes::VIOLATIONS_MAX).collect();
+        Self::and_more(listed, found.count())
     }
 }
 

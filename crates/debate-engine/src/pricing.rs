@@ -47,7 +47,7 @@ pub(crate) fn admit<F: Format>(
     if violations.is_empty() {
         Ok(Limits { closing_cost_micros, ..limits })
     } else {
-        Err(Violations(violations))
+        Err(violations.into_iter().collect())
     }
 }
 

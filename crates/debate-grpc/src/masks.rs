@@ -141,4 +141,11 @@ mod tests {
             ["read_mask.paths[1]", "read_mask.paths[2]", "read_mask.paths[3]", "read_mask.paths[4]"]
         );
     }
+
+    #[test]
+    fn k12_a_mask_of_more_paths_than_an_answer_has_is_refused_at_once() {
+        assert!(kept(&["debate.id"; PATHS_MAX]).is_ok());
+        let refused = Refusal::field("read_mask", "must have at most 100 paths");
+        assert_eq!(kept(&["weather"; PATHS_MAX + 1]).unwrap_err(), refused);
+    }
 }

@@ -159,7 +159,7 @@ pub enum Refusal {
     #[error("the debate cannot be reached just now; try again")]
     Unavailable,
     /// The client did not read what it asked for; where it can go on, if it was a stream.
-    #[error("what was sent was not read for too long; go on where it ended")]
+    #[error("what was sent was not read for too long; {}", if .0.is_some() { "go on where it ended" } else { "ask again" })]
     Unread(Option<Resume>),
     /// The client's deadline has passed.
     #[error("the deadline has passed")]

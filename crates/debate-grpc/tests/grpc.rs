@@ -224,6 +224,24 @@ async fn k12_all_violations_come_as_details_and_nothing_is_recorded() {
 }
 
 #[tokio::test]
+async fn k12_what_would_not_fit_into_headers_is_told_as_far_as_it_fits() {
+    let house = House::open().await;
+    let mut client = debates(&house).await;
+    let mut wrong = prediction();
+    wrong.prediction_context.as_mut().unwrap().key_variables = vec![v1::KeyVariable::default(); 100];
+    let request = v1::StartDebateRequest { format: Some(Format::Prediction(wrong)), ..Default::default() };
+    let refused = client.start_debate(request).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::InvalidArgument, "INVALID_REQUEST"));
+    let details = refused.get_error_details();
+    let (last, told) = details.bad_request().unwrap().field_violations.split_last().unwrap();
+    assert!(told.len() > 30 && told[0].field == "prediction_context.key_variables[0].name", "{told:?}");
+    assert_eq!((&*last.field, &*last.description), ("request", "breaks more rules than fit here"));
+    let debate_id = "é".repeat(500_000);
+    let refused = client.get_debate(v1::GetDebateRequest { debate_id, ..Default::default() }).await;
+    assert_eq!(reason(&refused.unwrap_err()), "DEBATE_NOT_FOUND");
+}
+
+#[tokio::test]
 async fn k11_a_request_id_opens_one_debate_over_either_interface() {
     let house = House::open().await;
     let mut client = debates(&house).await;

@@ -37,11 +37,8 @@ impl Complaints {
 
     /// Returns what was read if nothing was wrong with it.
     pub(crate) fn finish<T>(self, read: T) -> Result<T, Violations> {
-        let Noted { mut listed, unlisted } = self.0.into_inner();
-        if unlisted > 0 {
-            listed.push(Violation::whole(format!("breaks {}", counted(unlisted, "more rule", "more rules"))));
-        }
-        if listed.is_empty() { Ok(read) } else { Err(Violations(listed)) }
+        let Noted { listed, unlisted } = self.0.into_inner();
+        if listed.is_empty() { Ok(read) } else { Err(Violations::and_more(listed, unlisted)) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Budgets in money (rule K8): each request reserves 100 millionths and costs 50.
+//! Budgets in money (rule K8): each request reserves 100 millionths and costs 50, one that overruns 200.
 
 use debate_core::event::{Event, KernelEvent};
 use debate_core::formats::deliberation::Deliberation;
@@ -65,6 +65,25 @@ fn k8_not_even_the_money_kept_for_the_synthesis_is_overspent() {
          when     begin synthesise/1/judge
          logged   attempt_failed attempt_abandoned concluded
          concluded budget partial without score/1/optimist score/1/pessimist synthesis",
+    );
+}
+
+#[test]
+fn k8_what_a_provider_counts_beyond_what_was_reserved_is_booked_and_no_more_is_asked_than_is_left() {
+    check::<Prediction>(
+        "given    started roles=optimist,pessimist priced=yes cost_max=400 closing_cost=100
+         when     begin argue/1/optimist
+         when     begin argue/1/pessimist
+         when     overrun argue/1/optimist
+         cost     200, at most 200
+         when     overrun argue/1/pessimist
+         cost     400, at most 400
+         when     begin score/1/optimist
+         logged   stop_rule_fired round_summarised phase_closed
+         stopped  budget of cost_micros, 600 against 400
+         when     begin synthesise/1/judge
+         logged   attempt_failed concluded
+         cost     400, at most 400",
     );
 }
 

@@ -209,6 +209,7 @@ impl<F: Cast> Stage<F> {
                 if name == "answer" { self.finish(&want, said) } else { self.fail(&want, said) }
             }
             "finish" => self.finish(&self.want(target), said),
+            "overrun" => self.finish_for(&self.want(target), said, 200),
             "lose" => self.decide(Command::AbandonCall(self.attempt(&self.want(target)))),
             "pause" => self.decide(Command::Pause),
             "resume" => self.decide(Command::Resume),
@@ -260,10 +261,14 @@ impl<F: Cast> Stage<F> {
     }
 
     pub(crate) fn finish(&mut self, want: &Want, words: &str) -> Result<(), DecideError> {
+        self.finish_for(want, words, 50)
+    }
+
+    fn finish_for(&mut self, want: &Want, words: &str, cost_micros: u64) -> Result<(), DecideError> {
         let answer = F::answer(&self.debate, want, words);
         self.decide(Command::FinishCall {
             attempt: self.attempt(want),
-            reply: ReplyFacts { cost_micros: self.is_priced.then_some(50), ..reply() },
+            reply: ReplyFacts { cost_micros: self.is_priced.then_some(cost_micros), ..reply() },
             prose: ReplyProse { text: format!("the reply to {}", want.call), ..ReplyProse::default() },
             answer,
         })

@@ -111,6 +111,14 @@ async fn k8_a_limit_that_cannot_be_kept_is_refused_with_all_names_and_nothing_is
         refused(&|start| start.config.models.default = named(&["simulated:9"])).await,
         [format!("{field}: must be at least {CLOSING}, which the closing synthesis may cost")]
     );
+    let many = |role: &str| (role.into(), named(&[&*format!("{role}:1"), &*format!("{role}:2")]));
+    let listed = refused(&|start| {
+        start.limits.cost_micros_max = None;
+        start.config.models.default = (0..101).map(|n| format!("none:{n}")).collect();
+        start.config.models.roles = ["optimist", "historian"].map(many).into();
+    })
+    .await;
+    assert_eq!((listed.len(), listed[100].as_str()), (101, "request: breaks 5 more rules"));
     assert_eq!(engine.store().list(ListFilter::default()).await.unwrap().len(), 0);
 }
 
