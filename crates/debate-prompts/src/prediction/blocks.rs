@@ -240,6 +240,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn k13_every_character_is_escaped_as_everywhere() {
+        for c in '\0'..='\u{ffff}' {
+            let text = format!("a{c}b");
+            assert_eq!(line(&text), escape::xml_line(&text), "{c:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn k13_a_line_is_escaped_whatever_it_holds(text in any::<String>()) {
