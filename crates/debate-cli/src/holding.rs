@@ -159,7 +159,7 @@ fn silence(followed: &Followed) -> Option<String> {
     }
     let failure = followed.failures.commonest()?;
     let models = debate.models().iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    Some(format!("{models} never answered: {}", one_line(failure)))
+    Some(one_line(&format!("{models} never answered: {failure}")))
 }
 
 fn end_of(followed: &Followed, interrupted: bool) -> End {

@@ -399,6 +399,26 @@ fn k13_what_is_wrong_with_a_bundle_steers_no_terminal() {
     program.write("forged.bundle", text(&lines));
     let told = program.run(["verify", "--bundle", "forged.bundle"]);
     assert!(is_calm(&told.stdout), "who made the checkpoint is shown all the same: {told:?}");
+
+    let made = program.run(["keys", "new", "--name", "an\u{202e}owned.name", "--file", "odd.key"]);
+    program.write("odd.pub", made.stdout);
+    let signed = program.run(["checkpoint", "--folder", "odd", "--key", "odd.key"]);
+    assert_eq!(signed.code, Some(0), "{signed:?}");
+    exported(&program, &["--checkpoint", "odd"]);
+    std::fs::copy(program.path("it.bundle"), program.path("odd.bundle")).unwrap();
+    exported(&program, &["--checkpoint", "proof"]);
+    program.write("no.leaves", "");
+    let of_a_record = ["verify", "--checkpoint", "odd", "--key", "odd.pub"];
+    for (command, code) in [
+        (&["verify", "--bundle", "odd.bundle", "--key", "odd.pub"][..], 0),
+        (&["verify", "--bundle", "it.bundle", "--key", "odd.pub"], 4),
+        (&of_a_record, 0),
+        (&[&of_a_record[..], &["--leaves", "no.leaves"]].concat(), 4),
+    ] {
+        let told = program.run(command);
+        assert!(is_calm(&told.stdout), "whose key it is is shown all the same: {command:?}: {told:?}");
+        assert_eq!((told.code, told.stderr.as_str()), (Some(code), ""), "{command:?}");
+    }
 }
 
 #[test]

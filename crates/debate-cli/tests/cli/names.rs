@@ -6,8 +6,9 @@ use debate_core::id::{DebateId, Seq};
 use debate_store::{Append, EventStore as _, SqliteOptions, SqliteStore};
 use tokio::runtime::Runtime;
 
-use crate::program::{Program, Ran};
-use crate::steering::{STEERS, is_calm};
+use crate::program::{Program, Ran, example};
+use crate::provider::Provider;
+use crate::steering::{STEERS, has_no_markup, is_calm, ran, refusing};
 
 async fn opened(program: &Program) -> SqliteStore {
     let path = program.path("debates.sqlite");
@@ -92,6 +93,34 @@ fn k13_names_out_of_a_log_that_somebody_sent_steer_no_terminal() {
         let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
         assert!(!steers.iter().any(|steers| stdout.contains(steers)), "{stdout:?}");
     }
+}
+
+#[test]
+fn k13_models_that_never_answered_steer_no_terminal_whosever_log_names_them() {
+    let stranger = Program::new();
+    let provider = Provider::start(refusing);
+    let file = example("deliberation.json");
+    let held = ran(&stranger, &provider, &["run", file.to_str().unwrap(), "--json"]).json();
+    let id = held["debate_id"].as_str().unwrap();
+    let program = holding(renamed(&stranger, id, &["openai:some-model"], 3));
+    let forked = ran(&program, &provider, &["fork", id, "--at", "3"]);
+    assert!(is_calm(&forked.stdout) & is_calm(&forked.stderr), "{forked:?}");
+    assert!(forked.stderr.contains("\nerror: openai:some-model, openai:some-modela"), "{forked:?}");
+}
+
+#[test]
+fn k13_the_reason_of_a_cancel_is_shown_and_neither_steers_nor_formats() {
+    let stranger = Program::new();
+    let id = stranger.debate("deliberation.json");
+    let program = holding(renamed(&stranger, &id, &[], 3));
+    assert_eq!(program.run(["cancel", &id, "--reason", STEERS]).code, Some(0));
+    for command in [["log", &id], ["report", &id]] {
+        let ran = program.run(command);
+        assert!(is_calm(&ran.stdout), "{command:?}: {ran:?}");
+    }
+    let report = program.run(["report", &id, "--format", "md"]).stdout;
+    assert!(is_calm(&report), "{report}");
+    has_no_markup(&report, false);
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(crate) fn is_calm(text: &str) -> bool {
 }
 
 /// Checks that a document has no images and HTML, and no links where it may have none.
-fn has_no_markup(document: &str, links: bool) {
+pub(crate) fn has_no_markup(document: &str, links: bool) {
     for event in Parser::new_ext(document, Options::all()) {
         let is_markup = match event {
             Event::Start(Tag::Link { .. }) => !links,
@@ -35,7 +35,7 @@ fn has_no_markup(document: &str, links: bool) {
 }
 
 /// Runs a command, for which a provider answers.
-fn ran(program: &Program, provider: &Provider, arguments: &[&str]) -> Ran {
+pub(crate) fn ran(program: &Program, provider: &Provider, arguments: &[&str]) -> Ran {
     let mut command = program.command(arguments);
     Ran::of(answered(command.args(["--model", "openai:some-model"]), provider).output().unwrap())
 }
@@ -110,11 +110,16 @@ fn steering(request: &str) -> Answer {
     Answer::words(&[&said.to_string()])
 }
 
+/// Takes no request, and says so in words that steer.
+pub(crate) fn refusing(_: &str) -> Answer {
+    Answer::json("400 Bad Request", &json!({"error": {"message": "no \u{202e}such owned parameter"}}))
+}
+
 /// Returns a request of every format but the roundtable, with words that steer wherever a client chooses them.
 fn requests() -> [(&'static str, &'static str, Value); 4] {
     let outcome = |id: &str| json!({"id": id, "label": format!("{id} {STEERS}"), "description": STEERS});
     let share = |id: &str| json!({"outcome_id": id, "probability": 0.5});
-    let operation = |op: &str| json!([{"op": op, "target": STEERS, "value": STEERS}]);
+    let operation = |op: &str| json!([{"op": op, "target": STEERS, "value": {STEERS: STEERS}}]);
     let critique = |role: &str, op: &str| json!({"role": role, "system_prompt": STEERS, "operations": operation(op), "findings": [STEERS]});
     [
         (
@@ -185,6 +190,9 @@ fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
         let told = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
         assert!(told.count() >= 5, "the words of a {format} are shown all the same: {outputs:?}");
     }
+    let provider = Provider::start(refusing);
+    let refused = ran(&program, &provider, &["run", "deliberation.json", "--json"]);
+    assert!(is_calm(&refused.stderr), "what a provider said is shown all the same: {refused:?}");
 }
 
 #[test]
@@ -254,9 +262,14 @@ fn k13_words_of_files_of_questions_and_of_cases_are_shown_and_steer_no_terminal(
         "expected": {"roundCount": 9, "phaseSequence": ["initial"]},
     });
     program.write("case.json", case.to_string());
-    for (arguments, code) in
-        [(&["backtest", "questions.jsonl", "--rounds", "1"][..], 0), (&["golden", "case.json"], 4)]
-    {
+    let name = format!("{}:", json!(STEERS));
+    let twice = case.to_string().replace("\"a\":", &name).replace("\"b\":", &name);
+    program.write("twice.json", twice);
+    for (arguments, code) in [
+        (&["backtest", "questions.jsonl", "--rounds", "1"][..], 0),
+        (&["golden", "case.json"], 4),
+        (&["golden", "twice.json"], 4),
+    ] {
         let ran = program.run(arguments);
         assert_eq!(ran.code, Some(code), "{ran:?}");
         assert!(is_calm(&ran.stdout) | is_calm(&ran.stderr), "the words are shown all the same: {ran:?}");
@@ -266,9 +279,7 @@ fn k13_words_of_files_of_questions_and_of_cases_are_shown_and_steer_no_terminal(
 #[test]
 fn k13_what_a_provider_says_to_the_doctor_steers_no_terminal() {
     let program = Program::new();
-    let provider = Provider::start(|_| {
-        Answer::json("400 Bad Request", &json!({"error": {"message": "no \u{202e}such owned parameter"}}))
-    });
+    let provider = Provider::start(refusing);
     let examined = ran(&program, &provider, &["doctor"]);
     assert!(examined.code != Some(0) && is_calm(&examined.stdout), "{examined:?}");
 }

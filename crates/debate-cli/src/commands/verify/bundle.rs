@@ -141,6 +141,7 @@ impl Checked {
         }
         let line = match checkpoint {
             Some(Checkpoint { origin, size, root }) if *is_signed => {
+                let origin = one_line(origin);
                 format!("ok     checkpoint of {origin}, {size} leaves, root {root}")
             }
             Some(Checkpoint { origin, .. }) => {

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::Covered;
 use crate::exit::Failure;
+use crate::plain::one_line;
 use crate::proof::{folder, streams};
 
 /// A checkpoint that its key has signed, and the leaves that it is over.
@@ -54,6 +55,7 @@ impl Record {
             }
             return writeln!(stdout, "{told}");
         }
+        let origin = one_line(origin);
         match &self.fault {
             Some(fault) => writeln!(stdout, "FAULT  checkpoint of {origin}: {fault}"),
             None => writeln!(stdout, "ok     checkpoint of {origin}, {size} leaves, root {root}"),
