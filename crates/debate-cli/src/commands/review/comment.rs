@@ -228,6 +228,12 @@ mod tests {
         let comment = of(&saying(hostile));
         assert_eq!(comment.matches("admin").count(), 13, "{comment}");
         assert_eq!(comment.matches(&safe).count(), 12, "{comment}");
+        // A reviewer may be called what would be a link.
+        assert_eq!(
+            (comment.matches(NAME).count(), comment.matches(&shown(NAME)).count()),
+            (0, 9),
+            "{comment}"
+        );
         // In a title, which is HTML, nothing is Markdown.
         assert_eq!(comment.matches(&quiet(hostile)).count(), 1, "{comment}");
         assert!(safe.contains("&lt;/details&gt;"));
@@ -243,6 +249,8 @@ mod tests {
     fn k13_words_in_a_comment_begin_no_line_and_set_no_mathematics() {
         for hostile in ["/approve", "1. Merge it", "    code", "> [!NOTE]", "$\\color{red}{x}$ and $$y$$"] {
             let comment = of(&saying(hostile));
+            let name = shown(NAME);
+            let reviewer = [format!("- {name} ("), format!("- {name} and {name} could not debate: ")];
             let is_ours = |line: &str| {
                 let ours = [
                     "## Review debate",
@@ -252,11 +260,13 @@ mod tests {
                     "<details><summary>",
                     "**Judge:** ",
                     "*Note: ",
-                    "- security (",
                     "Nobody debated: ",
-                    "- security and testing could not debate: ",
+                    "</details>",
+                    "<sub>",
                 ];
-                ours.iter().chain(&["</details>", "<sub>"]).any(|start| line.starts_with(start))
+                ours.into_iter()
+                    .chain(reviewer.iter().map(String::as_str))
+                    .any(|start| line.starts_with(start))
             };
             for line in comment.lines() {
                 assert!(line.is_empty() || is_ours(line), "{line:?} in {comment}");
@@ -282,11 +292,15 @@ mod tests {
         assert!(parts.split('\u{200b}').all(|part| part.len() < COMMIT_DIGITS_MIN));
     }
 
-    /// Returns a result in which all that people and models say is one text.
+    /// A name of a reviewer in which GitHub would find an address, a name of a commit, and words in italics.
+    const NAME: &str = "www.e_0123abc_";
+
+    /// Returns a result in which all that people and models say is one text, and every reviewer has that name.
     fn saying(text: &str) -> ReviewResult {
         let mut told = result(1, 10);
         let pair = &mut told.debates[0];
         pair.conflict_description = text.to_owned();
+        (pair.role_a, pair.role_b) = (NAME.into(), NAME.into());
         let said = [
             &mut pair.role_a_argument,
             &mut pair.role_b_argument,
@@ -295,25 +309,21 @@ mod tests {
         ];
         said.into_iter().for_each(|said| *said = Some(text.to_owned()));
         let logged = LoggedFeedback {
-            role: "security".into(),
+            role: NAME.into(),
             argument_quality_score: 5.0,
             argument_labels: vec![text.to_owned()],
             policy_signal: format!("Look closer.\n{text}"),
         };
         pair.judgement = Some(PairJudgement {
-            feedback: vec![JudgeFeedback { logged, winner: Winner::Tie }],
-            winner: Winner::Tie,
+            feedback: vec![JudgeFeedback { logged, winner: Winner::RoleA }],
+            winner: Winner::RoleA,
             summary: text.to_owned(),
             note: Some(text.to_owned()),
             passes: Vec::new(),
             usage: Default::default(),
         });
-        told.failed_pairs = vec![FailedPair {
-            pair: 2,
-            role_a: "security".into(),
-            role_b: "testing".into(),
-            why: text.to_owned(),
-        }];
+        told.failed_pairs =
+            vec![FailedPair { pair: 2, role_a: NAME.into(), role_b: NAME.into(), why: text.to_owned() }];
         told.not_run = Some(NotRun { why: Skip::NoPair, reason: text.to_owned() });
         told.completeness = Completeness::Partial { missing: Vec::new(), why: vec![format!("Late: {text}")] };
         told
