@@ -470,8 +470,11 @@ async fn the_first_paint_is_small_and_nothing_is_fetched_from_elsewhere() {
         bytes += answer.body.len();
     }
     assert!(bytes < 200_000, "{bytes}");
-    let page = asked(&house.viewer.pages, "/debates/anything", &[]).await;
-    assert!(!page.text().contains("https:") && !page.text().contains("style="), "{}", page.text());
+    for path in ["/debates/anything", "/compare", "/calibration"] {
+        let page = asked(&house.viewer.pages, path, &[]).await;
+        is_guarded(&page, path);
+        assert!(!page.text().contains("https:") && !page.text().contains("style="), "{}", page.text());
+    }
 }
 
 #[tokio::test]
