@@ -305,23 +305,28 @@ mod tests {
 
     #[test]
     fn v7_a_folder_or_pipe_in_the_place_of_a_file_is_refused() {
+        for [taken, other] in [["txt", "diff"], ["diff", "txt"]] {
+            let (_root, reviewers) = stage();
+            let folder = ReviewersFolder::open(&reviewers).unwrap();
+            let prompts = folder.prompts().unwrap();
+            mkfifoat(&prompts, format!("pipe.{taken}"), Mode::RUSR | Mode::WUSR).unwrap();
+            let file = |name: &str, end: &str| reviewers.join(format!("prompts/{name}.{end}"));
+            std::fs::create_dir(file("folder", taken)).unwrap();
+            for name in ["folder", "pipe"] {
+                let written = folder.write(&name.parse().unwrap(), 1, "x", "y");
+                assert!(matches!(written, Err(FolderError::NotPlain { .. })), "{name}.{taken}: {written:?}");
+                assert!(!file(name, other).exists(), "not even the other file is written");
+            }
+            assert!(file("pipe", taken).metadata().unwrap().file_type().is_fifo());
+        }
         let (_root, reviewers) = stage();
-        let name: ReviewerName = "security".parse().unwrap();
-        std::fs::create_dir_all(reviewers.join("prompts/security.txt")).unwrap();
         let folder = ReviewersFolder::open(&reviewers).unwrap();
-        assert!(matches!(folder.write(&name, 1, "x", "y"), Err(FolderError::NotPlain { .. })));
-        assert!(!reviewers.join("prompts/security.diff").exists(), "not even the diff is written");
         std::fs::create_dir(reviewers.join("dir.cjs")).unwrap();
         mkfifoat(&folder.folder, "pipe.cjs", Mode::RUSR | Mode::WUSR).unwrap();
         for name in ["dir", "pipe"] {
             let read = folder.system_prompt(&name.parse().unwrap());
             assert!(matches!(read, Err(FolderError::NotPlain { .. })), "{name}: {read:?}");
         }
-        let prompts = folder.prompts().unwrap();
-        mkfifoat(&prompts, "pipe.txt", Mode::RUSR | Mode::WUSR).unwrap();
-        let piped: ReviewerName = "pipe".parse().unwrap();
-        assert!(matches!(folder.write(&piped, 1, "x", "y"), Err(FolderError::NotPlain { .. })));
-        assert!(reviewers.join("prompts/pipe.txt").metadata().unwrap().file_type().is_fifo());
         std::fs::write(reviewers.join("bare.cjs"), "nothing here").unwrap();
         assert!(matches!(folder.system_prompt(&"bare".parse().unwrap()), Err(FolderError::NoPrompt { .. })));
     }

@@ -129,13 +129,18 @@ fn a_file_that_others_may_write_is_refused() {
         assert!(matches!(TokenFile::read(&path), Err(TokenFileError::Exposed { .. })), "{mode:o}");
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
+    let wishes = TokenWishes { tenant: "acme".to_owned(), ..wishes("app") };
+    TokenFile::change(&path, |file| file.create(wishes, NOW)).unwrap();
     let good = fs::read_to_string(&path).unwrap();
     TokenFile::read(&path).unwrap();
-    let renamed = good.replace("\"app\"", "\"an app\"");
-    assert_ne!(renamed, good);
-    for (text, why) in [("{", "EOF"), ("{\"key\":\"00\",\"tokens\":[]}", ""), ("[]", ""), (&*renamed, "name")]
-    {
+    let [renamed, moved] = ["app", "acme"].map(|word| good.replace(&format!("\"{word}\""), "\"a b\""));
+    for (text, why) in [
+        ("{", "EOF"),
+        ("{\"key\":\"00\",\"tokens\":[]}", ""),
+        ("[]", ""),
+        (&*renamed, "name must have"),
+        (&*moved, "tenant must have"),
+    ] {
         fs::write(&path, text).unwrap();
         let refused = TokenFile::read(&path).unwrap_err();
         assert!(matches!(refused, TokenFileError::Content { .. }), "{refused}");
