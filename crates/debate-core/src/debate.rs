@@ -14,6 +14,7 @@ use crate::event::{
 };
 use crate::format::Format;
 use crate::id::{DebateId, Seq, Timestamp};
+pub use crate::lifecycle::Lifecycle;
 use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::spend::Spend;
@@ -21,32 +22,6 @@ use crate::stop::StopRule;
 
 /// Models whose names begin so give no forecast, only something to try the engine with.
 const SIMULATED_PREFIX: &str = "simulated";
-
-/// Where a debate is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lifecycle {
-    /// Calls are made.
-    Running,
-    /// Nothing new starts; so many milliseconds are left to the deadline.
-    Paused {
-        /// Milliseconds left.
-        remaining_ms: u64,
-    },
-    /// The outcome stands.
-    Concluded,
-}
-
-impl Lifecycle {
-    /// Returns the name used on every interface.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Paused { .. } => "paused",
-            Self::Concluded => "concluded",
-        }
-    }
-}
 
 /// One debate of format `F`, folded up to [`Debate::head`].
 ///
@@ -229,14 +204,7 @@ impl<F: Format> Debate<F> {
     }
 
     fn apply_life(&mut self, at: Timestamp, event: &KernelEvent) -> Result<(), String> {
-        let fits = match event {
-            KernelEvent::Paused(_) => self.lifecycle == Lifecycle::Running,
-            KernelEvent::Resumed(_) => matches!(self.lifecycle, Lifecycle::Paused { .. }),
-            KernelEvent::Concluded(_) => self.lifecycle != Lifecycle::Concluded,
-            KernelEvent::Continued(_) => self.lifecycle == Lifecycle::Concluded,
-            _ => true,
-        };
-        if !fits {
+        if !self.lifecycle.admits(event) {
             return Err(format!("the debate is {}", self.lifecycle.as_str()));
         }
         match event {

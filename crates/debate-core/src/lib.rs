@@ -22,6 +22,7 @@ pub mod fork;
 pub mod format;
 pub mod formats;
 pub mod id;
+mod lifecycle;
 pub mod limits;
 pub mod measures;
 pub mod models;
