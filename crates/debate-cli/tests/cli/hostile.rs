@@ -136,6 +136,13 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
     let mut long_leaf = lines.clone();
     let leaf = long_leaf.iter_mut().find_map(|line| line.get_mut("leaf")).unwrap();
     *leaf = format!("debate/{FORGED} {} {}", "9".repeat(5_000), "0".repeat(64)).into();
+    // What the key has not signed, though the debate is as it was, and the leaf true.
+    let mut one_leaf_more = lines.clone();
+    let index = lines.iter().position(|line| line.get("leaf").is_some()).unwrap();
+    let (id, first) =
+        (&lines[begin_of("opened", &lines)]["stream"]["id"], &lines[index + 2]["event"]["hash"]);
+    let leaf = format!("debate/{} 1 {}", id.as_str().unwrap(), first.as_str().unwrap());
+    one_leaf_more.insert(index, json!({ "leaf": leaf }));
     let one_more = "; 0 streams and 1 event are not signed";
     let cases = [
         (sound.clone(), Verdict::Sound),
@@ -154,6 +161,7 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         no_redaction("{\"seq\":9999}"),
         (forge("redacted", &"[".repeat(100_000)), Verdict::Fault),
         (text(&long_leaf), Verdict::Fault),
+        (text(&one_leaf_more), Verdict::Fault),
         (["[".repeat(100_000).into_bytes(), b"\n".to_vec(), sound.clone()].concat(), Verdict::Fault),
     ];
     for (number, (bytes, verdict)) in cases.into_iter().enumerate() {
@@ -164,6 +172,14 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         let unsigned = if let Verdict::Unsigned(words) = verdict { words } else { "" };
         let told = first.stdout.contains("not wholly signed");
         assert!(wanted == 4 || told != unsigned.is_empty(), "{number}: {first:?}");
+        let unchecked = program.run(["verify", "--bundle", "forged.bundle"]);
+        assert!(
+            unchecked.code == Some(4) || unchecked.stdout.contains(" not wholly signed"),
+            "{number}: {unchecked:?}"
+        );
+        for ran in [Some(&first).filter(|_| wanted == 4), Some(&unchecked)].into_iter().flatten() {
+            assert!(!ran.stdout.contains(", signed"), "{number}: {ran:?}");
+        }
         let paths = ["audit.pub", "forged.bundle"].map(|name| program.path(name));
         let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) else { return };
         let told = String::from_utf8_lossy(&second.stdout);
@@ -306,8 +322,8 @@ fn k15_a_little_that_unpacks_to_much_is_refused_before_it_is_all_unpacked() {
     }
 }
 
-/// Tells how long a line may be for the second verifier; then how much of a bundle it unpacks, and what it finds, where a line
-/// may have 1 MiB.
+/// Tells how long a line may be for the second verifier; then how much of each bundle it unpacks, and what it finds, where a
+/// line may have 1 MiB.
 const LINES_OF_1_MIB: &str = r#"
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -316,23 +332,28 @@ print(verify_bundle.LINE_BYTES_MAX)
 verify_bundle.LINE_BYTES_MAX = 1 << 20
 chunks, sizes = verify_bundle.chunks_of, []
 verify_bundle.chunks_of = lambda path: (sizes.append(len(chunk)) or chunk for chunk in chunks(path))
-faults = verify_bundle.verify(sys.argv[2], None, None).faults
-print(sum(sizes), *faults)
+for bundle in sys.argv[2:]:
+    sizes.clear()
+    faults = verify_bundle.verify(bundle, None, None).faults
+    print(sum(sizes), *faults)
 "#;
 
 #[test]
 fn k15_a_little_that_unpacks_to_much_is_refused_by_the_second_verifier_too() {
     let program = Program::new();
     let bomb = program.write("bomb.bundle", gzip(&vec![b'['; 4 << 20]));
+    let ended = program.write("ended.bundle", gzip(&[vec![b'['; 3 << 19], b"\n".to_vec()].concat()));
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let script = ["-B", "-c", LINES_OF_1_MIB];
-    let Ok(ran) = std::process::Command::new("python3").args(script).args([docs, bomb]).output() else {
+    let Ok(ran) = std::process::Command::new("python3").args(script).args([docs, bomb, ended]).output()
+    else {
         println!("skipped: python3 cannot be run");
         return;
     };
-    // Twice what a line may have, piece by piece, and not all of it.
+    // Twice what a line may have, piece by piece, and not all of it; a line that has an end is too long all the same.
     let told = String::from_utf8_lossy(&ran.stdout);
-    assert!(told.starts_with("67108864\n2097152 ") && told.ends_with(": it is too long\n"), "{ran:?}");
+    let too_long = "line 0: it is too long";
+    assert_eq!(told, format!("67108864\n2097152 {too_long}\n1572865 {too_long}\n"), "{ran:?}");
 }
 
 #[test]

@@ -346,7 +346,8 @@ impl BundleCheck {
             events: 0,
             head: chain.head(),
             redacted: 0,
-            signed: leaves.last().map(|leaf| leaf.seq),
+            // A leaf that is not shown to be under the checkpoint signs nothing.
+            signed: leaves.last().filter(|_| fault.is_none()).map(|leaf| leaf.seq),
             fault,
         };
         let request_id = start.request_id;

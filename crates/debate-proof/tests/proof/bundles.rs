@@ -1,7 +1,7 @@
 //! What a bundle says of itself, and what is refused.
 
 use debate_core::id::Seq;
-use debate_proof::bundle::{BundleFault, LineError, StreamFault};
+use debate_proof::bundle::{BundleFault, BundleReport, LineError, StreamFault};
 use debate_proof::checkpoint::{Checkpoint, CheckpointError};
 use debate_proof::key::SigningKey;
 use debate_proof::leaves::LeafFault;
@@ -92,7 +92,9 @@ fn k15_whatever_is_put_around_what_a_key_signed_is_not_signed_by_it() {
         check(&lines, Some(verifier()), None).unwrap()
     };
     let root = InclusionError::Root { index: 2 };
-    assert_eq!(with_note(made_up.single(0, None)).streams[0].fault, Some(StreamFault::Inclusion(root)));
+    let unproved = |report: &BundleReport| (report.streams[0].fault.clone(), report.streams[0].signed);
+    let report = with_note(made_up.single(0, None));
+    assert_eq!(unproved(&report), (Some(StreamFault::Inclusion(root)), None));
     assert_eq!(with_note(made_up.whole(None)).faults, [BundleFault::Leaves { signed: 4, found: 4 }]);
     let rewritten = Some(StreamFault::Leaf(LeafFault::Rewritten { from: Seq(1), to: Seq(5) }));
     assert_eq!(with_note(forged.single(0, None)).streams[0].fault, rewritten);
@@ -102,8 +104,8 @@ fn k15_whatever_is_put_around_what_a_key_signed_is_not_signed_by_it() {
     let (mut first, second) = (log.single(0, None), log.single(1, None));
     first[2] = second[2].replace(&stream(2).id.to_string(), &stream(1).id.to_string());
     first[2] = first[2].replace(&format!("\"leaf\":\"{}", stream(1)), &format!("\"leaf\":\"{}", stream(2)));
-    let fault = check(&first, Some(verifier()), None).unwrap().streams[0].fault.clone();
-    assert_eq!(fault, Some(StreamFault::OtherStream(stream(2))));
+    let report = check(&first, Some(verifier()), None).unwrap();
+    assert_eq!(unproved(&report), (Some(StreamFault::OtherStream(stream(2))), None));
 }
 
 #[test]

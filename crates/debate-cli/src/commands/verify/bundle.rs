@@ -59,8 +59,7 @@ pub(crate) async fn check(
         folds.push(envelope).await?;
     }
     let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
-    let mut folds = folds.finish().await?;
-    folds.extend(forks.fold(path).await?);
+    let mut folds = forks.fold(path, folds.finish().await?).await?;
     let streams = report.streams.iter().map(|stream| {
         let mut found = folds.remove(&stream.stream).unwrap_or_else(|| never_folded(stream.stream));
         (found.events, found.head, found.redacted) = (stream.events, stream.head, stream.redacted);
@@ -91,10 +90,15 @@ impl Checked {
         Some(Head { seq: found.head.0, hash: found.head.1 })
     }
 
+    /// Returns whether what the checkpoint covers is signed: the key signed it, and it is this bundle's.
+    fn is_signed(&self) -> bool {
+        self.report.is_signed && self.report.faults.is_empty()
+    }
+
     /// Returns how many debates have events that no signature which was checked covers.
     pub(crate) fn not_wholly_signed(&self) -> usize {
         let is_signed = |found: &Verification, covered: Covered| {
-            self.report.is_signed && covered.0.is_some_and(|seq| seq >= found.head.0)
+            self.is_signed() && covered.0.is_some_and(|seq| seq >= found.head.0)
         };
         self.streams.iter().filter(|(_, found, covered)| !is_signed(found, *covered)).count()
     }
@@ -103,7 +107,7 @@ impl Checked {
     pub(crate) fn tell(&self, json: bool) -> anyhow::Result<()> {
         self.tell_checkpoint(json)?;
         for (stream, found, covered) in &self.streams {
-            let covered = self.report.checkpoint.is_some().then_some(*covered);
+            let covered = self.is_signed().then_some(*covered);
             tell(&stream_name(*stream), found, covered, json)?;
         }
         if !json {

@@ -55,9 +55,12 @@ impl Forks {
     }
 
     /// Folds all of them, no more at once than there is room for: the bundle is read again for each such part. A fork that has
-    /// more by itself is a fault.
-    pub(super) async fn fold(&self, path: &Path) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
-        let mut folds = BTreeMap::new();
+    /// more by itself is a fault. What was found of all else is added to, so nothing else is kept any more.
+    pub(super) async fn fold(
+        &self,
+        path: &Path,
+        mut folds: BTreeMap<StreamId, Verification>,
+    ) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
         let (passes, too_large) = self.passes();
         for pass in passes {
             folds.extend(pass.fold(path).await?);
@@ -122,6 +125,10 @@ impl Pass {
 
 #[cfg(test)]
 mod tests {
+    use debate_core::chain::{GENESIS, hash_of};
+    use debate_proof::bundle::{End, Line};
+    use serde_json::json;
+
     use super::super::fold::tests::{event, stream};
     use super::*;
 
@@ -168,8 +175,51 @@ mod tests {
             bytes: [(fork, 40), (parent, 61)].into(),
         };
         // Nothing of it is read.
-        let folds = forks.fold(Path::new("nowhere.bundle")).await.unwrap();
+        let folds = forks.fold(Path::new("nowhere.bundle"), BTreeMap::new()).await.unwrap();
         let fault = folds[&fork].fault.as_ref().unwrap();
         assert_eq!(fault.why, "it has, with what it was forked from, more than 100 bytes");
+    }
+
+    /// Returns an event that opens a fork which shares another's only event.
+    fn fork_of(parent: &Envelope, number: u128) -> Envelope {
+        let mut fork = event(stream(number));
+        fork.kind = "forked".to_owned();
+        let (seq, hash) = (parent.seq, parent.hash);
+        let body = json!({
+            "parent": parent.stream.id, "at": seq, "parent_hash": hash, "change": "nothing", "format": "prediction",
+        });
+        fork.body = body.to_string();
+        fork.hash = hash_of(&GENESIS, &fork);
+        fork
+    }
+
+    #[tokio::test]
+    async fn k14_forks_for_which_there_is_no_room_together_are_folded_apart() {
+        let parent = event(stream(1));
+        let events = [parent.clone(), fork_of(&parent, 2), fork_of(&parent, 3)];
+        let lines =
+            events.iter().flat_map(|event| [Line::stream(event.stream, None), Line::Event(event.into())]);
+        let end = Line::End(End { streams: 3, events: 3 });
+        let lines = std::iter::once(Line::start(false)).chain(lines).chain([end]);
+        let folder = tempfile::tempdir().unwrap();
+        let bundle = folder.path().join("it.bundle");
+        std::fs::write(&bundle, lines.map(|line| line.text() + "\n").collect::<String>()).unwrap();
+        // As if 3 had come of another one, which is not there: whether 1 is there tells whether 2 is, too.
+        let mut forks = Forks {
+            parents: [(stream(2), stream(1)), (stream(3), stream(4))].into(),
+            bytes: [(stream(1), 40), (stream(2), 30), (stream(3), 30)].into(),
+            ..Forks::default()
+        };
+        for (bytes_max, is_together) in [(99, false), (100, true)] {
+            forks.bytes_max = bytes_max;
+            let folds = forks.fold(&bundle, BTreeMap::new()).await.unwrap();
+            let has_parent = |number| {
+                let why = &folds[&stream(number)].fault.as_ref().unwrap().why;
+                let is_there = why.starts_with("what it was forked from does not hold: ");
+                assert!(is_there || why.ends_with(" is not the one that it was forked from"), "{why}");
+                is_there
+            };
+            assert_eq!([2, 3].map(has_parent), [true, is_together]);
+        }
     }
 }
