@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use crate::request::fields::is_name;
 use crate::request::sizes::ROUNDS;
 
-/// Reads a number of rounds, phases or passes, or which one it is: 1 to 100, whatever the format.
+/// Reads a number of rounds, phases, passes or pairs, or which one it is: 1 to 100, whatever the format.
 ///
 /// # Errors
 /// It is another number.
@@ -18,7 +18,7 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error>
     counted(u32::deserialize(from)?)
 }
 
-/// Returns a number of rounds, phases or passes, or which one it is, where a debate may have it.
+/// Returns a number of rounds, phases, passes or pairs, or which one it is, where a debate may have it.
 ///
 /// # Errors
 /// It may not.

@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for CallKey {
         if !is_name(&key.kind) || !is_name(key.role.as_str()) {
             return Err(serde::de::Error::custom(CallKeyError { text: text.into_owned() }));
         }
-        bounds::counted(key.round).map(|_| key)
+        bounds::counted(key.round).and_then(|_| bounds::counted(key.pass)).map(|_| key)
     }
 }
 

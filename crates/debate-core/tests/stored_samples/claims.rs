@@ -4,18 +4,21 @@ use std::collections::BTreeSet;
 
 use debate_core::call::CallKey;
 use debate_core::event::Event;
+use debate_core::formats::prediction::point::PointId;
 use debate_core::id::{OutcomeId, Role};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 
 /// Numbers and lists of configurations and facts up to which, and through which, a debate is gone.
-const COUNTS: [&str; 3] = ["rounds", "round", "judge_passes"];
+const COUNTS: [&str; 6] = ["rounds", "max_rounds", "round", "judge_passes", "pass", "pair"];
 const LISTS: [&str; 3] = ["outcomes", "criteria", "pairs"];
 /// Those of whoever takes part.
 const PARTICIPANTS: [&str; 4] = ["roles", "participants", "agents", "seats"];
 /// Those that name a call or a challenge of a round.
 const CALLS: [&str; 3] = ["call", "challenge", "id"];
+/// The list of those that name an argument of a round.
+const POINTS: &str = "cites";
 
 /// Returns copies of a body, each with one claim made too large, and its name.
 fn exaggerated(body: &Value) -> Vec<(&str, Value)> {
@@ -31,7 +34,10 @@ fn exaggerated(body: &Value) -> Vec<(&str, Value)> {
                 vec![(name, items.iter().cycle().take(length).cloned().collect())]
             }
             Value::String(text) if CALLS.contains(&name) => {
-                larger_round(text).map(|text| (name, text)).into_iter().collect()
+                larger_rounds(text).into_iter().map(|text| (name, text.into())).collect()
+            }
+            Value::Array(points) if name == POINTS && !points.is_empty() => {
+                vec![(name, json!(["r4000000000.optimist"]))]
             }
             Value::Object(_) => exaggerated(value),
             _ => Vec::new(),
@@ -45,14 +51,16 @@ fn exaggerated(body: &Value) -> Vec<(&str, Value)> {
     found
 }
 
-/// Returns the name of a call such as argue/2/optimist, or of a challenge such as C1.2, with a round of billions.
-fn larger_round(text: &str) -> Option<Value> {
+/// Returns the name of a call such as argue/2/optimist with a round or a pass of billions, or that of a challenge such as
+/// C1.2 with such a round.
+fn larger_rounds(text: &str) -> Vec<String> {
     let parts: Vec<&str> = text.split('/').collect();
-    match parts[..] {
-        [kind, _, role] => Some(format!("{kind}/4000000000/{role}").into()),
-        _ => {
-            text.strip_prefix('C')?.split_once('.').map(|(_, number)| format!("C4000000000.{number}").into())
+    match (&parts[..], text.strip_prefix('C').and_then(|rest| rest.split_once('.'))) {
+        ([kind, round, role, ..], _) => {
+            vec![format!("{kind}/4000000000/{role}"), format!("{kind}/{round}/{role}/4000000000")]
         }
+        (_, Some((_, number))) => vec![format!("C4000000000.{number}")],
+        (_, None) => Vec::new(),
     }
 }
 
@@ -78,8 +86,11 @@ fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() 
     refused::<Roundtable>(include_str!("../samples/roundtable.ndjson"), &mut names);
     refused::<Review>(include_str!("../samples/review.ndjson"), &mut names);
     refused::<Investigation>(include_str!("../samples/investigation.ndjson"), &mut names);
-    let every: BTreeSet<_> =
-        [&COUNTS[..], &LISTS, &PARTICIPANTS, &CALLS].concat().into_iter().map(str::to_owned).collect();
+    let every: BTreeSet<_> = [&COUNTS[..], &LISTS, &PARTICIPANTS, &CALLS, &[POINTS]]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     assert_eq!(names, every, "what no sample claims is not shown");
 }
 
@@ -97,12 +108,31 @@ fn k12_an_insight_is_of_no_round_beyond_those_that_a_request_may_ask_for() {
 }
 
 #[test]
+fn k12_a_judgement_is_of_no_pass_beyond_those_that_a_request_may_ask_for() {
+    let samples = include_str!("../samples/prediction.ndjson");
+    let line = samples.lines().find(|line| line.contains(r#""kind":"judgement_rendered""#)).unwrap();
+    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let is_read = |pass: u32| {
+        let mut body: Value = serde_json::from_str(body.get()).unwrap();
+        body["pass"] = pass.into();
+        Event::<Prediction>::decode(kind, version, &body.to_string(), prose.map(RawValue::get))
+            .unwrap()
+            .is_ok()
+    };
+    assert_eq!([1, 2, 101, u32::MAX].map(is_read), [true, true, false, false]);
+}
+
+#[test]
 fn k13_a_log_has_no_names_but_those_that_requests_may_give() {
     let is_read = |name: &str| {
-        let role = serde_json::from_value::<Role>(name.into()).is_ok();
+        let is_role = |name: &str| serde_json::from_value::<Role>(name.into()).is_ok();
+        let role = is_role(name);
         let calls = [format!("argue/1/{name}"), format!("{name}/1/judge")];
         let calls = calls.map(|call| serde_json::from_value::<CallKey>(call.into()).is_ok());
         assert_eq!(calls, [role; 2], "{name:?}");
+        let point = serde_json::from_value::<PointId>(format!("r1.{name}").into()).is_ok();
+        // White space around a point is none of it.
+        assert_eq!(point, is_role(name.trim_end()), "{name:?}");
         role
     };
     assert!(is_read("devils_advocate") && is_read("B-2.x") && is_read(&"n".repeat(64)));

@@ -133,6 +133,7 @@ pub struct Config {
     /// Which phases there are.
     pub mode: Mode,
     /// The most phases that are run, from 1; fewer than the mode has cut the debate short (rule D1).
+    #[serde(deserialize_with = "bounds::count")]
     pub max_rounds: u32,
     /// Who speaks, in order; two or more.
     #[serde(deserialize_with = "bounds::list::<_, _, PARTICIPANTS_MAX>")]

@@ -154,7 +154,11 @@ pub struct JudgementRendered {
     #[serde(deserialize_with = "bounds::count")]
     pub round: u32,
     /// Which of the judge's passes, from 1 (rule P19).
-    #[serde(default = "first_pass", skip_serializing_if = "is_first_pass")]
+    #[serde(
+        default = "first_pass",
+        skip_serializing_if = "is_first_pass",
+        deserialize_with = "bounds::count"
+    )]
     pub pass: u32,
     /// The judge's own distribution.
     pub probabilities: Distribution,

@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bounds;
 use crate::id::Role;
+use crate::request::fields::is_name;
 
 /// Names one argument of a debate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,6 +60,10 @@ impl Serialize for PointId {
 impl<'de> Deserialize<'de> for PointId {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        let point: Self = text.parse().map_err(serde::de::Error::custom)?;
+        if !is_name(point.role.as_str()) {
+            return Err(serde::de::Error::custom(PointIdError(text.into_owned())));
+        }
+        bounds::counted(point.round).map(|_| point)
     }
 }

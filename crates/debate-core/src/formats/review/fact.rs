@@ -6,7 +6,7 @@ use super::config::{Side, Skip, Speech};
 use crate::call::CallKey;
 use crate::id::Role;
 use crate::prose::Prose;
-use crate::{body, records};
+use crate::{body, bounds, records};
 
 records! {
     /// The domain facts of a review debate.
@@ -38,6 +38,7 @@ body!(ReviewSkipped, "review_skipped");
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpeechMade {
     /// The pair, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub pair: u32,
     /// What the reviewer does.
     pub speech: Speech,
@@ -100,8 +101,10 @@ impl Winner {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairJudged {
     /// The pair, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub pair: u32,
     /// Which of the judge's passes, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub pass: u32,
     /// The revision of the question, from 0.
     pub revision: u32,
@@ -164,6 +167,7 @@ impl JudgementProse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairFailed {
     /// The pair, from 1.
+    #[serde(deserialize_with = "bounds::count")]
     pub pair: u32,
     /// The question that has no answer.
     pub call: CallKey,
