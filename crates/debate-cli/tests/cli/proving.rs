@@ -309,6 +309,21 @@ fn k15_a_bundle_proves_that_it_continues_what_was_seen_before() {
     let check = ["verify", "--bundle", "one.bundle", "--key", "audit.pub", "--since", seen];
     assert_eq!(program.run(check).code, Some(0));
 
+    // What another key signed was not seen before, whatever it says.
+    let other = program.run(["keys", "new", "--name", "debates.example.org", "--file", "other.key"]);
+    assert_eq!(other.code, Some(0), "{other:?}");
+    let signed = program.run(["checkpoint", "--folder", "made-up", "--key", "other.key"]);
+    assert_eq!(signed.code, Some(0), "{signed:?}");
+    let made_up = "made-up/checkpoint-000000000002";
+    let found = program.run(["verify", "--bundle", "one.bundle", "--key", "audit.pub", "--since", made_up]);
+    assert_eq!(found.code, Some(4), "{found:?}");
+    assert!(found.stderr.contains("the note is not signed by debates.example.org+"), "{found:?}");
+    let [key, since, bundle] = ["audit.pub", made_up, "one.bundle"].map(|name| program.path(name));
+    let args = [Path::new("--key"), &key, Path::new("--since"), &since, &bundle];
+    if let Some(output) = second_verifier(&args) {
+        assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+
     let without = ["export", &id, "--checkpoint", "proof", "--output", "one.bundle"];
     assert_eq!(program.run(without).code, Some(0));
     let found = program.run(check);

@@ -335,6 +335,14 @@ async fn i10_of_what_git_says_is_wrong_the_beginning_is_kept_and_the_rest_is_rea
     let mut left = &bytes[..];
     assert_eq!(beginning(&mut left).await.unwrap().len() as u64, ERRORS_BYTES_MAX);
     assert!(left.is_empty(), "git waits for whoever does not read");
+
+    let place = TempDir::new().unwrap();
+    let (workspace, _) = repository(&place.path().join("much"));
+    let mut asked = vec!["ls-files", "--error-unmatch"];
+    asked.extend(["nowhere"; 300]);
+    let error = Shadow::of(&workspace).await.unwrap().run(&asked, 100).await.unwrap_err().to_string();
+    assert!(error.starts_with("git: error: ") && error.contains("nowhere"), "{error}");
+    assert!(error.len() <= "git: ".len() + ERRORS_BYTES_MAX as usize, "{}", error.len());
 }
 
 /// Makes a repository in which git waits for somebody who writes the last commit, and has said nothing before.
