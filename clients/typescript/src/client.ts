@@ -48,15 +48,24 @@ export class Problem extends Error {
 /** The way to the server broke, or it is away: the same may be asked again. */
 class Away extends Error {}
 
+/** Returns whether an address holds nothing that must not be told: the runtime tells of one that it refuses all of it. */
+function isPlain(server: string): boolean {
+  if (!URL.canParse(server)) return false;
+  const { protocol, username, password, search, hash } = new URL(server);
+  return ["http:", "https:"].includes(protocol) && [username, password, search, hash].every((part) => part === "");
+}
+
 const PAUSE_MS = 100;
 const PAUSE_MAX_MS = 5_000;
 
 export class DebateClient {
-  /** `server` is such as `http://localhost:50051`. */
+  /** `server` is such as `http://localhost:50051`; one that is no such address is a `TypeError`, which does not tell it. */
   constructor(
     private readonly server: string,
     private readonly options: Options = {},
-  ) {}
+  ) {
+    if (!isPlain(server)) throw new TypeError("the server must be http:// or https://, without login, query and fragment");
+  }
 
   /** Starts a debate once, however often it has to be sent (rule K11); `format` in the request names another than prediction. */
   async start(request: object, requestId: string = crypto.randomUUID()): Promise<Debate> {

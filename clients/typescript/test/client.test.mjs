@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { promisify } from "node:util";
+import { inspect, promisify } from "node:util";
 
 const built = process.env.DEBATE_CLIENT;
 const { DebateClient, Problem } = await import(pathToFileURL(join(built, "client.js")).href);
@@ -76,6 +76,15 @@ test("what no try can mend is told at once, with every field at fault", async (c
     assert.deepEqual(error.errors.map(({ field }) => field).sort(), ["participants", "topic"]);
     return error.status === 422;
   });
+});
+
+test("an address with a login, a query or a fragment, or that is none, is refused and not told", () => {
+  for (const odd of ["http://ann:s3cret@h:9", "http://h/?key=s3cret", "http://h/#s3cret", "s3cret@http://h", "ann:s3cret@h:9"]) {
+    assert.throws(
+      () => new DebateClient(odd),
+      (error) => error instanceof TypeError && !inspect(error).includes("s3cret"),
+    );
+  }
 });
 
 test("a server that leads elsewhere is told at once, and nothing goes there", async (context) => {

@@ -105,6 +105,7 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
 /// The one table from status and code to kind.
 fn classify(status: u16, meaning: Option<Meaning>, retry_after: Option<Duration>) -> ModelErrorKind {
     match (status, meaning) {
+        (_, Some(Meaning::Key)) => ModelErrorKind::Auth,
         (402, _) => ModelErrorKind::QuotaExhausted,
         (400..=499, Some(meaning)) => meaning.kind(retry_after),
         (401 | 403, None) => ModelErrorKind::Auth,
@@ -343,6 +344,11 @@ mod tests {
         assert_eq!(&*message(502, "<html>secret</html>"), "HTTP 502 with nothing");
         let auth = message(401, r#"{"error":{"message":"Incorrect API key provided: sk-ab**cd"}}"#);
         assert!(!auth.contains("sk-"), "{auth}");
+        for status in [402, 500, 502, 503] {
+            let told =
+                message(status, r#"{"error":{"code":"invalid_api_key","message":"Incorrect: sk-ab**cd"}}"#);
+            assert!(!told.contains("sk-"), "{told}");
+        }
         // Not every provider has a status or a code for it.
         let body = r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: sk***cd."}"#;
         for provider in [Provider::OpenAi, Provider::OpenAiResponses] {
@@ -358,6 +364,7 @@ mod tests {
         for (provider, error) in [
             (Provider::OpenAi, json!({"code": "invalid_api_key", "message": told})),
             (Provider::OpenAi, json!({"code": 401, "message": told})),
+            (Provider::OpenAi, json!({"code": 500, "message": told})),
             (Provider::OpenAi, json!(told)),
             (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": told})),
             (Provider::Anthropic, json!({"type": "authentication_error", "message": told})),
