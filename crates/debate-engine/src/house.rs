@@ -17,6 +17,9 @@ use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
 use crate::tools::Tools;
 
+/// The longest silence on a stream before a heartbeat, unless told otherwise.
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+
 /// The limits of one process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -45,7 +48,7 @@ impl Default for Settings {
             calls_max: 5_000,
             call_timeout: Duration::from_secs(60),
             tool_timeout: Duration::from_secs(20),
-            heartbeat: Duration::from_secs(15),
+            heartbeat: HEARTBEAT,
             hedging: Hedging::default(),
         }
     }

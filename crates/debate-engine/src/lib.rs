@@ -44,7 +44,7 @@ pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, NotReady, format_of};
 pub use exporting::{exported_events, exported_streams, withhold_redacted};
 pub use fork::{Fork, ForkError};
 pub use hedging::{Hedge, Hedging};
-pub use house::Settings;
+pub use house::{HEARTBEAT, Settings};
 pub use journal::LoadError;
 pub use leasing::Sharing;
 pub use live::Chunk;

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use debate_core::envelope::{Envelope, StreamKind};
-use debate_engine::Pages;
+use debate_engine::{HEARTBEAT, Pages};
 use debate_proto::v1;
 use debate_store::{EventStore, Position, ReadError};
 use futures::StreamExt as _;
@@ -22,8 +21,6 @@ use crate::{cursor, to_proto};
 
 /// Events read at once.
 const PAGE: u32 = 256;
-/// The longest silence.
-const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 /// A cursor over the whole log, which shows one tenant's debates.
 struct Feed {
@@ -60,7 +57,7 @@ impl Feed {
             if is_ours && is_wanted(&envelope.kind, calls) {
                 return Ok(self.shown(Some(envelope)));
             }
-            if self.shown_at.elapsed() >= SILENCE_MAX {
+            if self.shown_at.elapsed() >= HEARTBEAT {
                 return Ok(self.shown(None));
             }
         }
@@ -86,7 +83,7 @@ impl Feed {
         tokio::select! {
             biased;
             moved = self.store.wait_all(self.after) => moved.map(|_| true),
-            () = tokio::time::sleep_until(self.shown_at + SILENCE_MAX) => Ok(false),
+            () = tokio::time::sleep_until(self.shown_at + HEARTBEAT) => Ok(false),
         }
     }
 }

@@ -2,23 +2,19 @@
 //! being said. A page that was cut off asks again with the number that it saw last and misses no event.
 
 use std::convert::Infallible;
-use std::time::Duration;
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use debate_core::envelope::Envelope;
 use debate_core::event::AttemptRef;
 use debate_core::id::DebateId;
 use debate_core::id::Seq;
-use debate_engine::{WatchError, Watched};
+use debate_engine::{HEARTBEAT, WatchError, Watched};
 use futures::stream::{self, Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::refused::Refused;
 use crate::shelf::Shelf;
-
-/// How often a quiet connection says that it is there.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Follows a debate from behind an event to its conclusion, or until the server ends.
 pub(crate) async fn follow(
@@ -34,7 +30,7 @@ pub(crate) async fn follow(
         async move { event }
     });
     let told = told.take_until(closing.cancelled_owned()).map(Ok);
-    Ok(Sse::new(told).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    Ok(Sse::new(told).keep_alive(KeepAlive::new().interval(HEARTBEAT)))
 }
 
 fn event(item: Option<Result<Watched, WatchError>>, broken: &mut bool) -> Event {

@@ -160,5 +160,7 @@ fn a_file_that_everybody_may_write_configures_nothing() {
         let ran = check(&program, &["debate.toml"], &[]);
         assert_eq!(ran.code, Some(code), "{mode:o}: {ran:?}");
         assert_eq!(ran.stderr.contains("may be written by everybody"), code == 2, "{mode:o}: {ran:?}");
+        let used = program.run(["list", "--config", "debate.toml", "--store", "sqlite://it.sqlite"]);
+        assert_eq!(used.stderr.contains("may be written by everybody"), code == 2, "{mode:o}: {used:?}");
     }
 }

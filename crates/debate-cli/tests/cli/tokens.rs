@@ -1,7 +1,7 @@
 //! `debate token`, and a server that lets nobody in without one.
 
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::Stdio;
 
 use debate_core::id::Timestamp;
@@ -22,6 +22,8 @@ fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
     assert_eq!(made.code, Some(0), "{made:?}");
     let made: Value = serde_json::from_str(&made.stdout).unwrap();
     let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    let path = program.path("tokens.json");
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     let listed = program.run(["token", "list"].iter().chain(&file));
     assert!(listed.stdout.starts_with(&format!("{id}  app  read,write  tenant b  since 2")), "{listed:?}");
     assert!(
@@ -36,7 +38,9 @@ fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
         program.command(["watch", NOBODY]).env("DEBATE_TOKENS", "tokens.json").output().unwrap();
     let told = String::from_utf8(beside_a_server.stderr).unwrap();
     assert!(told.contains("there is no store"), "the server's variable means something to watch: {told}");
+    let before = std::fs::File::open(&path).unwrap();
     let revoked = program.run(["token", "revoke", "app"].iter().chain(&file));
+    assert_ne!(before.metadata().unwrap().ino(), std::fs::metadata(&path).unwrap().ino(), "it is replaced");
     assert_eq!((revoked.code, revoked.stdout.starts_with(id)), (Some(0), true), "{revoked:?}");
     assert_eq!(watch(token), Some(5));
     let again = program.run(["token", "revoke", "app"].iter().chain(&file));

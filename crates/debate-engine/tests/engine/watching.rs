@@ -125,7 +125,7 @@ async fn k10_a_quiet_watch_beats() {
     let debate = engine.start(start(None)).await.unwrap().debate;
     let stream = engine.watch(debate, Seq::START, false).await.unwrap();
     let first_minute =
-        stream.take_until(tokio::time::sleep(Duration::from_secs(49))).collect::<Vec<_>>().await;
+        stream.take_until(tokio::time::sleep(Duration::from_secs(46))).collect::<Vec<_>>().await;
     let beats = first_minute.iter().filter(|item| matches!(item, Ok(Watched::Heartbeat(_)))).count();
     assert_eq!(beats, 3, "one every 15 s");
 }

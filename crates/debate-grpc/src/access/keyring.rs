@@ -275,6 +275,7 @@ mod tests {
         allow(0o664);
         seconds_pass();
         assert_eq!((holds(exposed), faults()), (true, 1), "it is refused");
+        assert!(matches!(Keyring::new(None, Some(&path)), Err(TokenFileError::Exposed { .. })));
         allow(0o600);
         assert!(!holds(exposed), "nothing of it changed but its mode");
 
