@@ -355,6 +355,7 @@ fn k17_continued_rounds_come_after_those_that_were_held_and_old_exits_do_not_end
     let stage = check::<Roundtable>(&format!(
         "{}
          concluded consensus full
+         refused  continue 10 because 10 more rounds are not allowed
          when     continue 2
          logged   continued phase_opened
          phase    round/2

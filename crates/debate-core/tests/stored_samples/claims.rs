@@ -12,7 +12,9 @@ use super::*;
 
 /// Numbers and lists of configurations and facts up to which, and through which, a debate is gone.
 const COUNTS: [&str; 6] = ["rounds", "max_rounds", "round", "judge_passes", "pass", "pair"];
-const LISTS: [&str; 3] = ["outcomes", "criteria", "pairs"];
+const LISTS: [&str; 2] = ["outcomes", "criteria"];
+/// That of those who debate a conflict.
+const PAIRS: &str = "pairs";
 /// Those of whoever takes part.
 const PARTICIPANTS: [&str; 4] = ["roles", "participants", "agents", "seats"];
 /// Those that name a call or a challenge of a round.
@@ -28,9 +30,13 @@ fn exaggerated(body: &Value) -> Vec<(&str, Value)> {
         let larger: Vec<(&str, Value)> = match value {
             Value::Number(_) if COUNTS.contains(&name) => [101, u32::MAX].map(|n| (name, n.into())).into(),
             Value::Array(items)
-                if [&LISTS[..], &PARTICIPANTS].concat().contains(&name) && !items.is_empty() =>
+                if [&LISTS[..], &PARTICIPANTS, &[PAIRS]].concat().contains(&name) && !items.is_empty() =>
             {
-                let length = if LISTS.contains(&name) { 101 } else { 21 };
+                let length = match name {
+                    PAIRS => 11,
+                    _ if LISTS.contains(&name) => 101,
+                    _ => 21,
+                };
                 vec![(name, items.iter().cycle().take(length).cloned().collect())]
             }
             Value::String(text) if CALLS.contains(&name) => {
@@ -86,7 +92,7 @@ fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() 
     refused::<Roundtable>(include_str!("../samples/roundtable.ndjson"), &mut names);
     refused::<Review>(include_str!("../samples/review.ndjson"), &mut names);
     refused::<Investigation>(include_str!("../samples/investigation.ndjson"), &mut names);
-    let every: BTreeSet<_> = [&COUNTS[..], &LISTS, &PARTICIPANTS, &CALLS, &[POINTS]]
+    let every: BTreeSet<_> = [&COUNTS[..], &LISTS, &PARTICIPANTS, &CALLS, &[PAIRS, POINTS]]
         .concat()
         .into_iter()
         .map(str::to_owned)

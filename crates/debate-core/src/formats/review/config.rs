@@ -8,8 +8,10 @@ use crate::call::Tokens;
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
-use crate::request::sizes::CONFLICTS_MAX;
+use crate::request::sizes::PAIRS;
 
+/// The most pairs of any log.
+const PAIRS_MAX: usize = *PAIRS.end() as usize;
 /// The most pairs that debate, unless the request says otherwise (rule V2).
 pub const MAX_PAIRS_DEFAULT: u32 = 2;
 /// The fewest conflicts that start a debate, unless the request says otherwise (rule V1).
@@ -135,7 +137,7 @@ pub struct Config {
     /// Whether the caller named them; else they were found in the critiques (rule V2).
     pub conflicts_given: bool,
     /// Who debates, each pair about a conflict of its own; empty where nobody does.
-    #[serde(deserialize_with = "bounds::list::<_, _, CONFLICTS_MAX>")]
+    #[serde(deserialize_with = "bounds::list::<_, _, PAIRS_MAX>")]
     pub pairs: Vec<Pair>,
     /// How often the judge looks at a pair; in the second pass it sees the sides the other way round (rule V4).
     #[serde(deserialize_with = "bounds::count")]
