@@ -205,34 +205,41 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use debate_core::chain::{GENESIS, hash_of};
-    use debate_core::envelope::StreamKind;
-    use debate_core::id::{Digest, Timestamp};
     use debate_store::MemoryStore;
 
+    use super::super::verify::fold::tests::{event, stream};
+    use super::super::verify::forks::tests::bundle;
     use super::*;
 
     #[tokio::test]
+    async fn k15_of_a_bundle_that_is_imported_a_stream_is_stored_when_the_next_one_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it.bundle");
+        let mut lines = bundle(&[event(stream(1)), event(stream(2))]);
+        *lines.last_mut().unwrap() = "no line of a bundle".to_owned();
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+
+        let store = MemoryStore::new();
+        let error = Import { file: path, key: None }.import(&store).await.unwrap_err().to_string();
+        assert!(error.starts_with("line 6"), "{error}");
+        assert_eq!(store.head(stream(1)).await.unwrap().map(|head| head.seq), Some(Seq(1)));
+    }
+
+    #[tokio::test]
     async fn of_a_bundle_that_is_imported_no_more_than_16_mib_wait_to_be_stored() {
-        let stream = StreamId { kind: StreamKind::Debate, id: Default::default() };
+        let stream = stream(1);
         assert_eq!(BATCH_BYTES_MAX, 16 << 20);
         let (store, mut batch, mut before) = (MemoryStore::new(), Batch::default(), GENESIS);
         for (seq, bytes, stored) in
             [(1, BATCH_BYTES_MAX, None), (2, 5, Some(1)), (3, BATCH_BYTES_MAX - 5, Some(1)), (4, 1, Some(3))]
         {
             let mut event = Envelope {
-                stream,
                 seq: Seq(seq),
                 kind: String::new(),
-                version: 1,
-                at: Timestamp(0),
-                tenant: String::new(),
                 // A stranger's text may be long where one of ours is short.
                 actor: " ".repeat(if seq == 3 { bytes } else { 0 }),
-                trace: None,
                 body: " ".repeat(if seq == 3 { 0 } else { bytes }),
-                prose: None,
-                prose_digest: None,
-                hash: Digest::default(),
+                ..event(stream)
             };
             event.hash = hash_of(&before, &event);
             before = event.hash;

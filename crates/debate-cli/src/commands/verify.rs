@@ -1,8 +1,8 @@
 //! `debate verify`: checks stored debates.
 
 pub(super) mod bundle;
-mod fold;
-mod forks;
+pub(super) mod fold;
+pub(super) mod forks;
 mod record;
 
 use std::collections::{BTreeMap, BTreeSet};

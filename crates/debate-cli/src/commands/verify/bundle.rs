@@ -8,7 +8,7 @@ use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
-use debate_proof::bundle::{BundleCheck, BundleReport};
+use debate_proof::bundle::{BundleCheck, BundleError, BundleReport};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::key::VerifierKey;
 use debate_store::Head;
@@ -44,22 +44,11 @@ pub(crate) async fn check(
     key: Option<VerifierKey>,
     since: Option<Checkpoint>,
 ) -> anyhow::Result<Checked> {
-    let unreadable = |error: String| Failure::fault(format!("{}: {}", path.display(), one_line(&error)));
-    let mut lines = BundleLines::open(path)?;
     let mut check = BundleCheck::new(key, since);
-    let mut folds = OneByOne::default();
-    let mut forks = Forks::default();
-    while let Some(line) = lines.next()? {
-        let Some(envelope) = check.push(line).map_err(|error| unreadable(error.to_string()))? else {
-            continue;
-        };
-        if forks.note(&envelope, line) {
-            continue;
-        }
-        folds.push(envelope).await?;
-    }
-    let report = check.finish().map_err(|error| unreadable(error.to_string()))?;
-    let mut folds = forks.fold(path, folds.finish().await?).await?;
+    let (mut folds, mut forks) = (OneByOne::default(), Forks::default());
+    read(path, &mut check, &mut folds, &mut forks).await?;
+    let report = check.finish().map_err(|error| unreadable(path, &error))?;
+    let mut folds = forks.fold(path, folds).await?;
     let streams = report.streams.iter().map(|stream| {
         let mut found = folds.remove(&stream.stream).unwrap_or_else(|| never_folded(stream.stream));
         (found.events, found.head, found.redacted) = (stream.events, stream.head, stream.redacted);
@@ -69,6 +58,32 @@ pub(crate) async fn check(
         (stream.stream, found, Covered(stream.signed))
     });
     Ok(Checked { streams: streams.collect(), report })
+}
+
+/// Reads a bundle line by line: of an event of a fork note is taken, every other one is folded, before the next is read.
+///
+/// # Errors
+/// The bundle cannot be read to its end.
+async fn read(
+    path: &Path,
+    check: &mut BundleCheck,
+    folds: &mut OneByOne,
+    forks: &mut Forks,
+) -> anyhow::Result<()> {
+    let mut lines = BundleLines::open(path)?;
+    while let Some(line) = lines.next()? {
+        let found = check.push(line).map_err(|error| unreadable(path, &error))?;
+        if let Some(envelope) = found
+            && !forks.note(&envelope, line)
+        {
+            folds.push(envelope).await?;
+        }
+    }
+    Ok(())
+}
+
+fn unreadable(path: &Path, error: &BundleError) -> anyhow::Error {
+    Failure::fault(format!("{}: {}", path.display(), one_line(&error.to_string())))
 }
 
 /// Returns what is known of a debate that was not folded: nothing that could be believed.
@@ -157,5 +172,32 @@ impl Checked {
             None => "       no checkpoint: whoever made the bundle can have made up all of it".to_owned(),
         };
         Ok(writeln!(stdout, "{line}")?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fold::tests::{event, stream};
+    use super::super::forks::tests::{bundle, fork_of};
+    use super::*;
+
+    #[tokio::test]
+    async fn k14_k15_each_event_of_a_bundle_is_folded_or_noted_before_the_next_line_is_read() {
+        let parent = event(stream(1));
+        let events = [parent.clone(), fork_of(&parent, 2), event(stream(3))];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it.bundle");
+        let mut lines = bundle(&events);
+        *lines.last_mut().unwrap() = "no line of a bundle".to_owned();
+        std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+
+        let mut check = BundleCheck::new(None, None);
+        let (mut folds, mut forks) = (OneByOne::default(), Forks::default());
+        let error = read(&path, &mut check, &mut folds, &mut forks).await.unwrap_err().to_string();
+        assert!(error.contains("line 8"), "{error}");
+        let folded = folds.finish().await.unwrap();
+        assert_eq!(folded.into_keys().collect::<Vec<_>>(), [1, 3].map(stream));
+        let bytes = [(1, 2), (2, 4), (3, 6)].map(|(number, place)| (stream(number), lines[place].len()));
+        assert_eq!(forks.bytes, bytes.into());
     }
 }

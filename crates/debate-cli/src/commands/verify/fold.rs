@@ -91,7 +91,7 @@ impl OneByOne {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::commands) mod tests {
     use std::sync::Arc;
 
     use debate_core::chain::{GENESIS, hash_of};
@@ -101,11 +101,11 @@ pub(super) mod tests {
 
     use super::*;
 
-    pub(in crate::commands::verify) fn stream(number: u128) -> StreamId {
+    pub(in crate::commands) fn stream(number: u128) -> StreamId {
         StreamId { kind: StreamKind::Debate, id: Uuid::from_u128(number) }
     }
 
-    pub(in crate::commands::verify) fn event(stream: StreamId) -> Envelope {
+    pub(in crate::commands) fn event(stream: StreamId) -> Envelope {
         let mut event = Envelope {
             stream,
             seq: Seq(1),

@@ -11,7 +11,7 @@ use debate_core::id::{DebateId, Seq};
 use debate_engine::{Fault, Verification};
 use debate_proof::bundle::{BundleCheck, STREAM_BYTES_MAX};
 
-use super::fold::Fold;
+use super::fold::{Fold, OneByOne};
 use crate::exit::Failure;
 use crate::proof::bundle_file::BundleLines;
 
@@ -23,7 +23,7 @@ pub(super) struct Forks {
     /// What each fork was forked from.
     parents: BTreeMap<StreamId, StreamId>,
     /// The bytes of each stream of the bundle.
-    bytes: BTreeMap<StreamId, usize>,
+    pub(super) bytes: BTreeMap<StreamId, usize>,
 }
 
 /// Forks that are folded together.
@@ -55,12 +55,14 @@ impl Forks {
     }
 
     /// Folds all of them, no more at once than there is room for: the bundle is read again for each such part. A fork that has
-    /// more by itself is a fault. What was found of all else is added to, so nothing else is kept any more.
+    /// more by itself is a fault. All else is folded before, so nothing of it is kept any more; what was found of it is added
+    /// to.
     pub(super) async fn fold(
         &self,
         path: &Path,
-        mut folds: BTreeMap<StreamId, Verification>,
+        others: OneByOne,
     ) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
+        let mut folds = others.finish().await?;
         let (passes, too_large) = self.passes();
         for pass in passes {
             folds.extend(pass.fold(path).await?);
@@ -124,7 +126,7 @@ impl Pass {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::commands) mod tests {
     use debate_core::chain::{GENESIS, hash_of};
     use debate_proof::bundle::{End, Line};
     use serde_json::json;
@@ -175,13 +177,13 @@ mod tests {
             bytes: [(fork, 40), (parent, 61)].into(),
         };
         // Nothing of it is read.
-        let folds = forks.fold(Path::new("nowhere.bundle"), BTreeMap::new()).await.unwrap();
+        let folds = forks.fold(Path::new("nowhere.bundle"), OneByOne::default()).await.unwrap();
         let fault = folds[&fork].fault.as_ref().unwrap();
         assert_eq!(fault.why, "it has, with what it was forked from, more than 100 bytes");
     }
 
     /// Returns an event that opens a fork which shares another's only event.
-    fn fork_of(parent: &Envelope, number: u128) -> Envelope {
+    pub(in crate::commands) fn fork_of(parent: &Envelope, number: u128) -> Envelope {
         let mut fork = event(stream(number));
         fork.kind = "forked".to_owned();
         let (seq, hash) = (parent.seq, parent.hash);
@@ -193,17 +195,33 @@ mod tests {
         fork
     }
 
+    /// Returns the lines of a bundle of streams with one event each.
+    pub(in crate::commands) fn bundle(events: &[Envelope]) -> Vec<String> {
+        let count = events.len() as u64;
+        let lines =
+            events.iter().flat_map(|event| [Line::stream(event.stream, None), Line::Event(event.into())]);
+        let end = Line::End(End { streams: count, events: count });
+        let lines = std::iter::once(Line::start(false)).chain(lines).chain([end]);
+        lines.map(|line| line.text()).collect()
+    }
+
+    #[tokio::test]
+    async fn k14_all_else_is_folded_and_let_go_of_before_the_first_fork_is() {
+        let mut others = OneByOne::default();
+        // Whoever folds it finds that the first one is missing.
+        others.push(Envelope { seq: Seq(2), ..event(stream(1)) }).await.unwrap();
+        let forks = Forks { parents: [(stream(3), stream(2))].into(), ..Forks::default() };
+        let error = forks.fold(Path::new("nowhere.bundle"), others).await.unwrap_err().to_string();
+        assert!(error.contains("the store has other events"), "{error}");
+    }
+
     #[tokio::test]
     async fn k14_forks_for_which_there_is_no_room_together_are_folded_apart() {
         let parent = event(stream(1));
         let events = [parent.clone(), fork_of(&parent, 2), fork_of(&parent, 3)];
-        let lines =
-            events.iter().flat_map(|event| [Line::stream(event.stream, None), Line::Event(event.into())]);
-        let end = Line::End(End { streams: 3, events: 3 });
-        let lines = std::iter::once(Line::start(false)).chain(lines).chain([end]);
         let folder = tempfile::tempdir().unwrap();
-        let bundle = folder.path().join("it.bundle");
-        std::fs::write(&bundle, lines.map(|line| line.text() + "\n").collect::<String>()).unwrap();
+        let path = folder.path().join("it.bundle");
+        std::fs::write(&path, bundle(&events).join("\n") + "\n").unwrap();
         // As if 3 had come of another one, which is not there: whether 1 is there tells whether 2 is, too.
         let mut forks = Forks {
             parents: [(stream(2), stream(1)), (stream(3), stream(4))].into(),
@@ -212,7 +230,7 @@ mod tests {
         };
         for (bytes_max, is_together) in [(99, false), (100, true)] {
             forks.bytes_max = bytes_max;
-            let folds = forks.fold(&bundle, BTreeMap::new()).await.unwrap();
+            let folds = forks.fold(&path, OneByOne::default()).await.unwrap();
             let has_parent = |number| {
                 let why = &folds[&stream(number)].fault.as_ref().unwrap().why;
                 let is_there = why.starts_with("what it was forked from does not hold: ");
