@@ -13,11 +13,12 @@ pub(crate) fn bounded(from: impl Read, bytes_max: u64) -> io::Result<Option<Vec<
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// What nobody may read.
-    struct Beyond;
+    #[derive(Debug)]
+    pub(crate) struct Beyond;
 
     impl Read for Beyond {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

@@ -2,14 +2,16 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::io::Read as _;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::reading::{FILE_BYTES_MAX, FILES_MAX};
+use super::reading::{FILE_BYTES_MAX, FILES_MAX, text};
 use super::tests::{folder, run};
 use super::*;
+use crate::bounded::tests::Beyond;
 
 #[tokio::test]
 async fn i10_a_file_of_more_than_2_mib_is_read_by_no_tool_and_nothing_is_told_of_its_words() {
@@ -27,6 +29,13 @@ async fn i10_a_file_of_more_than_2_mib_is_read_by_no_tool_and_nothing_is_told_of
     assert_eq!(run(&workspace, "read_file", &lines("more.txt")).await, refused);
     assert_eq!(run(&workspace, CHECK_TOOL, &quote("more.txt")).await, refused);
     assert_eq!(run(&workspace, "search", &json!({"text": "zebra"})).await.unwrap(), "most.txt:1: zebra\n");
+}
+
+#[test]
+fn i10_of_a_file_that_grows_while_it_is_read_no_more_is_read_than_2_mib_and_one_byte() {
+    let begin = vec![b' '; FILE_BYTES_MAX as usize + 1];
+    let error = text(begin.as_slice().chain(Beyond), "grows.txt").unwrap_err().to_string();
+    assert_eq!(error, "refused: grows.txt has more than 2097152 bytes");
 }
 
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
@@ -100,9 +101,7 @@ impl Workspace {
     pub(super) fn text_of(&self, path: &Path) -> anyhow::Result<String> {
         let file = self.open_file(path).with_context(|| format!("cannot open {}", self.shown(path)))?;
         ensure!(file.metadata()?.is_file(), "{} is no file", self.shown(path));
-        let bytes = bounded(file, FILE_BYTES_MAX)?
-            .with_context(|| format!("refused: {} has more than {FILE_BYTES_MAX} bytes", self.shown(path)))?;
-        String::from_utf8(bytes).ok().context("it is no text in UTF-8")
+        text(file, &self.shown(path))
     }
 
     /// Returns the files of a repository that lie below a place and are there, links left out: one more than is searched.
@@ -125,6 +124,16 @@ impl Workspace {
         }
         Ok(files)
     }
+}
+
+/// Reads what has a name as text.
+///
+/// # Errors
+/// It is none, or has more than is read, which is refused: then one byte more is read.
+pub(super) fn text(from: impl Read, name: &str) -> anyhow::Result<String> {
+    let bytes = bounded(from, FILE_BYTES_MAX)?
+        .with_context(|| format!("refused: {name} has more than {FILE_BYTES_MAX} bytes"))?;
+    String::from_utf8(bytes).ok().context("it is no text in UTF-8")
 }
 
 /// Lists the files of a folder in name order, links and git's own left out: one more than is searched.

@@ -261,16 +261,24 @@ async fn i10_files_of_a_repository_that_are_links_to_elsewhere_are_not_read() {
 #[tokio::test]
 async fn i10_pipes_and_floods_in_the_place_of_files_of_a_repository_are_not_read() {
     let place = TempDir::new().unwrap();
-    for name in ["pipe", "flood"] {
-        let (workspace, commit) = repository(&place.path().join(name));
-        let shallow = workspace.root().join(".git/shallow");
-        if name == "pipe" {
-            let made = process::Command::new("mkfifo").arg(&shallow).status().unwrap();
-            assert!(made.success());
+    let kinds = ["pipe", "flood"].into_iter();
+    for (kind, name) in kinds.flat_map(|kind| ["HEAD", "packed-refs", "shallow"].map(|name| (kind, name))) {
+        let (workspace, commit) = repository(&place.path().join(format!("{kind}-{name}")));
+        git(workspace.root(), &["pack-refs", "--all"]);
+        let file = workspace.root().join(".git").join(name);
+        let text = fs::read(&file).unwrap_or_default();
+        if kind == "pipe" {
+            fs::remove_file(&file).ok();
+            assert!(process::Command::new("mkfifo").arg(&file).status().unwrap().success());
         } else {
-            fs::File::create(&shallow).unwrap().set_len(OWN_BYTES_MAX + 1).unwrap();
+            fs::write(&file, [text, vec![b'\n'; OWN_BYTES_MAX as usize + 1]].concat()).unwrap();
         }
-        assert_sound(&workspace, &commit).await;
+        if name == "shallow" {
+            assert_sound(&workspace, &commit).await;
+        } else {
+            let found = look(&workspace, &commit).await;
+            assert!(found.iter().all(Result::is_err), "{kind} {name}: {found:?}");
+        }
     }
 }
 
