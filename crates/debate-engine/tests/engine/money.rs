@@ -60,6 +60,11 @@ async fn k8_every_call_says_what_it_may_cost_and_every_answer_what_it_did_cost()
     let most = tokens.input + 5 * tokens.output + result.metadata.sonnet_calls;
     assert!(cost.cost_micros > 0 && cost.cost_micros <= most, "{cost:?} of {tokens:?}");
     assert!(sum(&events, "call_started", "/reserved/cost_micros") > cost.cost_micros);
+    for (_, body) in events.iter().filter(|(kind, _)| kind == "call_started") {
+        let [input, output, cost] =
+            ["input", "output", "cost_micros"].map(|name| body["reserved"][name].as_u64().unwrap());
+        assert_eq!(cost, input + 5 * output);
+    }
     let (_, concluded) = events.iter().find(|(kind, _)| kind == "concluded").unwrap();
     assert_eq!(concluded["spend"]["cost"]["cost_micros"], cost.cost_micros);
 }

@@ -105,10 +105,9 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
 /// The one table from status and code to kind.
 fn classify(status: u16, meaning: Option<Meaning>, retry_after: Option<Duration>) -> ModelErrorKind {
     match (status, meaning) {
-        (_, Some(Meaning::Key)) => ModelErrorKind::Auth,
+        (_, Some(Meaning::Key)) | (401 | 403, None) => ModelErrorKind::Auth,
         (402, _) => ModelErrorKind::QuotaExhausted,
         (400..=499, Some(meaning)) => meaning.kind(retry_after),
-        (401 | 403, None) => ModelErrorKind::Auth,
         (404, None) => ModelErrorKind::UnknownModel,
         (408, None) => ModelErrorKind::Timeout(TimeoutStage::FirstByte),
         (429, None) => ModelErrorKind::RateLimited { retry_after },
