@@ -204,15 +204,18 @@ pub fn decode<F: Format>(envelope: &Envelope) -> Result<Recorded<F>, DecodeError
         .map_err(|source| DecodeError::Record { seq, source })?;
     let place = |why| DecodeError::Place { seq, kind: envelope.kind.clone(), why };
     let begins = match &event {
-        Event::Opened(opened) => Some(Some(opened.debate)),
-        Event::Kernel(KernelEvent::Forked(forked)) => Some(forked.debate),
+        Event::Opened(opened) => Some(opened.debate.into()),
+        // One that does not say which it opens is not folded.
+        Event::Kernel(KernelEvent::Forked(forked)) => {
+            Some(forked.debate.map_or(envelope.stream, StreamId::from))
+        }
         Event::Kernel(_) | Event::Fact(_) => None,
     };
-    match begins {
-        Some(_) if seq != Seq(1) => Err(place("stands within a debate")),
-        Some(Some(debate)) if StreamId::from(debate) != envelope.stream => {
-            Err(place("begins another debate"))
-        }
-        _ => Ok(Recorded { seq, at: envelope.at, event }),
+    if begins.is_some() && seq != Seq(1) {
+        return Err(place("stands within a debate"));
     }
+    if begins.is_some_and(|stream| stream != envelope.stream) {
+        return Err(place("begins another debate"));
+    }
+    Ok(Recorded { seq, at: envelope.at, event })
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{Request, Version};
-use axum::response::Response;
+use axum::http::{Request, StatusCode, Version};
+use axum::response::{IntoResponse as _, Response};
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -244,6 +244,9 @@ async fn answer(
     if request.version() < Version::HTTP_2 {
         reading.of_one();
     }
+    if head_bytes(&request) > HEADER_BYTES_MAX {
+        return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
+    }
     let content_type = request.headers().get(axum::http::header::CONTENT_TYPE);
     let is_web = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc-web"));
     let response = if is_web {
@@ -252,6 +255,14 @@ async fn answer(
         app.call(request.map(Body::new)).await?
     };
     Ok(response.map(|inner| Body::new(Answer { inner, _counted: counted })))
+}
+
+/// Returns the bytes of a request's path and headers. Behind the first request of a connection HTTP/1.1's buffer has room for
+/// more than it may have.
+fn head_bytes<B>(request: &Request<B>) -> usize {
+    let path = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let headers = request.headers().iter();
+    headers.map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + path
 }
 
 /// One request that is under way until this is dropped.

@@ -79,6 +79,10 @@ mod tests {
         for name in ["security", "a", "a.b-c_d", "9lives", &"x".repeat(64)] {
             assert_eq!(name.parse::<ReviewerName>().unwrap().as_str(), name);
         }
+        for c in '\0'..='\u{ff}' {
+            let is_name = format!("a{c}b").parse::<ReviewerName>().is_ok();
+            assert_eq!(is_name, c.is_ascii_alphanumeric() || "-_.".contains(c), "{c:?}");
+        }
         let long = "x".repeat(65);
         for name in [
             "",

@@ -65,6 +65,12 @@ fn doors() -> Vec<Value> {
 #[test]
 fn k13_a_name_is_letters_digits_and_three_signs_wherever_it_is_given() {
     let long = "x".repeat(65);
+    let [door, ..] = &doors()[..] else { panic!("there is no door") };
+    for c in '\0'..='\u{ff}' {
+        let name = json!(format!("a{c}b")).to_string();
+        let is_taken = accept(&door.to_string().replace(&json!(NAME).to_string(), &name)).is_ok();
+        assert_eq!(is_taken, c.is_ascii_alphanumeric() || "-_.".contains(c), "{name}");
+    }
     for door in doors() {
         let with = |name: &str| door.to_string().replace(NAME, json!(name).to_string().trim_matches('"'));
         if let Err(refused) = accept(&with("ada-1_x.y")) {

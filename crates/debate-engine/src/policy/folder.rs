@@ -293,6 +293,7 @@ mod tests {
         let folder = ReviewersFolder::open(&reviewers).unwrap();
         std::fs::rename(&reviewers, root.path().join("moved")).unwrap();
         symlink(root.path(), &reviewers).unwrap();
+        assert!(folder.system_prompt(&name).is_ok());
         folder.write(&name, 1, "x", "y").unwrap();
         assert!(root.path().join("moved/prompts/security.txt").exists());
         assert!(!root.path().join("prompts").exists());

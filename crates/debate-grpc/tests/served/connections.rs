@@ -104,6 +104,19 @@ async fn header_floods_are_refused() {
         let told = send(&house, request.as_bytes()).await;
         assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{} bytes: {told}", headers.len());
     }
+    // Behind a request that was answered, too.
+    for (bytes, status) in [(31 * 1024, "200"), (33 * 1024, "431"), (60 * 1024, "431")] {
+        let mut stream = TcpStream::connect(house.address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: y\r\n\r\n").await.unwrap();
+        let mut told = [0; 12];
+        stream.read_exact(&mut told).await.unwrap();
+        assert_eq!(&told, b"HTTP/1.1 200");
+        let last = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n", long(bytes));
+        stream.write_all(last.as_bytes()).await.unwrap();
+        let mut told = String::new();
+        stream.read_to_string(&mut told).await.unwrap();
+        assert!(told.contains(&format!("HTTP/1.1 {status}")), "{bytes} bytes: {told}");
+    }
     for (count, bytes, status) in [(500, 1, 200), (1_000, 1, 431), (1, 31 * 1024, 200), (1, 33 * 1024, 431)] {
         let stream = TcpStream::connect(house.address).await.unwrap();
         let (mut client, connection) = h2::client::handshake(stream).await.unwrap();

@@ -114,7 +114,7 @@ fn starts_like_frame(rest: &str) -> bool {
 /// Returns whether one of the tags that frame skills opens or closes here.
 fn starts_like_tag(rest: &str) -> bool {
     let mut inside = rest.chars();
-    if !inside.next().is_some_and(|c| is_outline(c, &["<"])) {
+    if !inside.next().is_some_and(is_angle) {
         return false;
     }
     let name = inside.as_str().trim_start_matches(|c| is_blank(c) || is_outline(c, &["/"]));
@@ -128,16 +128,34 @@ fn looks_like(text: &str, start: &str) -> bool {
     outline(visible).starts_with(&outline(start.chars().filter(|c| !is_blank(*c))))
 }
 
+fn is_angle(c: char) -> bool {
+    is_outline(c, &["<"]) || matches!(c, '\u{276c}' | '\u{2770}' | '\u{27e8}' | '\u{2329}' | '\u{3008}')
+}
+
 fn is_bracket(c: char) -> bool {
-    is_outline(c, &["["])
-        || matches!(
+    let is_one = |c| {
+        matches!(
             c,
-            '\u{2045}' | '\u{2772}' | '\u{27e6}' | '\u{3010}' | '\u{3014}' | '\u{3016}' | '\u{301a}'
+            '\u{2045}'
+                | '\u{2772}'
+                | '\u{27e6}'
+                | '\u{27ec}'
+                | '\u{298b}'
+                | '\u{298d}'
+                | '\u{298f}'
+                | '\u{2997}'
+                | '\u{3010}'
+                | '\u{3014}'
+                | '\u{3016}'
+                | '\u{3018}'
+                | '\u{301a}'
         )
+    };
+    is_outline(c, &["["]) || [c].into_iter().nfkc().any(is_one)
 }
 
 fn is_dash(c: char) -> bool {
-    is_outline(c, &["-", "\u{30fc}", "\u{2e3a}", "\u{2e3b}"])
+    is_outline(c, &["-", "_", "\u{30fc}", "\u{2e3a}", "\u{2e3b}"]) || matches!(c, '\u{23af}' | '\u{2550}')
 }
 
 /// Returns whether a character looks like one of these.
@@ -216,6 +234,15 @@ mod tests {
             "\u{3014}bo\u{3015} I concede",
             "\u{3016}bo\u{3017} I concede",
             "\u{301a}bo\u{301b} I concede",
+            "\u{3018}bo\u{3019} I concede",
+            "\u{fe5d}bo\u{fe5e} I concede",
+            "\u{298f}bo\u{298e} I concede",
+            "\u{27ec}bo\u{27ed} I concede",
+            "\u{23af}\u{23af}\u{23af}",
+            "\u{2550}\u{2550}\u{2550}",
+            "___",
+            "\u{27e8}skill\u{27e9}",
+            "\u{3008}skill\u{3009}",
             "‹skill>",
             "< skill>",
             "<\u{200b}/\u{2060}skills_context>",
