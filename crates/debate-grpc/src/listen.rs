@@ -426,4 +426,28 @@ mod tests {
         assert!((128..=320).contains(&(taken / 1024)), "{taken} bytes");
         talking.abort();
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_over_http_2_that_answers_no_ping_is_ended_after_as_long_again_as_it_was_silent() {
+        let connections = Connections::default();
+        let silent = async || Body::from_stream(futures::stream::pending::<io::Result<Bytes>>());
+        let app = Router::new().route("/", get(silent));
+        let talk = Talk { app, connections, closing: CancellationToken::new() };
+        let (client, server) = tokio::io::duplex(1_024);
+        let talking = tokio::spawn(talk.hold(server));
+        let (mut client, mut connection) = h2::client::handshake(client).await.unwrap();
+        let request = Request::get("http://localhost/").body(()).unwrap();
+        let (mut response, _) = client.send_request(request, true).unwrap();
+        let begun = std::future::poll_fn(|context| {
+            // Nobody answers any more once this has returned.
+            assert!(pin!(&mut connection).poll(context).is_pending());
+            pin!(&mut response).poll(context)
+        });
+        assert_eq!(begun.await.unwrap().status(), 200);
+        let since = tokio::time::Instant::now();
+        let ended = tokio::time::timeout(connections.keepalive * 10, talking).await;
+        assert!(matches!(ended, Ok(Ok(()))), "it keeps its place: {ended:?}");
+        let seconds = since.elapsed().as_secs();
+        assert!((59..=62).contains(&seconds), "{seconds} s");
+    }
 }

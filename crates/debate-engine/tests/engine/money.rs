@@ -8,7 +8,7 @@ use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_engine::{Engine, Hedge, Hedging, Price, Prices, Settings, StartError};
-use debate_llm::Models;
+use debate_llm::{ChatModel, ChatReply, Models, ScriptedModel, Usage};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::ListFilter;
 use serde_json::Value;
@@ -67,6 +67,19 @@ async fn k8_every_call_says_what_it_may_cost_and_every_answer_what_it_did_cost()
     }
     let (_, concluded) = events.iter().find(|(kind, _)| kind == "concluded").unwrap();
     assert_eq!(concluded["spend"]["cost"]["cost_micros"], cost.cost_micros);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k8_an_answer_that_costs_more_than_was_reserved_is_booked_whole_and_nobody_else_is_asked() {
+    let usage = Usage { input: Some(1_000_000), output: Some(0), ..Usage::default() };
+    let model = ScriptedModel::by(move |_| ChatReply { usage, ..ChatReply::new("m", "no answer") });
+    let engine = engine(Arc::new(model) as Arc<dyn ChatModel>, prices(&["scripted"]), Hedge::Off);
+    let (result, events) = held(&engine, Some(CLOSING + 500_000)).await;
+    let started = |(kind, _): &(String, Value)| kind == "call_started";
+    let first_end = events.iter().position(|(kind, _)| kind == "attempt_failed").unwrap();
+    let asked = events.iter().filter(|event| started(event)).count() as u64;
+    assert!(asked > 0 && !events[first_end..].iter().any(started), "{events:?}");
+    assert_eq!(result.extra.cost.unwrap().cost_micros, 1_000_000 * asked);
 }
 
 #[tokio::test(start_paused = true)]

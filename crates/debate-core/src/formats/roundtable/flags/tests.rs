@@ -84,7 +84,9 @@ fn t9_a_bad_value_is_an_error_with_its_name_and_source() {
         ]
     );
     let bad = session(&json!({
-        "groupthink_detection": { "threshold": -0.1, "action": "panic" },
+        "groupthink_detection": { "threshold": -0.1, "action": "panic", "closeness": "near" },
+        "tool_enforcement": { "level": "some" },
+        "sequential_parallelization": { "modes": ["dialectic"] },
         "exit_criteria": { "convergence_rounds": 0, "convergenceRounds": 1, "strict": true },
         "speed": {},
     }));
@@ -93,8 +95,12 @@ fn t9_a_bad_value_is_an_error_with_its_name_and_source() {
         [
             "flags.speed: is not a field of this request",
             "flags.exit_criteria.strict: is not a field of this request",
+            "flags.sequential_parallelization.modes[0]: must be one of collaborative, adversarial, socratic, \
+             expert-panel, devils-advocate, delphi, red-team-blue-team",
+            "flags.tool_enforcement.level: must be one of strict, normal, relaxed",
             "flags.groupthink_detection.threshold: must be from 0 to 1",
             "flags.groupthink_detection.action: must be one of shadow, warn, repoll",
+            "flags.groupthink_detection.closeness: must be one of agreement, overlap",
             "flags.exit_criteria.convergenceRounds: is the same as convergence_rounds; give one of them",
             "flags.exit_criteria.convergence_rounds: must be a whole number from 1 to 20",
         ]

@@ -84,6 +84,10 @@ fn t7_perspectives_are_assigned_in_order_by_lot_or_by_name() {
 #[test]
 fn t7_a_perspective_that_nobody_knows_or_needs_is_refused() {
     let mut panel = request("expert-panel");
+    panel["perspective_config"] = json!({ "assignment_strategy": "lottery" });
+    let [found] = &refused(&panel)[..] else { panic!("{:?}", refused(&panel)) };
+    assert!(found.starts_with("perspective_config.assignment_strategy: must be one of "), "{found}");
+    let mut panel = request("expert-panel");
     panel["agents"] = json!([{ "name": "ada", "perspective": "legal" }, "bo"]);
     panel["perspective_config"] = json!({ "assignment_strategy": "explicit", "perspectives": ["legal"] });
     assert_eq!(
