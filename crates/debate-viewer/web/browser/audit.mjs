@@ -1,5 +1,9 @@
 // What an auditor asks the page for, and what renews itself on pages that nobody touches.
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 
 /** The prompt of a request is shown once it is asked for, with whether it is what was sent. */
 export async function prompts({ page, told, open, data, holds }) {
@@ -28,6 +32,23 @@ export async function prompts({ page, told, open, data, holds }) {
     page.off("request", hear);
     assert.equal(asked.length, 2, "a prompt is asked for one at a time, and only when it is wanted");
   }
+}
+
+/** The bundle is saved as a file that is named for its debate. */
+export async function bundles({ page, browser, told, open, press }) {
+  const id = told.calm[0];
+  const folder = mkdtempSync(join(tmpdir(), "bundles-"));
+  const devtools = await browser.target().createCDPSession();
+  await devtools.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: folder, eventsEnabled: true });
+  const saved = new Promise((done) => devtools.on("Browser.downloadProgress", ({ state }) => state === "completed" && done()));
+  await open(`/debates/${id}?tab=audit`);
+  await page.waitForSelector("section[aria-labelledby=check] button");
+  await press("Download the bundle");
+  await saved;
+  const lines = gunzipSync(readFileSync(join(folder, `${id}.bundle`))).toString().split("\n");
+  assert.ok(lines[1].includes(id), `${lines[1]} is of another debate`);
+  await devtools.detach();
+  rmSync(folder, { recursive: true });
 }
 
 /** A notice of what went wrong is gone once the same thing goes well. */

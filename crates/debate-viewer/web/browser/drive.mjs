@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import puppeteer from "puppeteer-core";
-import { mended, pages, prompts, renewed } from "./audit.mjs";
+import { bundles, mended, pages, prompts, renewed } from "./audit.mjs";
 import { faint, saysTheSame, withholding } from "./looks.mjs";
 
 const told = JSON.parse(process.argv[2]);
@@ -30,6 +30,7 @@ const reports = pathToFileURL(told.reports).href;
 page.on("request", (request) => {
   const isOurs = [told.site, "data:", "blob:", reports].some((start) => request.url().startsWith(start));
   if (!isOurs) wrong.push(`asked elsewhere: ${request.url()}`);
+  if (request.url().includes(told.token)) wrong.push(`the token is in an address: ${request.url()}`);
 });
 await page.evaluateOnNewDocument(() => {
   window.violations = [];
@@ -478,6 +479,7 @@ try {
   const tools = { page, browser, told, open, data, control, holds, withheld, press };
   await step("renewed", () => renewed(tools));
   await step("prompts", () => prompts(tools));
+  await step("bundles", () => bundles(tools));
   await step("mended", () => mended(tools));
   await step("pages", () => pages(tools));
   await step("slider", slider);
