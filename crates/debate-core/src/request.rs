@@ -64,6 +64,9 @@ impl Violations {
     /// Says in one line how much is wrong.
     #[must_use]
     pub fn summary(&self) -> String {
+        if self.0.len() > sizes::VIOLATIONS_MAX {
+            return format!("the request breaks more than {} rules", sizes::VIOLATIONS_MAX);
+        }
         format!("the request breaks {}", counted(self.0.len(), "rule", "rules"))
     }
 }
@@ -170,5 +173,14 @@ mod tests {
             violations.to_string(),
             "the request breaks 2 rules\n  config.rounds: must be from 1 to 10\n  request: is too long"
         );
+    }
+
+    #[test]
+    fn violations_that_are_counted_and_not_listed_are_not_summed_up_as_one() {
+        let broken = |rules: usize| (0..rules).map(|_| Violation::whole("is wrong")).collect::<Violations>();
+        assert_eq!(broken(100).summary(), "the request breaks 100 rules");
+        let many = broken(107);
+        assert_eq!(many.summary(), "the request breaks more than 100 rules");
+        assert_eq!(many.0.last().unwrap().reason, "breaks 7 more rules");
     }
 }
