@@ -265,6 +265,8 @@ impl TokenFile {
         path: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, TokenFileError>,
     ) -> Result<T, TokenFileError> {
+        // A server that was told the file by its own name would go on reading the old one if a link to it were replaced.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let mut beside = path.as_os_str().to_owned();
         beside.push(".new");
         let beside = PathBuf::from(beside);

@@ -509,17 +509,20 @@ async fn further_data_is_behind_the_door_and_its_table_and_further_pages_are_not
     let options = ServeOptions {
         token: Some("a-secret-of-some-length".to_owned()),
         pages: Router::new().route("/page", get(async || "shown")),
-        data: Router::new().route("/viewer/data/formats", known).route("/unlisted", get(async || "never")),
+        data: Router::new()
+            .route("/viewer/data/formats", known.post(async || "never"))
+            .route("/unlisted", get(async || "never")),
         ..ServeOptions::default()
     };
     let house = House::with(options, "simulated:7").await;
     assert_eq!(house.get("/page").await.body, "shown");
-    let with_token = async |path| {
-        house.ask("GET", path, &[("Authorization", "Bearer a-secret-of-some-length")], b"").await
-    };
+    let token = [("Authorization", "Bearer a-secret-of-some-length")];
+    let with_token = async |path| house.ask("GET", path, &token, b"").await;
     assert_eq!(house.get("/viewer/data/formats").await.status, 401);
     let known = with_token("/viewer/data/formats").await;
     assert_eq!((known.status, known.body.as_str()), (200, "known to \"\""));
+    let by_another_method = house.ask("POST", "/viewer/data/formats", &token, b"").await;
+    assert_eq!(by_another_method.status, 405, "{by_another_method:?}");
     assert_eq!((house.get("/unlisted").await.status, with_token("/unlisted").await.status), (401, 404));
     assert_eq!((house.get("/nowhere").await.status, with_token("/nowhere").await.status), (401, 404));
 }

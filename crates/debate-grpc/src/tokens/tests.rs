@@ -159,11 +159,12 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_its_group() {
     create().unwrap();
     let (_, mut owner, mut group) = of();
     // Nobody but root gives files away: tests that another user runs look at the mode alone.
-    if owner == 0 {
-        (owner, group) = (4_711, 4_712);
-        chown(&path, Some(owner), Some(group)).unwrap();
-    }
-    for mode in [0o640, 0o600, 0o444] {
+    let is_root = owner == 0;
+    for (whose, mode) in [((4_711, 4_712), 0o640), ((0, 4_712), 0o600), ((4_711, 0), 0o444)] {
+        if is_root {
+            (owner, group) = whose;
+            chown(&path, Some(owner), Some(group)).unwrap();
+        }
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         create().unwrap();
         assert_eq!(of(), (mode, owner, group), "{mode:o}");
@@ -174,9 +175,52 @@ fn a_file_that_is_replaced_keeps_its_mode_its_owner_and_its_group() {
     assert_eq!((of(), fs::read(&path).unwrap()), ((0o660, owner, group), before));
 }
 
-/// Which folder has the file that is changed by somebody who must not give files away.
+/// Which folder has the file that another process is to change.
 #[cfg(target_os = "linux")]
 const FOLDER_OF_OTHERS: &str = "DEBATE_TEST_FOLDER_OF_OTHERS";
+
+/// Has a test of this file run in another process, which is told the folder, and looks whether it passes.
+#[cfg(target_os = "linux")]
+fn in_another_process(test: &str, folder: &Path, process: &mut std::process::Command) {
+    process.args([&format!("tokens::tests::{test}"), "--exact"]).env(FOLDER_OF_OTHERS, folder).current_dir("/");
+    let ran = process.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && told.contains("1 passed"), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_stays_as_it_is_where_there_is_no_room_for_another() {
+    if let Some(folder) = std::env::var_os(FOLDER_OF_OTHERS) {
+        let path = Path::new(&folder).join("tokens.json");
+        let refused = TokenFile::change(&path, |file| Ok(file.revoke("app"))).unwrap_err();
+        assert!(matches!(refused, TokenFileError::Write { .. }), "{refused}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#]).arg(std::env::current_exe().unwrap());
+    in_another_process("a_file_stays_as_it_is_where_there_is_no_room_for_another", folder.path(), &mut shell);
+    assert_eq!((fs::read(&path).unwrap(), fs::read_dir(folder.path()).unwrap().count()), (before, 1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_file_stays_a_link_and_the_file_is_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, link) = (folder.path().join("tokens.json"), folder.path().join("link.json"));
+    let token = TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(TokenFile::read(&link).unwrap().find(&token).is_some());
+    TokenFile::change(&link, |file| Ok(file.revoke("app"))).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    for path in [path, link] {
+        assert_eq!(TokenFile::read(&path).unwrap().find(&token), None, "{path:?}");
+    }
+}
 
 #[cfg(target_os = "linux")]
 #[test]
@@ -200,17 +244,9 @@ fn a_file_whose_owner_would_change_stays_as_it_is() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     chown(folder.path(), Some(4_712), Some(4_712)).unwrap();
     let before = fs::read(&path).unwrap();
-    let test = "tokens::tests::a_file_whose_owner_would_change_stays_as_it_is";
-    let by_another = std::process::Command::new("/proc/self/exe")
-        .args([test, "--exact"])
-        .env(FOLDER_OF_OTHERS, folder.path())
-        .current_dir("/")
-        .uid(4_712)
-        .gid(4_712)
-        .output()
-        .unwrap();
-    let told = String::from_utf8_lossy(&by_another.stdout);
-    assert!(by_another.status.success() && told.contains("1 passed"), "{told}");
+    let mut by_another = std::process::Command::new("/proc/self/exe");
+    by_another.uid(4_712).gid(4_712);
+    in_another_process("a_file_whose_owner_would_change_stays_as_it_is", folder.path(), &mut by_another);
     assert_eq!((fs::read(&path).unwrap(), fs::metadata(&path).unwrap().uid()), (before, 4_711));
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),

@@ -241,7 +241,7 @@ async fn missing_wrong_and_revoked_tokens_open_nothing_over_either_protocol() {
 
 #[tokio::test]
 async fn pages_of_other_sites_are_served_where_they_are_named_and_with_a_token_alone() {
-    let (ours, theirs) = ("https://app.example", "https://evil.example");
+    let (ours, theirs) = ("https://app.example", "https://app.example.evil.example");
     let ask = [
         ("Access-Control-Request-Method", "POST"),
         ("Access-Control-Request-Headers", "authorization,x-grpc-web"),

@@ -169,12 +169,19 @@ async fn each_scope_opens_its_own_doors_and_admin_opens_all() {
 async fn a_token_may_be_kept_to_some_formats() {
     let guarded = Guarded::open().await;
     let formats = BTreeSet::from(["deliberation".to_owned()]);
-    let token = guarded.token(TokenWishes { formats, ..wishes("some", &[Scope::Write]) });
+    for scope in [Scope::Write, Scope::Admin] {
+        let token = guarded.token(TokenWishes { formats: formats.clone(), ..wishes("some", &[scope]) });
+        nothing_is_begun_with(&guarded, &token).await;
+    }
+}
+
+/// Looks whether a token that is kept to another format than that of what it asks for begins nothing.
+async fn nothing_is_begun_with(guarded: &Guarded, token: &str) {
     let mut other = guarded.debates(&guarded.token(wishes("other", &[Scope::Admin]))).await;
     let id = started(&mut other, "").await;
     other.pause_debate(v1::PauseDebateRequest { debate_id: id.clone() }).await.unwrap();
     let debate_id = || id.clone();
-    let (mut debates, mut audits) = (guarded.debates(&token).await, guarded.audits(&token).await);
+    let (mut debates, mut audits) = (guarded.debates(token).await, guarded.audits(token).await);
     let held = v1::HoldDebateRequest { start: Some(start("")), read_mask: None };
     let more = v1::ContinueDebateRequest { debate_id: debate_id(), ..Default::default() };
     let fork = v1::ForkDebateRequest { debate_id: debate_id(), ..Default::default() };
