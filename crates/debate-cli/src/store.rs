@@ -58,17 +58,27 @@ pub(crate) struct AddressParts<'a> {
 
 impl<'a> AddressParts<'a> {
     /// Parts an address; nothing where a password may hold what ends a host, a query what ends a login, or a place what is
-    /// given by name.
+    /// given by name or a login.
     pub(crate) fn of(rest: &'a str) -> Option<Self> {
         let (whole, query) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
         let (authority, path) = whole.split_at(whole.find('/').unwrap_or(whole.len()));
-        if path.contains('@') || query.contains('@') || whole.contains('=') {
-            return None;
-        }
-        let login = authority.rfind('@').map_or("", |at| &authority[..at]);
+        let (login, server) = authority.rsplit_once('@').unwrap_or(("", authority));
         let place = whole[login.len()..].trim_start_matches('@');
-        Some(Self { login, place, query })
+        let is_odd = query.contains('@') || login.contains('=') || may_hide(path) || may_hide(server);
+        (!is_odd && has_port_or_none(server)).then_some(Self { login, place, query })
     }
+}
+
+/// Returns whether a part of an address may hold a password by name, or a login, also where its signs are spelled out.
+fn may_hide(part: &str) -> bool {
+    let part = part.to_ascii_lowercase();
+    ["@", "%40", "=", "%3d"].iter().any(|sign| part.contains(sign))
+}
+
+/// Returns whether what stands in the place of a port is one: who forgets the host has the password there.
+fn has_port_or_none(server: &str) -> bool {
+    let port = server.rsplit_once(':').map_or("", |(_, port)| port);
+    port.is_empty() || server.ends_with(']') || port.parse::<u16>().is_ok()
 }
 
 impl fmt::Display for PostgresUrl {
@@ -81,9 +91,10 @@ impl fmt::Display for PostgresUrl {
         let user = login.split(':').next().unwrap_or_default();
         let at = if user.is_empty() { "" } else { "@" };
         write!(f, "{scheme}://{user}{at}{place}")?;
-        let shown = query.split('&').filter(|pair| pair.starts_with("host=") || pair.starts_with("port="));
-        for (index, pair) in shown.enumerate() {
-            write!(f, "{}{pair}", if index == 0 { '?' } else { '&' })?;
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let shown = pairs.filter(|(name, value)| ["host", "port"].contains(name) && !may_hide(value));
+        for (index, (name, value)) in shown.enumerate() {
+            write!(f, "{}{name}={value}", if index == 0 { '?' } else { '&' })?;
         }
         Ok(())
     }
@@ -306,6 +317,15 @@ mod tests {
             ("postgres://u:cret#s3@h/db", "postgres://[hidden]"),
             ("postgres://u:cret/s3@h/db", "postgres://[hidden]"),
             ("postgres://host=h password=s3cret", "postgres://[hidden]"),
+            ("postgres://h/db;user=u;password=s3cret", "postgres://[hidden]"),
+            ("postgres://h/db%3Bpassword%3ds3cret", "postgres://[hidden]"),
+            ("postgres://h/db?host=h;password=s3cret&port=6", "postgres://h/db?port=6"),
+            ("postgres://u:s3cret/db", "postgres://[hidden]"),
+            ("postgres://u:s3cret%40h/db", "postgres://[hidden]"),
+            ("postgres://u%3As3cret%40h/db", "postgres://[hidden]"),
+            ("postgres://u:s3cret@[::1]/db", "postgres://u@[::1]/db"),
+            ("postgres://u:s3cret@[::1]:5433/db", "postgres://u@[::1]:5433/db"),
+            ("postgres://u:s3cret@%2Frun%2Fpg/db", "postgres://u@%2Frun%2Fpg/db"),
             ("postgres://:s3cret@/db?pass%77ord=s3cret&port=6&host=h", "postgres:///db?port=6&host=h"),
         ] {
             let choice: StoreChoice = url.parse().unwrap();

@@ -150,6 +150,8 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
     for store in [
         "postgress://app:open-sesame@db/debates",
         "postgress://app:open-sesame?x@db/debates",
+        "postgress://app:open-sesame/debates",
+        "postgress://app:open-sesame%40db/debates",
         "app:open-sesame@postgres://db/debates",
         "db/debates?password=open-sesame&to=postgres://db",
         "app:open-sesame@db/debates",

@@ -164,15 +164,15 @@ pub(super) async fn open(url: &str, options: &PostgresOptions) -> Result<Opened,
 /// Returns what may be told of a location: host, or folder of the socket, and database.
 fn name_of(url: &str, options: &PgConnectOptions) -> String {
     let behind_host = url.splitn(4, ['/', '?', '#']).nth(3).unwrap_or_default();
-    if behind_host.contains('@') {
-        // A password may hold what ends a host, and what follows passes for port and database then.
-        return "[hidden]".to_owned();
-    }
     let database = options.get_database().unwrap_or(options.get_username());
-    match options.get_socket() {
+    let name = match options.get_socket() {
         Some(folder) => format!("{}/{database}", folder.display()),
         None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
-    }
+    };
+    // A password may hold what ends a host, and what follows passes for port and database then, or be given by name.
+    let spelled = name.to_ascii_lowercase();
+    let may_hide = ["@", "%40", "=", "%3d"].iter().any(|sign| spelled.contains(sign));
+    if may_hide || behind_host.contains('@') { "[hidden]".to_owned() } else { name }
 }
 
 async fn open_at(

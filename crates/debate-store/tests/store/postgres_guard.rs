@@ -176,10 +176,20 @@ async fn opening_says_what_is_wrong_and_never_the_password() {
         "postgres://a/s3cret@localhost/c?host=/nowhere",
         "postgresql://a:1?host=/nowhere&s3cret@localhost/c",
         "postgres://localhost:1#s3cret@localhost/c",
+        // So is one that is given by name, and a login whose signs are spelled out passes for the host.
+        "postgres://127.0.0.1:1/c;user=a;password=s3cret",
+        "postgres://localhost;password=s3cret/c",
+        "postgres://a%3As3cret%40localhost/c",
+        "postgres://127.0.0.1:1/c?host=localhost;password=s3cret",
     ] {
         assert!(matches!(open(nowhere.to_owned()).await, ConnectError::Unreachable { .. }), "{nowhere}");
     }
-    assert!(matches!(open(with("postgres", "nothing")).await, ConnectError::NoDatabase { .. }));
+    for nothing in ["nothing", "nothing;password=s3cret"] {
+        assert!(
+            matches!(open(with("postgres", nothing)).await, ConnectError::NoDatabase { .. }),
+            "{nothing}"
+        );
+    }
     assert!(matches!(open(with("nobody", "postgres")).await, ConnectError::LoginRefused { .. }));
 
     server.sql("postgres", "CREATE ROLE guest LOGIN").unwrap();
