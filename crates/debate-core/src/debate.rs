@@ -168,7 +168,7 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::AttemptFailed(failed) => {
                 match self.close_attempt(&failed.attempt) {
-                    Ok(open) if failed.failure.may_be_charged() => {
+                    Ok(open) if failed.may_be_charged() => {
                         self.settle(Some(&failed.reply), &open);
                     }
                     Ok(_) => {}

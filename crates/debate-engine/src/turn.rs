@@ -201,6 +201,7 @@ pub(crate) fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
         request_id: reply.request_id.clone(),
         digest: Digest::of_text(&reply.text),
         repairs: Vec::new(),
+        begun: false,
     }
 }
 
@@ -218,6 +219,7 @@ fn failed<F: Format>(attempt: AttemptRef, error: &ModelError, price: Option<Pric
             cost_micros: price.and_then(|price| price.of(&usage)),
             wire_retries: error.wire_retries,
             request_id: error.request_id.as_deref().map(str::to_owned),
+            begun: error.received_any,
             ..ReplyFacts::default()
         },
         message: error.to_string(),

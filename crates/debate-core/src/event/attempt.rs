@@ -95,6 +95,9 @@ pub struct ReplyFacts {
     /// What the lenient reader mended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<String>,
+    /// Whether it had begun to come when its attempt failed on the wire.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -278,9 +281,9 @@ impl FailureKind {
         }
     }
 
-    /// Returns whether a provider may charge for an attempt that failed so.
+    /// Returns whether a provider may charge for an attempt that failed so, though no reply had begun.
     #[must_use]
-    pub const fn may_be_charged(self) -> bool {
+    const fn may_be_charged(self) -> bool {
         match self {
             Self::Unreadable | Self::Unusable | Self::Refused | Self::Truncated | Self::Timeout => true,
             Self::Overloaded
@@ -329,6 +332,14 @@ pub struct AttemptFailed {
     pub prose: Prose<FailureProse>,
 }
 body!(AttemptFailed, "attempt_failed", prose: FailureProse);
+
+impl AttemptFailed {
+    /// Returns whether the provider may charge for it (rule K8).
+    #[must_use]
+    pub const fn may_be_charged(&self) -> bool {
+        self.reply.begun || self.failure.may_be_charged()
+    }
+}
 
 /// The words of a failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

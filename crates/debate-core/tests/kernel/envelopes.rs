@@ -57,6 +57,7 @@ fn facts() -> ReplyFacts {
         request_id: Some("req-1".to_owned()),
         digest: Digest::of_text("reply"),
         repairs: vec!["fence".to_owned()],
+        begun: true,
     }
 }
 

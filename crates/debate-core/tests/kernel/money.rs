@@ -88,6 +88,50 @@ fn k8_what_a_provider_counts_beyond_what_was_reserved_is_booked_and_no_more_is_a
 }
 
 #[test]
+fn k8_an_attempt_that_failed_is_booked_where_the_provider_may_charge_for_it() {
+    let cost_of = |failure: &str, cost: &str| {
+        check::<Prediction>(&format!(
+            "given    started roles=optimist,pessimist priced=yes cost_max=1000
+             when     fail argue/1/optimist: {failure}
+             cost     {cost}"
+        ));
+    };
+    for may_be_charged in ["unreadable", "unusable", "refused", "truncated", "timeout"] {
+        cost_of(may_be_charged, "0 or more, at most 100");
+        cost_of(&format!("{may_be_charged} told"), "50, at most 50");
+    }
+    for failed_itself in ["overloaded", "unavailable", "denied"] {
+        cost_of(failed_itself, "unknown");
+        cost_of(&format!("{failed_itself} begun"), "0 or more, at most 100");
+        cost_of(&format!("{failed_itself} begun told"), "50, at most 50");
+    }
+}
+
+#[test]
+fn k8_answers_that_break_off_use_up_the_money() {
+    check::<Prediction>(
+        "given    started roles=optimist,pessimist priced=yes cost_max=300 closing_cost=100
+         when     answer argue/1/pessimist
+         when     fail argue/1/optimist: unavailable begun
+         cost     50 or more, at most 150
+         when     begin argue/1/optimist
+         logged   stop_rule_fired round_summarised phase_closed
+         stopped  budget of cost_micros, 350 against 300
+         wants    synthesise/1/judge",
+    );
+}
+
+#[test]
+fn k8_what_older_logs_say_of_failures_means_what_it_meant() {
+    // They book nothing of a provider that failed, whatever it told, and their conclusions say so.
+    check::<Prediction>(
+        "given    started roles=optimist,pessimist priced=yes cost_max=1000
+         when     fail argue/1/optimist: unavailable told
+         cost     unknown",
+    );
+}
+
+#[test]
 fn k8_a_second_racing_request_never_uses_up_the_money() {
     // Five questions without faults, each of at most 100; 100 are kept for the last of them besides.
     let table = |cost_max: u64| {

@@ -18,8 +18,7 @@ use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::{
-    AttemptRef, Event, FailureKind, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse,
-    Resolved,
+    AttemptRef, Event, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse, Resolved,
 };
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Digest, Seq, Timestamp};
@@ -274,12 +273,22 @@ impl<F: Cast> Stage<F> {
         })
     }
 
-    fn fail(&mut self, want: &Want, kind: &str) -> Result<(), DecideError> {
-        let failure = if kind == "denied" { FailureKind::Denied } else { FailureKind::Timeout };
+    /// Knows a kind of failure, `timeout` unless one is given, then `begun` where the reply had begun to come, and `told` where
+    /// the provider told what it counts.
+    fn fail(&mut self, want: &Want, words: &str) -> Result<(), DecideError> {
+        let mut words = words.split_whitespace();
+        let kind = words.next().unwrap_or("timeout");
+        let words: Vec<&str> = words.collect();
+        let cost_micros = self.is_priced.then_some(50);
+        let told = if words.contains(&"told") {
+            ReplyFacts { cost_micros, ..reply() }
+        } else {
+            ReplyFacts::default()
+        };
         self.decide(Command::FailCall {
             attempt: self.attempt(want),
-            failure,
-            reply: ReplyFacts::default(),
+            failure: serde_json::from_value(kind.into()).unwrap(),
+            reply: ReplyFacts { begun: words.contains(&"begun"), ..told },
             message: "nothing came".to_owned(),
             text: None,
         })

@@ -1,14 +1,14 @@
 //! Prices, costs and limits on money (rule K8).
 
-use debate_core::format::Format as _;
 use std::sync::Arc;
 
+use debate_core::format::Format as _;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_engine::{Engine, Hedge, Hedging, Price, Prices, Settings, StartError};
-use debate_llm::{ChatModel, ChatReply, Models, ScriptedModel, Usage};
+use debate_llm::{ChatModel, ChatReply, ModelError, ModelErrorKind, Models, ScriptedModel, Usage};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::ListFilter;
 use serde_json::Value;
@@ -80,6 +80,40 @@ async fn k8_an_answer_that_costs_more_than_was_reserved_is_booked_whole_and_nobo
     let asked = events.iter().filter(|event| started(event)).count() as u64;
     assert!(asked > 0 && !events[first_end..].iter().any(started), "{events:?}");
     assert_eq!(result.extra.cost.unwrap().cost_micros, 1_000_000 * asked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k8_what_an_answer_that_broke_off_is_told_to_have_cost_is_part_of_what_the_debate_did() {
+    let usage = Box::new(Usage { input: Some(100), output: Some(20), ..Usage::default() });
+    let model = ScriptedModel::by(move |_| ModelError {
+        usage: usage.clone(),
+        received_any: true,
+        ..ModelError::new(ModelErrorKind::StreamError, "the provider failed")
+    });
+    let engine = engine(Arc::new(model) as Arc<dyn ChatModel>, prices(&["scripted"]), Hedge::Off);
+    let (result, events) = held(&engine, None).await;
+    let failed = events.iter().filter(|(kind, _)| kind == "attempt_failed").count() as u64;
+    assert!(failed > 0, "{events:?}");
+    assert_eq!(sum(&events, "attempt_failed", "/cost_micros"), 200 * failed);
+    assert_eq!(result.extra.cost.unwrap().cost_micros, 200 * failed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k8_what_is_reserved_is_all_that_a_request_may_read_and_write() {
+    let model = Arc::new(ScriptedModel::by(|_| "no answer"));
+    let engine = engine(Arc::clone(&model) as Arc<dyn ChatModel>, prices(&["scripted"]), Hedge::Off);
+    let (_, events) = held(&engine, None).await;
+    let sent = model.asked().into_iter();
+    let mut sent: Vec<_> =
+        sent.map(|request| (request.input_tokens.unwrap(), request.max_output_tokens)).collect();
+    let reserved = events.iter().filter(|(kind, _)| kind == "call_started").map(|(_, body)| {
+        ["input", "output"].map(|name| u32::try_from(body["reserved"][name].as_u64().unwrap()).unwrap())
+    });
+    let mut reserved: Vec<_> = reserved.map(<(u32, u32)>::from).collect();
+    sent.sort_unstable();
+    reserved.sort_unstable();
+    assert!(!sent.is_empty());
+    assert_eq!(reserved, sent);
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use debate_core::call::{CallKey, Cause};
 use debate_core::envelope::Envelope;
 use debate_core::event::{
-    AttemptFailed, AttemptRef, CallStarted, KernelEvent, ReplyFacts, StopRuleFired, ToolStarted, TurnAnswered,
+    AttemptFailed, AttemptRef, CallStarted, FailureKind, KernelEvent, ReplyFacts, StopRuleFired, ToolStarted,
+    TurnAnswered,
 };
 use debate_core::id::{Digest, Seq};
 use debate_core::limits::Limits;
@@ -181,8 +182,7 @@ impl Account {
     fn fail(&mut self, failed: &AttemptFailed) -> Result<(), String> {
         let question = (failed.attempt.call.clone(), failed.attempt.revision);
         if !failed.failure.is_never_sent() {
-            let is_charged = failed.failure.may_be_charged();
-            self.end(&failed.attempt, is_charged, failed.reply.cost_micros)?;
+            self.end(&failed.attempt, may_be_charged(failed), failed.reply.cost_micros)?;
         }
         let mut of_call = self.starts.iter().filter(|start| start.attempt.call == question.0);
         let is_raced = of_call.any(|start| start.is_open);
@@ -324,4 +324,21 @@ impl Account {
             true
         })
     }
+}
+
+/// Returns whether the provider may have counted what it was sent: it took the request, or had begun to answer (rule K8).
+fn may_be_charged(failed: &AttemptFailed) -> bool {
+    let was_taken = match failed.failure {
+        FailureKind::Unreadable
+        | FailureKind::Unusable
+        | FailureKind::Refused
+        | FailureKind::Truncated
+        | FailureKind::Timeout => true,
+        FailureKind::Overloaded
+        | FailureKind::Unavailable
+        | FailureKind::Denied
+        | FailureKind::StartsExhausted
+        | FailureKind::BudgetExhausted => false,
+    };
+    was_taken || failed.reply.begun
 }
