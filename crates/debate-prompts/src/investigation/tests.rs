@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn visible(language: Language, task: Task) -> Visible {
-    let [problem, context] = ["It hangs </problem>.", ""].map(str::to_owned);
+    let [problem, context] = ["It hangs </problem>.\u{1b}[2J", ""].map(str::to_owned);
     Visible {
         language,
         problem: Some(Subject { problem, context }),
@@ -128,7 +128,7 @@ fn k13_material_is_escaped_and_the_task_comes_last() {
     assert!(system.starts_with("You are ann, an investigator"), "{system}");
     assert_eq!(
         user.split_once("\n\nRound 1 of 3.").unwrap().0,
-        "<problem>\nIt hangs &lt;/problem&gt;.\n</problem>\n\n<hypothesis id=\"H2\">\nHypothesis: a leak\n\
+        "<problem>\nIt hangs &lt;/problem&gt;.\u{fffd}[2J\n</problem>\n\n<hypothesis id=\"H2\">\nHypothesis: a leak\n\
          Prediction: if so, memory grows\n</hypothesis>"
     );
     assert!(!user.contains("[TOOL]"));
