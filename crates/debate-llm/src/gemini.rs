@@ -44,7 +44,6 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
 /// The reasons and statuses of errors.
 const CODES: Codes = &[
     ("API_KEY_INVALID", Meaning::Key),
-    ("API key not valid", Meaning::Key),
     ("UNAUTHENTICATED", Meaning::Key),
     ("PERMISSION_DENIED", Meaning::Key),
     ("PerDay", Meaning::Quota),

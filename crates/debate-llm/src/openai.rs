@@ -35,10 +35,9 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::WebSearch, &["web_search_options"]),
 ];
 
-/// The codes and types of OpenAI and of those that speak like it. xAI has none for a wrong key, and quotes it.
+/// The codes and types of OpenAI and of those that speak like it.
 const CODES: Codes = &[
     ("invalid_api_key", Meaning::Key),
-    ("Incorrect API key", Meaning::Key),
     ("insufficient_quota", Meaning::Quota),
     ("insufficient_credits", Meaning::Quota),
     ("insufficient_balance", Meaning::Quota),

@@ -14,6 +14,12 @@ use crate::{ModelError, ModelErrorKind, TimeoutStage};
 /// A provider's error codes and what they mean; one with a space in it is a part of the message instead.
 pub(crate) type Codes = &'static [(&'static str, Meaning)];
 
+/// How messages say, over whichever protocol, that the key is wrong, lower-cased: xAI has neither a status nor a code for it.
+const WRONG_KEY: [&str; 3] = ["incorrect api key", "invalid api key", "api key not valid"];
+
+/// What is told instead of words about the key: providers quote a part of it there.
+const KEY_UNTOLD: &str = "what the provider says of the key is not told";
+
 /// What an error code means, where the status alone does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
@@ -80,6 +86,7 @@ pub(super) fn from_response(
         }
         // Providers quote a part of the key here.
         (ModelErrorKind::Auth, _) => format!("the provider refused the key (HTTP {status})"),
+        (_, _) if told.is_about_key() => format!("HTTP {status}: {KEY_UNTOLD}"),
         (_, "") => format!("HTTP {status} with {content}"),
         (_, told) => format!("HTTP {status}: {told}"),
     };
@@ -98,7 +105,11 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
         (None, Some(meaning)) => meaning.kind(told.retry_after),
         (None, None) => ModelErrorKind::StreamError,
     };
-    let message = if kind == ModelErrorKind::Auth { "the provider refused the key" } else { &told.message };
+    let message = match kind {
+        ModelErrorKind::Auth => "the provider refused the key",
+        _ if told.is_about_key() => KEY_UNTOLD,
+        _ => &told.message,
+    };
     ModelError::told(kind, message)
 }
 
@@ -217,7 +228,16 @@ impl ProviderError {
             true => self.message.contains(code),
             false => self.marks.iter().any(|mark| mark == code),
         };
-        codes.iter().find(|(code, _)| is_told(code)).map(|(_, meaning)| *meaning)
+        let message = self.message.to_lowercase();
+        let is_wrong_key = || WRONG_KEY.iter().any(|words| message.contains(words));
+        let coded = codes.iter().find(|(code, _)| is_told(code)).map(|(_, meaning)| *meaning);
+        coded.or_else(|| is_wrong_key().then_some(Meaning::Key))
+    }
+
+    /// Returns whether the message speaks of an API key, however that is spelt, wrong or not.
+    fn is_about_key(&self) -> bool {
+        let letters = self.message.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|c| c.to_ascii_lowercase()).collect::<String>().contains("apikey")
     }
 }
 
@@ -349,14 +369,21 @@ mod tests {
             assert!(!told.contains("sk-"), "{told}");
         }
         // Not every provider has a status or a code for it.
-        let body = r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: sk***cd."}"#;
-        for provider in [Provider::OpenAi, Provider::OpenAiResponses] {
-            let failure = from_response(provider.protocol(), 400, &HeaderMap::new(), body.as_bytes());
-            let told = format!("{failure:?} {}", failure.error);
-            assert!(
-                failure.error.kind == ModelErrorKind::Auth && !told.contains("sk*"),
-                "{provider}: {told}"
-            );
+        for (status, words, label) in [
+            (400, "Incorrect API key provided: sk***cd.", "unauthorised"),
+            (400, "Invalid API Key: sk***cd", "unauthorised"),
+            (400, "api_key sk***cd may not ask for this", "bad_request"),
+            (402, "the API key sk***cd has no credit left", "quota_exhausted"),
+            (429, "too many requests with the api-key sk***cd", "rate_limited"),
+            (503, "APIKey sk***cd has to wait", "overloaded"),
+        ] {
+            let body = json!({"code": "Client specified an invalid argument", "error": words}).to_string();
+            for provider in Provider::ALL {
+                let failure = from_response(provider.protocol(), status, &HeaderMap::new(), body.as_bytes());
+                let told = format!("{failure:?} {}", failure.error);
+                assert_eq!(failure.error.kind.label(), label, "{provider}: {told}");
+                assert!(!told.contains("sk*"), "{provider}: {told}");
+            }
         }
         // Within a stream there is no status, and what is told of it stands in a code.
         let told = "Incorrect API key provided: sk-ab**cd";
@@ -367,11 +394,31 @@ mod tests {
             (Provider::OpenAi, json!(told)),
             (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": told})),
             (Provider::Anthropic, json!({"type": "authentication_error", "message": told})),
+            (Provider::Anthropic, json!({"type": "new_error", "message": told})),
             (Provider::Gemini, json!({"status": "UNAUTHENTICATED", "message": told})),
+            (Provider::Gemini, json!({"status": "INVALID_ARGUMENT", "message": told})),
         ] {
             let failed = error_event(&error, provider.protocol().facts().codes);
             assert_eq!(failed.kind, ModelErrorKind::Auth, "{provider}: {error}");
             assert!(!format!("{failed:?} {failed}").contains("sk-"), "{provider}: {failed:?}");
+        }
+        let failed = error_event(&json!("the API key sk-ab**cd has to wait"), &[]);
+        assert_eq!(failed.to_string(), "stream_error: what the provider says of the key is not told");
+    }
+
+    #[test]
+    fn what_speaks_of_keys_or_of_an_api_alone_is_told_as_it_was_said() {
+        for words in [
+            "messages.0: unknown key 'foo'",
+            "Your credit is too low for this API; add some",
+            "the API limits keys of an object",
+        ] {
+            for provider in Provider::ALL {
+                let body = json!({"error": {"message": words}}).to_string();
+                let failure = from_response(provider.protocol(), 422, &HeaderMap::new(), body.as_bytes());
+                assert_eq!(failure.error.kind, ModelErrorKind::BadRequest, "{provider}: {words}");
+                assert_eq!(&*failure.error.message, format!("HTTP 422: {words}"), "{provider}");
+            }
         }
     }
 }

@@ -116,6 +116,31 @@ fn answers_with_the_key_where_words_are_cut(provider: Provider) -> Vec<Row> {
     ]
 }
 
+/// Returns what is met where a model, or the filter before it, declines in words that are cut within the key.
+fn refusals_with_the_key_where_words_are_cut(provider: Provider) -> Vec<Row> {
+    let filtered = "the provider's filter stopped the question: ";
+    let (before, refusal) = match provider {
+        // It says nothing of why.
+        Provider::Anthropic => return vec![],
+        Provider::Gemini => {
+            (filtered, json!({"promptFeedback": {"blockReason": cut_within_the_key(193 - filtered.len())}}))
+        }
+        Provider::OpenAi => {
+            ("", json!({"choices": [{"message": {"content": null, "refusal": cut_within_the_key(193)}}]}))
+        }
+        Provider::OpenAiResponses => {
+            let content = json!([{"type": "refusal", "refusal": cut_within_the_key(193)}]);
+            ("", json!({"status": "completed", "output": [{"type": "message", "content": content}]}))
+        }
+    };
+    vec![Row::new(
+        "a refusal with the key where its words are cut",
+        vec![Response::json(200, &refusal), ok(provider)],
+        "refused",
+        format!("{before}{} [key]…", "x".repeat(193 - before.len())),
+    )]
+}
+
 fn answers_of_others(provider: Provider) -> Vec<Row> {
     let address = provider.base_url_variable();
     let other = format!("something else than {provider} may be answering: check {address} and any proxy");
@@ -246,6 +271,7 @@ async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_
         let rows = [
             answers_of_providers(provider),
             answers_with_the_key_where_words_are_cut(provider),
+            refusals_with_the_key_where_words_are_cut(provider),
             answers_of_others(provider),
             answers_without_end(provider),
         ];

@@ -104,6 +104,19 @@ async fn k5_every_outcome_of_the_wire_has_its_kind_and_its_number_of_requests() 
 }
 
 #[tokio::test]
+async fn a_redirect_to_another_machine_is_not_followed() {
+    for provider in Provider::ALL {
+        for status in [301, 302, 303, 307, 308] {
+            let elsewhere = FaultServer::start(vec![ok(provider)]).await;
+            let redirect = Response::json(status, &json!({})).header("location", &elsewhere.base_url());
+            let (reply, _, sent) = meet(provider, vec![redirect, ok(provider)]).await;
+            assert_eq!((outcome(&reply), sent), (Err("bad_request"), 1), "{provider}: {status}");
+            assert_eq!(elsewhere.connections(), 0, "{provider}: {status}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn k3_a_reply_carries_what_the_provider_reports() {
     for provider in Provider::ALL {
         let (reply, _, _) = meet(provider, vec![ok(provider).header("request-id", "req-1")]).await;
