@@ -27,6 +27,7 @@ use crate::bodies::{Inbound, Outbound};
 use crate::following::grpc_timeout;
 use crate::protocol::Protocol;
 use crate::refusal::Refusal;
+use crate::status;
 use crate::telemetry::Call;
 use crate::unread::{Held, Reached, Unread};
 
@@ -144,11 +145,12 @@ impl Passed {
             Some(timeout) => tokio::time::timeout(timeout, answering).await,
             None => Ok(answering.await),
         };
-        let response = match answered {
+        let mut response = match answered {
             Ok(Ok(response)) => protocol.told_of_undecodable(response),
             Ok(Err(panicked)) => protocol.refuse(panicked),
             Err(_elapsed) => protocol.refuse(Refusal::DeadlineExceeded),
         };
+        status::shorten(response.headers_mut());
         let Self { grant, permit, .. } = self;
         let reached = response.extensions().get::<Reached>().cloned();
         let is_resumable = reached.is_some() || response.extensions().get::<Resumable>().is_some();

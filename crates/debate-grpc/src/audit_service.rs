@@ -12,8 +12,9 @@ use tonic::{Request, Response, Status};
 
 use crate::debate_service::INTERFACE;
 use crate::facade::Facade;
+use crate::masks::Mask;
 use crate::refusal::Refusal;
-use crate::{masks, to_proto};
+use crate::to_proto;
 
 /// Events on a page, unless the request says otherwise.
 const PAGE_DEFAULT: u32 = 100;
@@ -50,13 +51,14 @@ impl v1::audit_service_server::AuditService for Audits {
     ) -> Result<Response<v1::ReplayDebateResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
+        let mask = Mask::read("ReplayDebateResponse", request.read_mask.as_ref()).map_err(Refusal::from)?;
         let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
         let debate = desk.debate(&request.debate_id, at).await?;
         let answer = v1::ReplayDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             result: Some(to_proto::replayed_result(&debate)),
         };
-        Ok(Response::new(masks::keep(answer, "ReplayDebateResponse", request.read_mask.as_ref())?))
+        Ok(Response::new(mask.keep(answer)?))
     }
 
     async fn verify_debate(

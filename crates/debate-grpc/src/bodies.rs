@@ -20,6 +20,7 @@ use crate::access::Grant;
 use crate::problem;
 use crate::protocol::Protocol;
 use crate::refusal::Refusal;
+use crate::status;
 use crate::telemetry::Call;
 use crate::unread::{Held, Reached, Unread};
 
@@ -190,10 +191,11 @@ impl HttpBody for Outbound {
         let polled = catch_unwind(AssertUnwindSafe(|| self.inner.poll_frame(context)));
         let Ok(polled) = polled else { return Poll::Ready(self.end(Refusal::panicked())) };
         let Some(polled) = polled else { return Poll::Ready(self.given_up()) };
-        let frame = ready!(polled);
-        if let Some(Ok(frame)) = &frame
-            && let Some(trailers) = frame.trailers_ref()
+        let mut frame = ready!(polled);
+        if let Some(Ok(frame)) = &mut frame
+            && let Some(trailers) = frame.trailers_mut()
         {
+            status::shorten(trailers);
             self.note(trailers);
         }
         if frame.is_none() {

@@ -13,10 +13,11 @@ use tonic::{Request, Response, Status};
 
 use crate::facade::{Facade, Opening};
 use crate::following::{self, Wanted};
+use crate::masks::Mask;
 use crate::refusal::Refusal;
 use crate::serve::PATIENCE_DEFAULT;
 use crate::unread::Reached;
-use crate::{from_proto, masks, to_proto, trace_context};
+use crate::{from_proto, to_proto, trace_context};
 
 /// Which part of a client's deadline is kept for the way back.
 pub(crate) const WAY_BACK_SHARE: u32 = 12;
@@ -39,7 +40,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let trace = trace_context::read(|name| header(&request, name));
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
-        let opening = Opening { request_id, id_field: "request_id", trace, deadline: None };
+        let opening = Opening { request_id, id_field: "request_id", trace, ..Opening::default() };
         let read = from_proto::request_json(request).and_then(|json| accept(&json));
         let started = desk.start(read, opening).await?;
         let debate = desk.debate(&started.debate.to_string(), None).await?;
@@ -55,12 +56,13 @@ impl v1::debate_service_server::DebateService for Debates {
     ) -> Result<Response<v1::GetDebateResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
+        let mask = Mask::read("GetDebateResponse", request.read_mask.as_ref()).map_err(Refusal::from)?;
         let debate = desk.debate(&request.debate_id, None).await?;
         let answer = v1::GetDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             result: request.include_result.then(|| to_proto::result(&debate)),
         };
-        Ok(Response::new(masks::keep(answer, "GetDebateResponse", request.read_mask.as_ref())?))
+        Ok(Response::new(mask.keep(answer)?))
     }
 
     async fn list_debates(
@@ -117,7 +119,9 @@ impl v1::debate_service_server::DebateService for Debates {
         let mut start = request.start.unwrap_or_default();
         let request_id = std::mem::take(&mut start.request_id);
         let deadline = timeout.map(|timeout| timeout - timeout / WAY_BACK_SHARE);
-        let opening = Opening { request_id, id_field: "start.request_id", trace, deadline };
+        let mask = Mask::read("HoldDebateResponse", request.read_mask.as_ref());
+        let violations = mask.as_ref().err().map(|wrong| wrong.0.clone()).unwrap_or_default();
+        let opening = Opening { request_id, id_field: "start.request_id", trace, deadline, violations };
         let read = from_proto::request_json(start).and_then(|json| accept(&json));
         let started = desk.start(read, opening).await?;
         desk.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
@@ -131,7 +135,7 @@ impl v1::debate_service_server::DebateService for Debates {
             result: is_concluded.then(|| to_proto::result(&debate)),
         };
         let answer = v1::HoldDebateResponse { held: Some(held), existing: started.existing };
-        Ok(Response::new(masks::keep(answer, "HoldDebateResponse", request.read_mask.as_ref())?))
+        Ok(Response::new(mask.map_err(Refusal::from)?.keep(answer)?))
     }
 
     async fn pause_debate(

@@ -39,7 +39,8 @@ use crate::spending;
 use crate::tokens::Scope;
 
 /// Characters of a client's id of a request.
-const REQUEST_ID_CHARS_MAX: usize = 128;
+/// Characters of a client's id of a request.
+pub const REQUEST_ID_CHARS_MAX: usize = 128;
 
 /// The last word on a valid request before it is opened: loads what it names, and may still refuse it.
 ///
@@ -61,6 +62,8 @@ pub struct Opening {
     pub trace: Option<String>,
     /// When the client wants an end; the debate's deadline unless that is earlier.
     pub deadline: Option<Duration>,
+    /// What is wrong with what else came with it, and is told with what is wrong with the debate.
+    pub violations: Vec<Violation>,
 }
 
 /// The engine as services use it.
@@ -201,14 +204,13 @@ impl Desk {
         read: Result<AcceptedRequest, Violations>,
         opening: Opening,
     ) -> Result<Started, Refusal> {
-        let accepted = match (read, request_id_violation(&opening.request_id, opening.id_field)) {
-            (Ok(accepted), None) => accepted,
-            (Ok(_), Some(violation)) => return Err(Violations::from(violation).into()),
-            (Err(violations), None) => return Err(violations.into()),
-            (Err(mut violations), Some(violation)) => {
-                violations.0.insert(0, violation);
-                return Err(violations.into());
-            }
+        let reason = request_id_fault(&opening.request_id);
+        let of_id = reason.map(|reason| Violation { field: opening.id_field.to_owned(), reason });
+        let beside = of_id.into_iter().chain(opening.violations.iter().cloned());
+        let accepted = match read {
+            Ok(accepted) if beside.clone().next().is_none() => accepted,
+            Ok(_) => return Err(Violations(beside.collect()).into()),
+            Err(violations) => return Err(Violations(beside.chain(violations.0).collect()).into()),
         };
         self.check_format(accepted.format())?;
         let mut accepted = self.admit(accepted).await?;
@@ -335,20 +337,18 @@ impl Desk {
     pub async fn control(&self, id: &str, control: Control) -> Result<AnyDebate, Refusal> {
         let debate = self.reach(id).await?;
         let turn = match &control {
-            Control::Resume => self.turn_to_go_on(&self.debate(id, None).await?).await?,
-            Control::Pause | Control::Cancel { .. } | Control::Continue { .. } | Control::Resolve(_) => None,
+            Control::Resume | Control::Continue { .. } => {
+                self.turn_to_go_on(&self.debate(id, None).await?).await?
+            }
+            Control::Pause | Control::Cancel { .. } | Control::Resolve(_) => None,
         };
-        self.controlled(debate, control, turn).await?;
-        self.debate(id, None).await
-    }
-
-    async fn controlled(&self, debate: DebateId, control: Control, turn: Turn) -> Result<(), Refusal> {
         let desk = self.clone();
         carried_out(turn, async move {
             let done = desk.engine().control(debate, control, desk.actor()).await;
             done.map_err(|error| Refusal::of_control(debate, error))
         })
-        .await
+        .await?;
+        self.debate(id, None).await
     }
 
     /// Checks a debate.
@@ -380,11 +380,8 @@ impl Desk {
     /// # Errors
     /// The caller's tenant has no such debate, it takes no more rounds, or they cost more than the caller may spend.
     pub async fn continue_debate(&self, id: &str, added: AddedRounds) -> Result<AnyDebate, Refusal> {
-        let debate = self.debate(id, None).await?;
-        let turn = self.turn_to_go_on(&debate).await?;
         let AddedRounds { rounds, focus } = added;
-        self.controlled(debate.id(), Control::Continue { rounds, focus }, turn).await?;
-        self.debate(id, None).await
+        self.control(id, Control::Continue { rounds, focus }).await
     }
 
     /// Opens a debate that goes on from an event of another with one thing changed (rule K14).
@@ -487,10 +484,11 @@ impl Desk {
     }
 }
 
-fn request_id_violation(id: &str, field: &str) -> Option<Violation> {
+/// Says what is wrong with a client's id of a request, if anything is; an empty one is none.
+#[must_use]
+pub fn request_id_fault(id: &str) -> Option<String> {
     let is_plain = id.chars().all(|c| c.is_ascii_graphic());
-    (!is_plain || id.len() > REQUEST_ID_CHARS_MAX).then(|| Violation {
-        field: field.to_owned(),
-        reason: format!("must have at most {REQUEST_ID_CHARS_MAX} printable ASCII characters without spaces"),
+    (!is_plain || id.len() > REQUEST_ID_CHARS_MAX).then(|| {
+        format!("must have at most {REQUEST_ID_CHARS_MAX} printable ASCII characters without spaces")
     })
 }

@@ -17,28 +17,41 @@ const PATHS_MAX: usize = 100;
 #[derive(Debug, Default)]
 struct Tree(BTreeMap<String, Tree>);
 
-/// Returns an answer, the message `debate.v1.NAME`, with the fields of a mask alone; all of it where there is no mask.
-///
-/// # Errors
-/// The mask names fields that the answer has not.
-pub(crate) fn keep<M: Message + Default>(
-    answer: M,
-    name: &str,
-    mask: Option<&FieldMask>,
-) -> Result<M, Refusal> {
-    let Some(mask) = mask.filter(|mask| !mask.paths.is_empty()) else { return Ok(answer) };
-    let descriptor =
-        POOL.get_message_by_name(&format!("debate.v1.{name}")).expect("every message is described");
-    let tree = tree(&descriptor, mask)?;
-    let bytes = answer.encode_to_vec();
-    let mut dynamic = DynamicMessage::decode(descriptor, &*bytes).map_err(|error| Refusal::defect(&error))?;
-    prune(&mut dynamic, &tree);
-    M::decode(&*dynamic.encode_to_vec()).map_err(|error| Refusal::defect(&error))
+/// The fields of an answer that are wanted; all of it where no mask names any.
+#[derive(Debug)]
+pub(crate) struct Mask(Option<(MessageDescriptor, Tree)>);
+
+impl Mask {
+    /// Reads the mask of an answer, the message `debate.v1.NAME`: before anything is done that it could be refused after.
+    ///
+    /// # Errors
+    /// It names fields that the answer has not, or too many.
+    pub(crate) fn read(name: &str, mask: Option<&FieldMask>) -> Result<Self, Violations> {
+        let Some(mask) = mask.filter(|mask| !mask.paths.is_empty()) else { return Ok(Self(None)) };
+        let descriptor =
+            POOL.get_message_by_name(&format!("debate.v1.{name}")).expect("every message is described");
+        let tree = tree(&descriptor, mask)?;
+        Ok(Self(Some((descriptor, tree))))
+    }
+
+    /// Returns an answer with the fields that are wanted alone.
+    ///
+    /// # Errors
+    /// The answer is not the message that the mask was read for.
+    pub(crate) fn keep<M: Message + Default>(self, answer: M) -> Result<M, Refusal> {
+        let Some((descriptor, tree)) = self.0 else { return Ok(answer) };
+        let bytes = answer.encode_to_vec();
+        let mut dynamic =
+            DynamicMessage::decode(descriptor, &*bytes).map_err(|error| Refusal::defect(&error))?;
+        prune(&mut dynamic, &tree);
+        M::decode(&*dynamic.encode_to_vec()).map_err(|error| Refusal::defect(&error))
+    }
 }
 
-fn tree(descriptor: &MessageDescriptor, mask: &FieldMask) -> Result<Tree, Refusal> {
+fn tree(descriptor: &MessageDescriptor, mask: &FieldMask) -> Result<Tree, Violations> {
     if mask.paths.len() > PATHS_MAX {
-        return Err(Refusal::field("read_mask", format!("must have at most {PATHS_MAX} paths")));
+        let reason = format!("must have at most {PATHS_MAX} paths");
+        return Err(Violation { field: "read_mask".to_owned(), reason }.into());
     }
     let mut root = Tree::default();
     let mut unknown = Vec::new();
@@ -62,7 +75,7 @@ fn tree(descriptor: &MessageDescriptor, mask: &FieldMask) -> Result<Tree, Refusa
             node.0.clear();
         }
     }
-    if unknown.is_empty() { Ok(root) } else { Err(Violations(unknown).into()) }
+    if unknown.is_empty() { Ok(root) } else { Err(Violations(unknown)) }
 }
 
 /// Returns whether a path leads to a field; through lists and maps none does.
@@ -109,7 +122,7 @@ mod tests {
             result: Some(v1::get_debate_response::Result::Prediction(result)),
         };
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
-        keep(answer, "GetDebateResponse", Some(&FieldMask { paths }))
+        Mask::read("GetDebateResponse", Some(&FieldMask { paths }))?.keep(answer)
     }
 
     #[test]

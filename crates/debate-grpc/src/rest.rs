@@ -89,7 +89,7 @@ async fn hold(
     let desk = rest.desk(grant);
     let body = body_of(&headers, body)?;
     let prefer = Prefer::of(&headers);
-    let started = desk.start(accept_bytes(&body), opening(&headers, prefer.deadline())?).await?;
+    let started = desk.start(accept_bytes(&body), opening(&headers, prefer.deadline())).await?;
     desk.wait(started.debate, prefer.patience(rest.patience)).await?;
     let debate = desk.debate(&started.debate.to_string(), None).await?;
     let mut answer = whole(&debate, &headers)?;
@@ -115,14 +115,12 @@ pub(crate) fn body_of(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) 
 }
 
 /// Reads what the headers say of a debate that is to be opened.
-fn opening(headers: &HeaderMap, deadline: Option<Duration>) -> Result<Opening, Refusal> {
-    let request_id = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
-        None => String::new(),
-        Some(Ok(key)) => key.to_owned(),
-        Some(Err(_)) => return Err(Refusal::field(IDEMPOTENCY_KEY, "must be printable ASCII")),
-    };
+fn opening(headers: &HeaderMap, deadline: Option<Duration>) -> Opening {
+    // Where it is no text, what stands for its bytes is refused with whatever else is wrong.
+    let key = headers.get(IDEMPOTENCY_KEY).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
     let trace = trace_context::read(|name| headers.get(name)?.to_str().ok());
-    Ok(Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline })
+    let request_id = key.unwrap_or_default();
+    Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline, violations: Vec::new() }
 }
 
 /// How a client wants to be answered (RFC 7240); what is not understood is passed over.

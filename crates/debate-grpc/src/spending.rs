@@ -150,10 +150,9 @@ async fn all(engine: &Engine, mut filter: ListFilter) -> Result<Vec<Listed>, Ref
     }
 }
 
-/// Returns what a debate had cost by an event that concluded it.
+/// Returns what a debate may have cost by an event that concluded it.
 fn spent_by(event: &Envelope) -> Option<u64> {
-    let spend = concluded(event)?.spend?;
-    Some(spend.cost?.cost_micros_bound)
+    Some(concluded(event)?.spend?.cost_micros_bound())
 }
 
 async fn cost_of(engine: &Engine, listed: &Listed) -> Result<u64, Refusal> {

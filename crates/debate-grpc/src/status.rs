@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use axum::http::HeaderMap;
 use debate_core::request::{Violations, WHOLE};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
@@ -69,6 +70,16 @@ fn cut(text: &str) -> String {
     format!("{}…", &text[..text.floor_char_boundary(TEXT_BYTES_MAX)])
 }
 
+/// Cuts the words of a status that is in headers, whoever made it: libraries tell back what a client sent, however long.
+pub(crate) fn shorten(headers: &mut HeaderMap) {
+    // Every byte of a text that is cut is escaped at most.
+    let is_long = headers.get(Status::GRPC_MESSAGE).is_some_and(|told| told.len() > 4 * TEXT_BYTES_MAX);
+    if is_long && let Some(status) = Status::from_header_map(headers) {
+        let shorter = Status::new(status.code(), cut(status.message()));
+        let _written = shorter.add_header(headers);
+    }
+}
+
 fn code(refusal: &Refusal) -> Code {
     match refusal {
         Refusal::Invalid(_)
@@ -109,7 +120,7 @@ mod tests {
 
     /// Returns the bytes of a status as it is sent, as HTTP/2 counts headers.
     fn header_bytes(refusal: Refusal) -> usize {
-        let mut headers = axum::http::HeaderMap::new();
+        let mut headers = HeaderMap::new();
         Status::from(refusal).add_header(&mut headers).unwrap();
         headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum()
     }

@@ -211,14 +211,26 @@ async fn k12_all_violations_come_as_details_and_nothing_is_recorded() {
     wrong.task_id.clear();
     wrong.config.as_mut().unwrap().rounds = Some(11);
     wrong.config.as_mut().unwrap().roles.push("jester".to_owned());
-    let request =
+    let wrong =
         v1::StartDebateRequest { request_id: "a b".to_owned(), format: Some(Format::Prediction(wrong)) };
-    let refused = client.start_debate(request).await.unwrap_err();
-    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::InvalidArgument, "INVALID_REQUEST"));
-    let details = refused.get_error_details();
-    let violations = &details.bad_request().unwrap().field_violations;
-    let fields: Vec<_> = violations.iter().map(|violation| violation.field.as_str()).collect();
-    assert_eq!(fields, ["request_id", "task_id", "config.rounds", "config.roles[3]"]);
+    let fields = |refused: Status| {
+        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::InvalidArgument, "INVALID_REQUEST"));
+        let details = refused.get_error_details();
+        let violations = details.bad_request().unwrap().field_violations.iter();
+        violations.map(|violation| violation.field.clone()).collect::<Vec<_>>()
+    };
+    let of_debate = ["task_id", "config.rounds", "config.roles[3]"];
+    let refused = client.start_debate(wrong.clone()).await.unwrap_err();
+    assert_eq!(fields(refused), [&["request_id"][..], &of_debate].concat());
+    let mask = |path: &str, count| Some(prost_types::FieldMask { paths: vec![path.to_owned(); count] });
+    for (start, read_mask, named) in [
+        (start(""), mask("weather", 1), vec!["read_mask.paths[0]"]),
+        (start(""), mask("held", 101), vec!["read_mask"]),
+        (wrong, mask("weather", 1), [&["start.request_id", "read_mask.paths[0]"][..], &of_debate].concat()),
+    ] {
+        let held = v1::HoldDebateRequest { start: Some(start), read_mask };
+        assert_eq!(fields(client.hold_debate(held).await.unwrap_err()), named);
+    }
     let listed = client.list_debates(v1::ListDebatesRequest::default()).await.unwrap().into_inner();
     assert_eq!(listed, v1::ListDebatesResponse::default());
 }

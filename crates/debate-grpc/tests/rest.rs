@@ -117,6 +117,12 @@ async fn k12_all_violations_come_in_one_problem_and_nothing_is_recorded() {
             "config.rounds",
         ]
     );
+    for path in [DEBATES, "/api/v1/debates"] {
+        let key = [("Idempotency-Key", "\u{e9}")];
+        let refused = house.ask("POST", path, &key, br#"{"format":"deliberation"}"#).await.json();
+        let fields = [0, 1].map(|place| &refused["errors"][place]["field"]);
+        assert_eq!(fields, ["Idempotency-Key", "topic"], "{path}");
+    }
     for (body, field) in [(&b"{"[..], "request"), (b"\"\xff\"", "request"), (b"{\"format\":\"x\"}", "format")]
     {
         let refused = house.post(&[], body).await;

@@ -6,6 +6,7 @@ use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::request::sizes::VIOLATIONS_MAX;
 use debate_core::request::{Violation, Violations};
+use debate_grpc::request_id_fault;
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -99,6 +100,10 @@ impl Input {
                 let fits = chars.is_some_and(|chars| (1..=*chars_max).contains(&chars));
                 (!fits).then(|| format!("must be a text of 1 to {chars_max} characters"))
             }
+            Kind::RequestId => match value.as_str().filter(|id| !id.is_empty()) {
+                Some(id) => request_id_fault(id),
+                None => Some("must be a text, and not empty".to_owned()),
+            },
             Kind::Whole(range) => {
                 let fits = value.as_u64().is_some_and(|number| range.contains(&number));
                 let (least, most) = (range.start(), range.end());

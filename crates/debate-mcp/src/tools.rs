@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use debate_core::formats::roundtable::request;
 use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED, ROUNDTABLE_ROUNDS, whole_schema};
+use debate_grpc::REQUEST_ID_CHARS_MAX;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
@@ -58,6 +59,8 @@ pub(crate) struct Input {
 pub(crate) enum Kind {
     /// A text of at least one character and at most so many.
     Text(usize),
+    /// A client's id of a request.
+    RequestId,
     /// A whole number.
     Whole(RangeInclusive<u64>),
     /// One of some words.
@@ -157,7 +160,7 @@ pub(crate) const TOOLS: &[Spec] = &[
             optional("options", Kind::Request("options"), "Seed, measure of similarity, models, limits."),
             optional(
                 "request_id",
-                Kind::Text(128),
+                Kind::RequestId,
                 "An id of your own: the same start with the same id opens nothing new.",
             ),
             WAIT,
@@ -387,6 +390,9 @@ impl Input {
     fn schema(&self) -> Value {
         let mut schema = match &self.kind {
             Kind::Text(chars_max) => json!({ "type": "string", "minLength": 1, "maxLength": chars_max }),
+            Kind::RequestId => {
+                json!({ "type": "string", "pattern": format!("^[!-~]{{1,{REQUEST_ID_CHARS_MAX}}}$") })
+            }
             Kind::Whole(range) => whole_schema(range),
             Kind::Choice(words) => json!({ "type": "string", "enum": words }),
             Kind::Request(field) => FIELDS[*field].clone(),

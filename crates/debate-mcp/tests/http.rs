@@ -167,7 +167,7 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     };
     let writer = token("writer", "north", &[Scope::Read, Scope::Write]);
     let reader = token("reader", "north", &[Scope::Read]);
-    let stranger = token("stranger", "south", &[Scope::Read, Scope::Write]);
+    let strangers = ["south", ""].map(|tenant| token("stranger", tenant, &[Scope::Read, Scope::Write]));
     let model: Arc<dyn ChatModel> =
         Arc::new(debater(SimulatedConfig { seed: 7, ..SimulatedConfig::default() }));
     let (address, server) = serve(model, Some(file.clone())).await;
@@ -195,8 +195,10 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
         let takes = tool["inputSchema"]["properties"].as_object().unwrap();
         arguments.as_object_mut().unwrap().retain(|field, _| takes.contains_key(field));
         if name != "start_roundtable" && takes.contains_key("debate_id") {
-            let hidden = use_tool(address, &stranger, name, arguments.clone()).await;
-            assert_eq!(hidden["structuredContent"]["reason"], "DEBATE_NOT_FOUND", "{name}: {hidden}");
+            for stranger in &strangers {
+                let hidden = use_tool(address, stranger, name, arguments.clone()).await;
+                assert_eq!(hidden["structuredContent"]["reason"], "DEBATE_NOT_FOUND", "{name}: {hidden}");
+            }
         }
         if name == "start_roundtable" {
             arguments = topic.clone();
@@ -208,15 +210,24 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
         }
     }
     let log = json!({ "uri": format!("debate://{id}/log") });
-    for (token, may) in [(&reader, true), (&auditor, false), (&only_writer, false), (&stranger, false)] {
+    let [stranger, without_tenant] = &strangers;
+    for (token, may) in [
+        (&reader, true),
+        (&auditor, false),
+        (&only_writer, false),
+        (stranger, false),
+        (without_tenant, false),
+    ] {
         let read = asked(address, token, "resources/read", log.clone()).await;
         assert_eq!(read["contents"].is_array(), may, "{read}");
         let listed = asked(address, token, "resources/list", json!({})).await;
         let count = listed["resources"].as_array().map_or(0, Vec::len);
         assert_eq!(count > 0, may, "{listed}");
     }
-    let listed = use_tool(address, &stranger, "list_sessions", json!({})).await;
-    assert_eq!(listed["structuredContent"]["debates"], json!([]));
+    for stranger in &strangers {
+        let listed = use_tool(address, stranger, "list_sessions", json!({})).await;
+        assert_eq!(listed["structuredContent"]["debates"], json!([]));
+    }
 
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     assert_eq!(post(address, None, &ping).await.0, 401);
@@ -361,10 +372,11 @@ async fn k12_an_agent_is_told_all_its_arguments_at_fault_at_once_and_nothing_is_
     let store = Arc::new(MemoryStore::default());
     let model = Arc::new(ScriptedModel::by(giving_in));
     let (address, server) = serve_kept(Arc::clone(&store) as _, model, None).await;
-    let wrong = json!({ "agents": ["ada"], "mode": "chaos", "rounds": 0, "wait_s": -1, "colour": "red" });
-    let named = json!(["topic", "mode", "agents", "rounds", "wait_s", "colour"]);
+    let mut wrong = json!({ "agents": ["ada"], "mode": "chaos", "rounds": 0, "wait_s": -1, "colour": "red" });
+    wrong["request_id"] = json!("a b");
+    let named = json!(["topic", "mode", "agents", "rounds", "request_id", "wait_s", "colour"]);
     let many: serde_json::Map<_, _> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
-    for (tool, arguments, count) in [("start_roundtable", wrong, 6), ("list_sessions", many.into(), 101)] {
+    for (tool, arguments, count) in [("start_roundtable", wrong, 7), ("list_sessions", many.into(), 101)] {
         let told = use_tool(address, "", tool, arguments).await;
         let violations = told["structuredContent"]["violations"].as_array().unwrap();
         let fields: Vec<&str> = violations.iter().map(|fault| fault["field"].as_str().unwrap()).collect();

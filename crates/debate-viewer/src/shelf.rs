@@ -150,30 +150,28 @@ mod tests {
 
     use super::*;
 
+    async fn started(shelf: &Shelf, topic: &str) -> DebateId {
+        let table = format!(r#"{{"format": "roundtable", "topic": "{topic}", "agents": ["ada", "ben"]}}"#);
+        let Ok(AcceptedRequest::Roundtable(accepted)) = accept(&table) else { panic!("{table}") };
+        let Accepted { config, brief, limits, digest } = *accepted;
+        let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
+        let (request_digest, request_id) = (digest, None);
+        let start = Start::<Roundtable> { config, brief, limits, request_digest, request_id, author };
+        shelf.engine().start(start).await.unwrap().debate
+    }
+
     #[tokio::test]
     async fn of_many_logs_that_are_looked_at_32_are_kept_with_all_their_bytes_counted() {
         let model = ScriptedModel::by(|_| ScriptedAnswer::Hang);
         let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
         let mut shelf = Shelf::new(engine.build());
-        let table = r#"{"format": "roundtable", "topic": "T", "agents": ["ada", "ben"]}"#;
         let mut debates = Vec::new();
         for nth in 0..LOGS_MAX + 1 {
             if nth == LOGS_MAX / 2 {
                 shelf.log(debates[0]).await.unwrap();
             }
-            let Ok(AcceptedRequest::Roundtable(accepted)) = accept(table) else { panic!("{table}") };
-            let Accepted { config, brief, limits, digest } = *accepted;
-            let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
-            let start = Start::<Roundtable> {
-                config,
-                brief,
-                limits,
-                request_digest: digest,
-                request_id: None,
-                author,
-            };
-            let started = shelf.engine().start(start).await.unwrap();
-            let log = shelf.log(started.debate).await.unwrap();
+            let debate = started(&shelf, "T").await;
+            let log = shelf.log(debate).await.unwrap();
             let bytes: Vec<usize> =
                 log.own().iter().map(|event| event.text_bytes() + size_of::<Envelope>()).collect();
             assert!(
@@ -181,7 +179,7 @@ mod tests {
                 "{} {bytes:?}",
                 log.bytes()
             );
-            debates.push(started.debate);
+            debates.push(debate);
         }
         assert!(shelf.known(debates[0]).is_some(), "it was looked at again");
         assert!(shelf.known(debates[1]).is_none(), "no other was looked at longer ago");
@@ -195,6 +193,17 @@ mod tests {
         shelf.bytes_max = 2 * latest.bytes();
         shelf.keep(&latest);
         assert_eq!(looked_at(&shelf), (3, last), "two have room beside the latest");
+        shelf.bytes_max = latest.bytes();
+        shelf.keep(&latest);
+        assert_eq!(looked_at(&shelf), (2, last));
+        shelf.bytes_max = 2 * latest.bytes();
+        let longer = shelf.log(started(&shelf, &"T".repeat(100)).await).await.unwrap();
+        assert!(longer.bytes() > latest.bytes(), "{} {}", longer.bytes(), latest.bytes());
+        assert_eq!(
+            looked_at(&shelf),
+            (3, Some(longer.id())),
+            "two have room beside the latest, however long"
+        );
     }
 
     #[test]

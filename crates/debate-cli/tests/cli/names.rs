@@ -3,21 +3,33 @@
 use debate_core::chain::{GENESIS, hash_of};
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{DebateId, Seq};
+use debate_core::policy::reviewer::ReviewerName;
 use debate_store::{Append, EventStore as _, SqliteOptions, SqliteStore};
+use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::program::{Program, Ran, example};
-use crate::provider::Provider;
-use crate::steering::{STEERS, has_no_markup, is_calm, ran, refusing};
+use crate::provider::{Answer, Provider};
+use crate::steering::{STEERS, has_no_markup, is_calm, ran, refusing, requests, steering};
 
 async fn opened(program: &Program) -> SqliteStore {
     let path = program.path("debates.sqlite");
     SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap()
 }
 
-/// Returns the first events of a debate as somebody forged them, with words that steer behind each of some names, soundly
-/// chained.
-fn renamed(program: &Program, id: &str, names: &[&str], events: usize) -> Vec<Envelope> {
+fn stream(id: &str) -> StreamId {
+    id.parse::<DebateId>().unwrap().into()
+}
+
+/// Returns the events of a stream as they are.
+fn recorded(program: &Program, stream: StreamId) -> Vec<Envelope> {
+    let read = async { opened(program).await.read(stream, Seq::START, 1_000).await };
+    Runtime::new().unwrap().block_on(read).unwrap()
+}
+
+/// Returns the first events of a stream as somebody forged them, with words that steer behind each of some names and of who
+/// did it, soundly chained.
+fn renamed(program: &Program, stream: StreamId, names: &[&str], events: usize) -> Vec<Envelope> {
     let steering = serde_json::to_string(STEERS).unwrap();
     let steering = steering.trim_matches('"');
     let rename = |text: &mut String| {
@@ -25,30 +37,30 @@ fn renamed(program: &Program, id: &str, names: &[&str], events: usize) -> Vec<En
             *text = text.replace(name, &format!("{name}{steering}"));
         }
     };
-    let stream = StreamId::from(id.parse::<DebateId>().unwrap());
-    Runtime::new().unwrap().block_on(async {
-        let mut log = opened(program).await.read(stream, Seq::START, 1_000).await.unwrap();
-        log.truncate(events);
-        let mut before = GENESIS;
-        for event in &mut log {
-            rename(&mut event.body);
-            if let Some(prose) = &mut event.prose {
-                rename(&mut prose.text);
-                event.prose_digest = Some(prose.digest());
-            }
-            event.hash = hash_of(&before, event);
-            before = event.hash;
+    let mut log = recorded(program, stream);
+    log.truncate(events);
+    let mut before = GENESIS;
+    for event in &mut log {
+        rename(&mut event.body);
+        event.actor.push_str(STEERS);
+        if let Some(prose) = &mut event.prose {
+            rename(&mut prose.text);
+            event.prose_digest = Some(prose.digest());
         }
-        log
-    })
+        event.hash = hash_of(&before, event);
+        before = event.hash;
+    }
+    log
 }
 
-/// Makes a folder whose store has a log.
-fn holding(log: Vec<Envelope>) -> Program {
+/// Makes a folder whose store has some logs.
+fn holding<const N: usize>(logs: [Vec<Envelope>; N]) -> Program {
     let program = Program::new();
     Runtime::new().unwrap().block_on(async {
         let store = opened(&program).await;
-        store.append(Append::new(log[0].stream, Seq::START, log)).await.unwrap();
+        for log in logs {
+            store.append(Append::new(log[0].stream, Seq::START, log)).await.unwrap();
+        }
         store.close().await.unwrap();
     });
     program
@@ -77,10 +89,11 @@ fn showing<'a>(id: &'a str, asked: &'a str) -> [Vec<&'a str>; 13] {
 fn k13_names_out_of_a_log_that_somebody_sent_steer_no_terminal() {
     let stranger = Program::new();
     let id = stranger.debate("ice.json");
-    // Of phases and of models: a log with other names that are none is not read at all.
-    let log = renamed(&stranger, &id, &["opening", "simulated:0"], 1_000);
+    // Of phases, models and templates: a log with other names that are none is not read at all.
+    let names = ["opening", "simulated:0", "prediction/score@"];
+    let log = renamed(&stranger, stream(&id), &names, 1_000);
     let scored = log.iter().find(|event| event.body.contains(r#""call":"score/"#)).unwrap().seq.to_string();
-    let program = holding(log);
+    let program = holding([log]);
     let outputs = showing(&id, &scored).map(|command| (program.run(&command), command));
     let mut shown = 0;
     for (ran, command) in &outputs {
@@ -102,17 +115,71 @@ fn k13_models_that_never_answered_steer_no_terminal_whosever_log_names_them() {
     let file = example("deliberation.json");
     let held = ran(&stranger, &provider, &["run", file.to_str().unwrap(), "--json"]).json();
     let id = held["debate_id"].as_str().unwrap();
-    let program = holding(renamed(&stranger, id, &["openai:some-model"], 3));
+    let program = holding([renamed(&stranger, stream(id), &["openai:some-model"], 3)]);
     let forked = ran(&program, &provider, &["fork", id, "--at", "3"]);
     assert!(is_calm(&forked.stdout) & is_calm(&forked.stderr), "{forked:?}");
     assert!(forked.stderr.contains("\nerror: openai:some-model, openai:some-modela"), "{forked:?}");
 }
 
 #[test]
+fn k13_the_change_of_a_fork_and_rules_that_were_broken_are_shown_and_neither_steer_nor_format() {
+    let stranger = Program::new();
+    // Who says no stance is asked again for it (rule T3).
+    let provider = Provider::start(|_| {
+        let said = json!({ "position": "owned", "reasoning": "owned", "confidence": 0.9 });
+        Answer::words(&[&said.to_string()])
+    });
+    let mut table =
+        json!({ "format": "roundtable", "topic": "owned?", "agents": ["ada", "bo", "cy"], "rounds": 1 });
+    table["mode"] = json!("devils-advocate");
+    stranger.write("it.json", table.to_string());
+    let held = ran(&stranger, &provider, &["run", "it.json", "--json"]).json();
+    let parent = held["debate_id"].as_str().unwrap();
+    let forked = ran(&stranger, &provider, &["fork", parent, "--set", "model=simulated:1", "--json"]).json();
+    let fork = forked["debate_id"].as_str().unwrap();
+    let forged = renamed(&stranger, stream(parent), &["T3"], 1_000);
+    let its_own =
+        [recorded(&stranger, stream(parent)), renamed(&stranger, stream(fork), &["simulated:1"], 1_000)];
+    for (program, id, told) in
+        [(holding([forged]), parent, "set aside: T3a"), (holding(its_own), fork, "with model=simulated:1a")]
+    {
+        let report = program.run(["report", id, "--format", "md"]).stdout;
+        assert!(is_calm(&report) && report.contains(told), "{report}");
+        has_no_markup(&report, false);
+    }
+}
+
+#[test]
+fn k13_names_in_a_log_of_proposals_that_somebody_sent_steer_no_terminal() {
+    let stranger = Program::new();
+    let provider = Provider::start(steering);
+    std::fs::create_dir(stranger.path("reviewers")).unwrap();
+    stranger.write("reviewers/security.cjs", "const SYSTEM_PROMPT = `Look.`;\n");
+    let [.., (_, _, review), _] = requests();
+    stranger.write("review.json", review.to_string());
+    for command in [
+        &["review", "review.json"][..],
+        &["review", "review.json"],
+        &["policy", "propose", "security", "--reviewers-dir", "reviewers", "--debates-min", "2", "--anyway"],
+        &["policy", "accept", "security"],
+    ] {
+        let ran = ran(&stranger, &provider, command);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    let proposals = "security".parse::<ReviewerName>().unwrap().stream("");
+    let program = holding([renamed(&stranger, proposals, &["openai:some-model"], 1_000)]);
+    let shown = program.run(["policy", "show", "security"]);
+    assert!(shown.code == Some(0) && is_calm(&shown.stdout), "{shown:?}");
+    for told in ["by openai:some-modela", "accepted by clia"] {
+        assert!(shown.stdout.contains(told), "{told}: {shown:?}");
+    }
+}
+
+#[test]
 fn k13_the_reason_of_a_cancel_is_shown_and_neither_steers_nor_formats() {
     let stranger = Program::new();
     let id = stranger.debate("deliberation.json");
-    let program = holding(renamed(&stranger, &id, &[], 3));
+    let program = holding([renamed(&stranger, stream(&id), &[], 3)]);
     assert_eq!(program.run(["cancel", &id, "--reason", STEERS]).code, Some(0));
     for command in [["log", &id], ["report", &id]] {
         let ran = program.run(command);
@@ -127,7 +194,7 @@ fn k13_the_reason_of_a_cancel_is_shown_and_neither_steers_nor_formats() {
 fn k13_a_debate_whose_speakers_have_names_that_none_may_have_is_no_debate() {
     let stranger = Program::new();
     let id = stranger.debate("ice.json");
-    let program = holding(renamed(&stranger, &id, &["optimist"], 1_000));
+    let program = holding([renamed(&stranger, stream(&id), &["optimist"], 1_000)]);
     let mut shown = 0;
     for command in showing(&id, "3").into_iter().skip(1) {
         let ran = program.run(&command);
@@ -141,10 +208,10 @@ fn k13_a_debate_whose_speakers_have_names_that_none_may_have_is_no_debate() {
 fn k13_an_error_that_ends_a_command_steers_no_terminal() {
     let stranger = Program::new();
     let id = stranger.debate("deliberation.json");
-    let mut log = renamed(&stranger, &id, &[], 3);
+    let mut log = renamed(&stranger, stream(&id), &[], 3);
     log[2].kind = STEERS.to_owned();
     log[2].hash = hash_of(&log[1].hash, &log[2]);
-    let program = holding(log);
+    let program = holding([log]);
     for command in [&["show", &id][..], &["replay", &id], &["watch", &id]] {
         let Ran { code, stderr, .. } = program.run(command);
         assert!(code != Some(0) && is_calm(&stderr), "{command:?}: {stderr:?}");

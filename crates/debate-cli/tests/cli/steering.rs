@@ -15,6 +15,9 @@ use crate::server::Server;
 /// document it has an image fetched, and is a link and HTML.
 pub(crate) const STEERS: &str = "a\u{1b}[2Jb\u{1b}]0;owned\u{7}c\u{9b}31md\u{202e}e\rf ![g](http://203.0.113.7/h) [i](//203.0.113.7) <b>j</b>";
 
+/// The id of an outcome, in which no control may be.
+const OTHER: &str = "no \u{202e} owned ![g](http://203.0.113.7/h) <b>j</b>";
+
 /// Checks that an output shows and steers nothing; returns whether it has the words.
 pub(crate) fn is_calm(text: &str) -> bool {
     let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
@@ -92,15 +95,17 @@ fn k13_no_command_shows_words_that_steer_the_terminal() {
 
 /// Answers whatever is asked in any format, as far as it can be read, with words that steer; as words where no shape is
 /// asked for.
-fn steering(request: &str) -> Answer {
+pub(crate) fn steering(request: &str) -> Answer {
     if !request.contains("response_format") {
-        return Answer::words(&[&format!("{STEERS} It leaks. I saw it {STEERS}.")]);
+        return Answer::words(&[&format!("{STEERS} It leaks. I saw it {STEERS}.\nUnresolved:\n- {STEERS}")]);
     }
     let feedback = |role: &str| json!({"role": role, "argument_quality_score": 5.5, "argument_labels": [STEERS], "policy_signal": STEERS});
+    // So that who stands against the others is told, with what they hold.
+    let supported = if request.contains("You are the Historian.") { "B" } else { "A" };
     let said = json!({
-        "argument": format!("It fell to 2.1% in March {STEERS}"), "supports": "A", "probabilities": {"A": 0.5, "B": 0.5},
+        "argument": format!("It fell to 2.1% in March {STEERS}"), "supports": supported, "probabilities": {"A": 0.5, "B": 0.5},
         "confidence": 0.7, "evidence_cited": [STEERS],
-        "precedents": [{"event": STEERS, "date": "1994-02", "outcome": STEERS, "relevance": STEERS, "similarity_score": 0.7}],
+        "precedents": [{"event": STEERS, "date": format!("1994-02 {STEERS}"), "outcome": STEERS, "relevance": STEERS, "similarity_score": 0.7}],
         "reason": STEERS, "scores": {"logical_strength": 0.7, "evidence_quality": 0.7, "novelty": 0.7}, "reasoning": STEERS,
         "disagreements": [{"topic": STEERS, "positions": [{"role": "optimist", "stance": STEERS, "strength": 0.8}], "resolved": false}],
         "insights": [{"insight": STEERS, "source_role": "optimist", "round": 1, "impact": "high", "affected_outcomes": ["A"]}],
@@ -116,7 +121,7 @@ pub(crate) fn refusing(_: &str) -> Answer {
 }
 
 /// Returns a request of every format but the roundtable, with words that steer wherever a client chooses them.
-fn requests() -> [(&'static str, &'static str, Value); 4] {
+pub(crate) fn requests() -> [(&'static str, &'static str, Value); 4] {
     let outcome = |id: &str| json!({"id": id, "label": format!("{id} {STEERS}"), "description": STEERS});
     let share = |id: &str| json!({"outcome_id": id, "probability": 0.5});
     let operation = |op: &str| json!([{"op": op, "target": STEERS, "value": {STEERS: STEERS}}]);
@@ -128,8 +133,8 @@ fn requests() -> [(&'static str, &'static str, Value); 4] {
             json!({
                 "task_id": "t-1",
                 "prediction_context": {
-                    "task": {"question": STEERS, "background": STEERS}, "outcomes": [outcome("yes"), outcome("no")],
-                    "simulation_summary": {"final_distribution": [share("yes"), share("no")]},
+                    "task": {"question": STEERS, "background": STEERS}, "outcomes": [outcome("yes"), outcome(OTHER)],
+                    "simulation_summary": {"final_distribution": [share("yes"), share(OTHER)]},
                 },
                 "config": {"rounds": 1, "roles": ["optimist", "historian", "judge"]},
             }),
@@ -185,7 +190,9 @@ fn k13_words_of_every_format_are_shown_and_steer_no_terminal() {
             outputs.push(run(arguments));
         }
         if format == "prediction" {
-            outputs.extend([run(&["resolve", id, "no"]), run(&["calibration"]), run(&["influence", id])]);
+            outputs.extend([run(&["resolve", id, OTHER]), run(&["calibration"]), run(&["influence", id])]);
+            outputs.push(run(&["report", id, "--format", "md"]));
+            has_no_markup(&outputs.last().unwrap().stdout, false);
         }
         let told = outputs.iter().filter(|ran| is_calm(&ran.stdout) | is_calm(&ran.stderr));
         assert!(told.count() >= 5, "the words of a {format} are shown all the same: {outputs:?}");

@@ -51,7 +51,7 @@ pub(super) async fn start(
 ) -> Result<Response, Refusal> {
     let desk = rest.desk(grant);
     let body = body_of(&headers, body)?;
-    let started = desk.start(accept_bytes(&body), super::opening(&headers, None)?).await?;
+    let started = desk.start(accept_bytes(&body), super::opening(&headers, None)).await?;
     let debate = desk.debate(&started.debate.to_string(), None).await?;
     let status = if started.existing { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("{DEBATES}/{}", started.debate);

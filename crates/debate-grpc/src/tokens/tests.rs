@@ -182,7 +182,10 @@ const FOLDER_OF_OTHERS: &str = "DEBATE_TEST_FOLDER_OF_OTHERS";
 /// Has a test of this file run in another process, which is told the folder, and looks whether it passes.
 #[cfg(target_os = "linux")]
 fn in_another_process(test: &str, folder: &Path, process: &mut std::process::Command) {
-    process.args([&format!("tokens::tests::{test}"), "--exact"]).env(FOLDER_OF_OTHERS, folder).current_dir("/");
+    process
+        .args([&format!("tokens::tests::{test}"), "--exact"])
+        .env(FOLDER_OF_OTHERS, folder)
+        .current_dir("/");
     let ran = process.output().unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && told.contains("1 passed"), "{told}");

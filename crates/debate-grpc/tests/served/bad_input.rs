@@ -109,6 +109,35 @@ async fn k12_messages_that_are_none_are_the_callers_fault_and_the_connection_goe
 }
 
 #[tokio::test]
+async fn k12_words_of_a_client_that_a_library_tells_back_are_cut_like_all_words_of_a_status() {
+    use prost::Message as _;
+    use tonic_reflection::pb::v1::ServerReflectionRequest;
+    use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+    let house = House::quiet().await;
+    let mut client = connected(&house).await;
+    let (proto, long) = (("content-type", "application/grpc"), "é".repeat(100_000));
+    for (version, asked) in [
+        ("v1", MessageRequest::FileContainingSymbol(long.clone())),
+        ("v1alpha", MessageRequest::FileByFilename(long)),
+    ] {
+        let asked = ServerReflectionRequest { host: String::new(), message_request: Some(asked) };
+        let length = u32::try_from(asked.encoded_len()).unwrap().to_be_bytes();
+        let body = [&[0][..], &length, &asked.encode_to_vec()].concat();
+        let path = format!("/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo");
+        let told = call(&mut client, &path, &[proto], &body).await.1.unwrap();
+        assert_eq!(told.code(), Code::NotFound);
+        assert!((400..=510).contains(&told.message().len()) && told.message().ends_with("é…"), "{told:?}");
+    }
+    let encoding = "z".repeat(10_000);
+    for path in ["/grpc.health.v1.Health/Check", GET] {
+        let headers = [proto, ("grpc-encoding", &*encoding)];
+        let told = call(&mut client, path, &headers, &[1, 0, 0, 0, 0]).await.1.unwrap();
+        assert_eq!(told.code(), Code::Unimplemented, "{path}");
+        assert!((400..=510).contains(&told.message().len()), "{path}: {told:?}");
+    }
+}
+
+#[tokio::test]
 async fn k10_places_that_no_stream_has_reached_are_refused_over_both_protocols() {
     let house = House::open().await;
     let mut client = DebateServiceClient::new(house.channel().await);

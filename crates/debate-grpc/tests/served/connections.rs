@@ -42,26 +42,35 @@ async fn send(house: &House, bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn connections_that_bring_no_request_are_ended() {
-    let house = impatient().await;
+    let endless = 2 * PATIENCE;
+    let (first_request, headers, body) = (endless, endless, endless);
+    let patient = Connections { first_request, headers, body, ..Connections::default() };
+    let of_first = Connections { first_request: SHORT, ..patient };
+    let of_headers = Connections { headers: SHORT, ..patient };
+    let of_body = Connections { body: SHORT, ..patient };
     let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
     let settings = [&preface[..], &[0, 0, 0, 4, 0, 0, 0, 0, 0]].concat();
-    for (what, bytes, answer) in [
-        ("nothing", &b""[..], ""),
-        ("half a line", b"GET /hea", ""),
-        ("half of its headers", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ", ""),
-        ("half a preface", &preface[..10], ""),
-        ("a preface and no request", &settings, ""),
-        ("noise", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "400"),
+    for (what, connections, bytes, answer) in [
+        ("nothing", of_first, &b""[..], ""),
+        ("half a line", of_first, b"GET /hea", ""),
+        ("half a line", of_headers, b"GET /hea", ""),
+        ("half of its headers", of_first, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ", ""),
+        ("half of its headers", of_headers, b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ", ""),
+        ("half a preface", of_first, &preface[..10], ""),
+        ("a preface and no request", of_first, &settings, ""),
+        ("noise", patient, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "400"),
         (
             "a body that never ends",
+            of_body,
             b"POST /api/v1/reasoning/debate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{",
             "408",
         ),
     ] {
+        let house = House::with(ServeOptions { connections, ..ServeOptions::default() }, "simulated:7").await;
         let told = send(&house, bytes).await;
         assert!(told.contains(answer), "{what}: {told}");
+        assert_eq!(house.get("/healthz").await.status, 200, "{what}");
     }
-    assert_eq!(house.get("/healthz").await.status, 200);
 }
 
 #[tokio::test]

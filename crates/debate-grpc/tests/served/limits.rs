@@ -241,8 +241,9 @@ async fn k8_a_fork_is_let_in_like_a_start_by_its_models_its_money_and_what_runs(
     guarded.house.let_all_answer();
     assert!(guarded.house.engine.concluded(own.parse().unwrap(), PATIENCE).await.unwrap());
     guarded.house.forbid_answers();
-    audits.fork_debate(fork(&own, "")).await.unwrap();
-    let refused = audits.fork_debate(fork(&own, "")).await.unwrap_err();
+    let anew = v1::ForkDebateRequest { at_seq: 1, ..fork(&own, "") };
+    audits.fork_debate(anew.clone()).await.unwrap();
+    let refused = audits.fork_debate(anew).await.unwrap_err();
     assert!(wait_of(&refused).is_some(), "what the first fork may cost is taken from the day");
     assert!(refused.message().contains("1200000"), "{refused:?}");
 }

@@ -22,6 +22,7 @@ use tonic::{Code, Request};
 use tonic_types::StatusExt as _;
 
 use crate::house::{House, PATIENCE};
+use crate::tenants::OURS_AND_THEIRS;
 use crate::tokens::{Guarded, start, started};
 
 async fn clients(house: &House) -> (DebateServiceClient<Channel>, AuditServiceClient<Channel>) {
@@ -206,11 +207,18 @@ async fn large_answers_are_cut_to_what_is_wanted() {
 
 #[tokio::test]
 async fn all_debates_of_a_tenant_are_followed_and_resumed_without_loss_or_repeats() {
+    for (ours, theirs) in OURS_AND_THEIRS {
+        all_are_followed(ours, theirs).await;
+    }
+}
+
+/// Looks whether all debates of one tenant are followed, and none of another.
+async fn all_are_followed(ours: &str, theirs: &str) {
     let guarded = Guarded::open().await;
     guarded.house.let_all_answer();
     let of = |tenant| guarded.token_of(tenant, Scope::Admin);
-    let mut ours = guarded.debates(&of("ours")).await;
-    let mut theirs = guarded.debates(&of("theirs")).await;
+    let mut ours = guarded.debates(&of(ours)).await;
+    let mut theirs = guarded.debates(&of(theirs)).await;
     let foreign = started(&mut theirs, "").await;
     let ids = [started(&mut ours, "").await, started(&mut ours, "").await];
     for id in ids.iter().chain([&foreign]) {

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use debate_core::id::Timestamp;
-use debate_engine::{Engine, Prices, Surroundings};
+use debate_core::formats::any::AnyDebate;
+use debate_core::id::{DebateId, Seq, Timestamp};
+use debate_engine::{Engine, EngineBuilder, Prices, Settings, Surroundings, Watched};
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel, debater};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_proto::v1;
 use debate_store::{EventStore, MemoryStore, SqliteOptions, SqliteStore};
-use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
+use futures::{FutureExt as _, StreamExt as _};
 use tonic::{Code, Status};
 
 use crate::house::{PATIENCE, PRICE};
@@ -45,13 +46,16 @@ impl Clock {
     }
 
     fn engine_of(&self, store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
+        self.builder(store, model).build()
+    }
+
+    fn builder(&self, store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> EngineBuilder {
         let (clock, real, dice) = (self.clone(), Surroundings::real(), Surroundings::real());
         let now = move || Timestamp(real.now().0 - clock.0.load(Ordering::Relaxed));
         Engine::builder(store, model)
             .format(PredictionPrompts)
             .prices(Prices::from_iter(["scripted", "simulated:7"].map(|name| (name.to_owned(), PRICE))))
             .surroundings(Surroundings::new(now, move || dice.salt()))
-            .build()
     }
 }
 
@@ -84,6 +88,41 @@ async fn k8_the_money_of_a_day_is_free_again_when_the_day_has_passed() {
         let code = second.map_or_else(|refused| refused.code(), |_| Code::Ok);
         assert_eq!(code, if is_free { Code::Ok } else { Code::ResourceExhausted }, "{ago} ms ago");
     }
+}
+
+#[tokio::test]
+async fn k8_what_has_ended_counts_as_what_it_may_have_cost_and_as_nothing_where_nothing_was_asked() {
+    let clock = Clock::default();
+    let hangs = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+    let one = Settings { debates_max: 1, ..Settings::default() };
+    let guarded = Guarded::of(clock.builder(memory(), hangs).settings(one).build()).await;
+    let mut client = guarded.debates(&guarded.token(a_dollar_a_day())).await;
+    let mut opened = Vec::new();
+    for cost in [DEAR, 400_000] {
+        let debate = client.start_debate(costing(cost)).await.unwrap().into_inner().debate.unwrap();
+        opened.push(debate.id);
+    }
+    let asked: DebateId = opened[0].parse().unwrap();
+    let engine = &guarded.house.engine;
+    let is_asked = |item: Result<Watched, _>| async {
+        matches!(item.unwrap(), Watched::Event(event) if event.kind == "call_started")
+    };
+    assert!(engine.watch(asked, Seq::START, false).await.unwrap().any(is_asked).await);
+    let mut may_have_cost = Vec::new();
+    // The second waits for its turn, which the first has.
+    for debate_id in opened.into_iter().rev() {
+        let cancel = v1::CancelDebateRequest { debate_id: debate_id.clone(), ..Default::default() };
+        client.cancel_debate(cancel).await.unwrap();
+        let id = debate_id.parse().unwrap();
+        assert!(engine.concluded(id, PATIENCE).await.unwrap());
+        let debate = AnyDebate::replay(&engine.log(id, None).await.unwrap()).unwrap();
+        may_have_cost.push(debate.spend().cost.map(|cost| (cost.cost_micros, cost.cost_micros_bound)));
+    }
+    let [None, Some((0, bound))] = may_have_cost[..] else { panic!("{may_have_cost:?}") };
+    let left = 1_000_000 - bound;
+    let refused = client.start_debate(costing(left + 1)).await.unwrap_err();
+    assert_eq!((refused.code(), bound > 0), (Code::ResourceExhausted, true), "{refused:?}");
+    client.start_debate(costing(left)).await.unwrap();
 }
 
 #[tokio::test]

@@ -95,12 +95,21 @@ async fn routes_of_debates(guarded: &Guarded, token: &str) -> Vec<(String, Strin
     routes
 }
 
+/// Whose a debate is, and who asks for it: who has no tenant is a tenant like others.
+pub(crate) const OURS_AND_THEIRS: [(&str, &str); 3] = [("ours", "theirs"), ("ours", ""), ("", "theirs")];
+
 #[tokio::test]
 async fn another_tenants_debate_is_not_there_over_either_interface() {
+    for (ours, theirs) in OURS_AND_THEIRS {
+        is_not_there_over_either_interface(ours, theirs).await;
+    }
+}
+
+async fn is_not_there_over_either_interface(ours: &str, theirs: &str) {
     let guarded = Guarded::open().await;
     guarded.house.let_all_answer();
     let of = |tenant| guarded.token_of(tenant, Scope::Admin);
-    let (ours, theirs) = (of("ours"), of("theirs"));
+    let (ours, theirs) = (of(ours), of(theirs));
     let mut debates = guarded.debates(&ours).await;
     let id = started(&mut debates, "same").await;
     assert!(guarded.house.engine.concluded(id.parse().unwrap(), PATIENCE).await.unwrap());
@@ -337,10 +346,16 @@ async fn k11_a_request_id_is_each_tenants_own() {
 
 #[tokio::test]
 async fn another_tenants_archived_debate_is_not_there_either() {
+    for (ours, theirs) in OURS_AND_THEIRS {
+        archived_is_not_there(ours, theirs).await;
+    }
+}
+
+async fn archived_is_not_there(ours: &str, theirs: &str) {
     let guarded = Guarded::open().await;
     guarded.house.let_all_answer();
     let of = |tenant| guarded.token_of(tenant, Scope::Admin);
-    let (ours, theirs) = (of("ours"), of("theirs"));
+    let (ours, theirs) = (of(ours), of(theirs));
     let mut debates = guarded.debates(&ours).await;
     let id = started(&mut debates, "").await;
     let debate: DebateId = id.parse().unwrap();

@@ -76,7 +76,7 @@ impl Guarded {
 
     /// Makes a token of a tenant.
     pub(crate) fn token_of(&self, tenant: &str, scope: Scope) -> String {
-        self.token(TokenWishes { tenant: tenant.to_owned(), ..wishes(tenant, &[scope]) })
+        self.token(TokenWishes { tenant: tenant.to_owned(), ..wishes("app", &[scope]) })
     }
 
     pub(crate) fn revoke(&self, id_or_name: &str) {

@@ -115,10 +115,16 @@ fn places(id: &str, own: &str) -> Vec<(String, bool)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
+    for (ours, theirs) in [("ours", "theirs"), ("ours", ""), ("", "theirs")] {
+        another_tenants_is_not_there(ours, theirs).await;
+    }
+}
+
+async fn another_tenants_is_not_there(ours: &str, theirs: &str) {
     let house = House::open();
     let door = Door::of(&house).await;
     let mut ids = Vec::new();
-    for (tenant, request) in [("ours", prediction()), ("theirs", deliberation())] {
+    for (tenant, request) in [(ours, prediction()), (theirs, deliberation())] {
         let debate = house.start_for(tenant, &request).await;
         house.concluded(debate).await;
         ids.push(debate.to_string());
@@ -126,24 +132,24 @@ async fn another_tenants_debate_is_not_there_whoever_asks_for_whatever() {
     let resolve = Control::Resolve(Resolved::new("no".into()));
     house.engine.control(ids[0].parse().unwrap(), resolve, "test").await.unwrap();
     let (own, foreign) = (ids[0].as_str(), ids[1].as_str());
-    let ours = door.token("ours", &[Scope::Admin]);
+    let token = door.token(ours, &[Scope::Admin]);
     let nobody = "6f1c2a4e-0000-4000-8000-000000000000";
     // What was looked at by its owner, and is kept folded, is no nearer to others.
     assert_eq!(
-        door.ask(&format!("/data/debates/{foreign}"), Some(&door.token("theirs", &[Scope::Read]))).await.0,
+        door.ask(&format!("/data/debates/{foreign}"), Some(&door.token(theirs, &[Scope::Read]))).await.0,
         200
     );
     for ((foreign_path, _), (unknown_path, _)) in places(foreign, own).into_iter().zip(places(nobody, own)) {
-        let (status, body) = door.ask(&foreign_path, Some(&ours)).await;
-        let unknown = door.ask(&unknown_path, Some(&ours)).await;
+        let (status, body) = door.ask(&foreign_path, Some(&token)).await;
+        let unknown = door.ask(&unknown_path, Some(&token)).await;
         assert_eq!((status, body.replace(foreign, nobody)), (404, unknown.1), "{foreign_path}");
     }
-    for (tenant, resolved) in [("ours", 1), ("theirs", 0)] {
+    for (tenant, resolved) in [(ours, 1), (theirs, 0)] {
         let (_, body) = door.ask("/data/calibration", Some(&door.token(tenant, &[Scope::Read]))).await;
         let found: Value = serde_json::from_str(&body).unwrap();
         assert_eq!(found["resolved"], resolved, "{tenant}: {body}");
     }
-    for (tenant, id) in [("ours", own), ("theirs", foreign)] {
+    for (tenant, id) in [(ours, own), (theirs, foreign)] {
         for asked in ["", "?state=concluded&search=harbour", "?before=1000000"] {
             let list = &format!("/data/debates{asked}");
             let (_, body) = door.ask(list, Some(&door.token(tenant, &[Scope::Read]))).await;
