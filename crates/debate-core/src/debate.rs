@@ -133,6 +133,9 @@ impl<F: Format> Debate<F> {
     pub fn apply(&mut self, at: Timestamp, event: &Event<F>) -> Result<(), ApplyError> {
         let seq = self.head.next();
         let error = |why: String| ApplyError { seq, kind: event.kind(), why };
+        if !self.lifecycle.admits(event) {
+            return Err(error(format!("the debate is {}", self.lifecycle.as_str())));
+        }
         match event {
             Event::Opened(_) => return Err(error("the debate is open already".to_owned())),
             Event::Fact(fact) => F::apply(&mut self.state, fact),
@@ -204,9 +207,6 @@ impl<F: Format> Debate<F> {
     }
 
     fn apply_life(&mut self, at: Timestamp, event: &KernelEvent) -> Result<(), String> {
-        if !self.lifecycle.admits(event) {
-            return Err(format!("the debate is {}", self.lifecycle.as_str()));
-        }
         match event {
             KernelEvent::StopRuleFired(fired) => {
                 if fired.shadow {

@@ -1,6 +1,7 @@
 //! Where a debate is between its first call and the outcome that stands.
 
-use crate::event::KernelEvent;
+use crate::event::{Event, KernelEvent};
+use crate::format::Format;
 
 /// Where a debate is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,16 +28,19 @@ impl Lifecycle {
         }
     }
 
-    /// Returns whether an event can happen to a debate that is so: one that runs can rest, one that rests go on, one that has
-    /// not ended end, and one that has ended get more rounds.
-    pub(crate) fn admits(self, event: &KernelEvent) -> bool {
-        let is_out_of_turn = matches!(
-            (event, self),
-            (KernelEvent::Paused(_), Self::Paused { .. } | Self::Concluded)
-                | (KernelEvent::Resumed(_), Self::Running | Self::Concluded)
-                | (KernelEvent::Concluded(_), Self::Concluded)
-                | (KernelEvent::Continued(_), Self::Running | Self::Paused { .. })
-        );
-        !is_out_of_turn
+    /// Returns whether an event can happen to a debate that is so: one that runs can rest, one that rests go on without asking
+    /// anything, one that has not ended end. One that has ended can get more rounds, or lead to a fork; the world answers it
+    /// and its words are deleted then and not before; nothing else follows a conclusion.
+    pub(crate) fn admits<F: Format>(self, event: &Event<F>) -> bool {
+        use KernelEvent::{CallStarted, Continued, Forked, Paused, Redacted, Resolved, Resumed, ToolStarted};
+        let Event::Kernel(event) = event else { return self != Self::Concluded };
+        match self {
+            Self::Running => !matches!(event, Resumed(_) | Continued(_) | Resolved(_) | Redacted(_)),
+            Self::Paused { .. } => !matches!(
+                event,
+                Paused(_) | CallStarted(_) | ToolStarted(_) | Continued(_) | Resolved(_) | Redacted(_)
+            ),
+            Self::Concluded => matches!(event, Continued(_) | Forked(_) | Resolved(_) | Redacted(_)),
+        }
     }
 }

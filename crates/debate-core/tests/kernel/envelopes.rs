@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use crate::scenario::{Stage, check};
 
-const PREDICTION: &str = "given    started roles=optimist,pessimist
+pub(crate) const PREDICTION: &str = "given    started roles=optimist,pessimist
      when     answer argue/1/optimist
      when     answer score/1/optimist: score=0.1
      when     answer argue/1/optimist
@@ -70,7 +70,7 @@ fn page() -> WebSource {
 }
 
 /// Returns the events of asking and answering, each with every field filled.
-fn asking() -> Vec<KernelEvent> {
+pub(crate) fn asking() -> Vec<KernelEvent> {
     let AttemptRef { call, revision, turn, .. } = attempt();
     let words = ReplyProse {
         text: "He said \"no\".\n".to_owned(),
@@ -138,7 +138,7 @@ fn asking() -> Vec<KernelEvent> {
 }
 
 /// Returns the events of a debate's course, each with every field filled.
-fn course() -> Vec<KernelEvent> {
+pub(crate) fn course() -> Vec<KernelEvent> {
     let completeness =
         Completeness::Partial { missing: vec!["historian".to_owned()], why: vec!["silent".to_owned()] };
     vec![

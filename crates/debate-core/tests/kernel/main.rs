@@ -4,6 +4,7 @@
 
 mod benchmarks;
 mod deliberation;
+mod denied;
 mod envelopes;
 mod golden;
 mod investigating;

@@ -184,6 +184,19 @@ fn t8_a_run_under_way_goes_on_and_what_failed_is_tried_by_the_next() {
 }
 
 #[test]
+fn k15_answers_of_tools_that_were_not_asked_or_have_answered_are_not_folded() {
+    let mut table = Table::open("expert-panel", &json!({}));
+    table.asks("ada", &[CLAIM]);
+    table.begins("ada/0");
+    table.finishes("ada/0", true, "found");
+    let (answered, before) = table.log.split_last().unwrap();
+    let why = |debate: &mut Debate<Roundtable>| debate.apply(answered.at, &answered.event).unwrap_err().why;
+    assert_eq!(why(&mut table.debate), "tool search_web has answered already");
+    let mut not_started = Debate::replay(&before[..before.len() - 1]).unwrap();
+    assert_eq!(why(&mut not_started), "tool search_web was never started");
+}
+
+#[test]
 fn t8_sequential_modes_can_do_without_shared_results() {
     for (sequential, expected) in
         [(json!({}), "tool_answered"), (json!({"cacheToolResults": false}), "tool_started")]
