@@ -283,7 +283,7 @@ impl Engine {
         let done = served.control(&self.house, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
         let unknown = matches!(&done, Err(ControlError::Record(AppendError::Backend { .. })));
-        if unknown || matches!(done, Ok(true)) {
+        if unknown && control.sets_going() || matches!(done, Ok(true)) {
             self.take_up(debate, &origin);
         }
         done.map(|_| ())

@@ -108,7 +108,7 @@ impl<P: Prompts> Served for ServedFormat<P> {
         actor: &str,
     ) -> Result<bool, ControlError> {
         let decided = decide::<P::Format>(house, debate, control.command(), actor).await?;
-        Ok(!decided.running_work().is_empty())
+        Ok(!decided.wanted_work().is_empty())
     }
 
     async fn due_at(&self, store: &dyn EventStore, debate: DebateId) -> Result<Option<Timestamp>, LoadError> {

@@ -17,7 +17,7 @@ use crate::leasing::Tenure;
 use crate::served::Served;
 
 /// Debates adopted at once, so that replicas share what one of them left.
-const ADOPTED_AT_ONCE: u32 = 8;
+const ADOPTED_AT_ONCE: usize = 8;
 
 impl Engine {
     /// Takes up every debate in the store that has not concluded and that no other replica has; returns how many (rule
@@ -107,16 +107,17 @@ impl Engine {
 
     async fn adopt(&self) {
         let Some(leasing) = &self.house.leasing else { return };
-        let room = self.house.settings.debates_held_max.saturating_sub(self.held().len());
-        let room = u32::try_from(room).unwrap_or(u32::MAX).min(ADOPTED_AT_ONCE);
-        let adopted = match leasing.adopt(room).await {
+        let mut rooms = self.rooms_left(ADOPTED_AT_ONCE);
+        let adopted = match leasing.adopt(u32::try_from(rooms.len()).unwrap_or(u32::MAX)).await {
             Ok(adopted) => adopted,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "cannot adopt debates");
                 return;
             }
         };
+        rooms.truncate(adopted.len());
         for tenure in adopted {
+            let _room = rooms.pop();
             let debate = tenure.debate();
             match self.served(debate).await {
                 Ok((origin, _)) => {

@@ -5,20 +5,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::engine::Engine;
 
-/// How many debates of each tenant are about to be held: they have their places already.
+/// How many debates of each tenant are about to be held, and how many of whom nobody knows yet whose they are: they have their
+/// places already.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Coming(Arc<Mutex<HashMap<String, usize>>>);
+pub(super) struct Coming(Arc<Mutex<HashMap<Option<String>, usize>>>);
 
 /// A place for a debate that is about to be held. It is the debate's once that is held, and else given back.
 #[derive(Debug)]
 #[must_use = "the place is given back with it"]
 pub(crate) struct Room {
     coming: Coming,
-    tenant: String,
+    tenant: Option<String>,
 }
 
 impl Coming {
-    fn by_tenant(&self) -> MutexGuard<'_, HashMap<String, usize>> {
+    fn by_tenant(&self) -> MutexGuard<'_, HashMap<Option<String>, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -48,16 +49,29 @@ impl Engine {
         if all >= max {
             let mut tenants: HashMap<&str, usize> = HashMap::from([(tenant, 0)]);
             let places = held.values().map(|held| (&*held.tenant, 1));
-            for (tenant, places) in
-                places.chain(coming.iter().map(|(tenant, places)| (tenant.as_str(), *places)))
-            {
+            // Those of whom nobody knows whose they are may be this tenant's.
+            let coming = coming.iter().map(|(of, places)| (of.as_deref().unwrap_or(tenant), *places));
+            for (tenant, places) in places.chain(coming) {
                 *tenants.entry(tenant).or_default() += places;
             }
             if tenants[tenant] >= max / tenants.len() || all >= 2 * max {
                 return Err(all);
             }
         }
-        *coming.entry(tenant.to_owned()).or_default() += 1;
-        Ok(Room { coming: self.coming.clone(), tenant: tenant.to_owned() })
+        let tenant = Some(tenant.to_owned());
+        *coming.entry(tenant.clone()).or_default() += 1;
+        Ok(Room { coming: self.coming.clone(), tenant })
+    }
+
+    /// Takes the places that are free, but at most `max`, for debates of which nobody knows yet whose they are.
+    pub(super) fn rooms_left(&self, max: usize) -> Vec<Room> {
+        let held = self.held();
+        let mut coming = self.coming.by_tenant();
+        let all = held.len() + coming.values().sum::<usize>();
+        let left = self.house().settings.debates_held_max.saturating_sub(all).min(max);
+        if left > 0 {
+            *coming.entry(None).or_default() += left;
+        }
+        (0..left).map(|_| Room { coming: self.coming.clone(), tenant: None }).collect()
     }
 }

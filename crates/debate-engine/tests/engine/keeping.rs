@@ -8,10 +8,11 @@ use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Control, ControlError, Engine, Fork, ForkError, Settings, Start};
-use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
+use debate_llm::{ChatModel, Models, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, SqliteOptions, SqliteStore};
 use futures::future::join_all;
+use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, paused_clock, start};
@@ -98,6 +99,31 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
     // The turn comes free twice, and goes to others.
     sleep(Duration::from_secs(400)).await;
     assert_eq!(asked.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k9_calls_that_are_given_up_where_argument_ends_take_no_turn_from_the_synthesis() {
+    let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+    let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(94), ..Settings::default() };
+    let engine = Engine::builder(memory(), Models::new(model("seed=7,latency=1s"), [hangs]))
+        .format(PredictionPrompts)
+        .settings(settings)
+        .surroundings(paused_clock())
+        .build();
+    let mut request = start(None);
+    (request.limits.deadline_ms, request.limits.closing_ms) = (110_000, 20_000);
+    let debate = engine.start(request).await.unwrap().debate;
+    let mut busy = start_of("busy");
+    busy.config.models.default = vec!["scripted".to_owned()];
+    engine.start(busy).await.unwrap();
+    assert!(engine.concluded(debate, Duration::from_secs(111)).await.unwrap());
+    // Two arguments are answered at first; the turn then comes free again at 96 s, and once more behind the deadline.
+    let log = log(&engine, debate).await;
+    let answered = log.iter().filter(|event| event.kind == "call_answered").map(|event| {
+        let body: Value = serde_json::from_str(&event.body).unwrap();
+        body["call"].as_str().unwrap().split('/').next().unwrap().to_owned()
+    });
+    assert_eq!(answered.collect::<Vec<_>>(), ["argue", "argue", "synthesise"]);
 }
 
 fn start_of(tenant: &str) -> Start<Prediction> {

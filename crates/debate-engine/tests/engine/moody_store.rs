@@ -1,21 +1,23 @@
-//! A store that is down for a while, or does not tell that it wrote, and knows what was looked up; otherwise the memory store.
+//! A store that is down or slow for a while, does not tell that it wrote, knows what was looked up; else the memory store.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::id::Seq;
+use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_store::{
-    Append, AppendError, Archived, EventStore, Head, ListFilter, Listed, MemoryStore, Position, ReadError,
-    RedactError, RequestOwner,
+    Append, AppendError, Archive, Archived, EventStore, Head, ListFilter, Listed, MemoryStore, Position,
+    ReadError, RedactError, RequestOwner,
 };
+use tokio::sync::{RwLock, RwLockWriteGuard};
 
 #[derive(Debug, Default)]
 pub(crate) struct MoodyStore {
     inner: MemoryStore,
     is_down: AtomicBool,
     silent_appends: AtomicU32,
+    appends: RwLock<()>,
     looked_up: Mutex<Vec<(StreamId, &'static str)>>,
     read_at_once_max: AtomicU32,
 }
@@ -29,6 +31,17 @@ impl MoodyStore {
     /// Stores the next append and says that it failed.
     pub(crate) fn be_silent_once(&self) {
         self.silent_appends.store(1, Ordering::Relaxed);
+    }
+
+    /// Has a finished debate in an archive.
+    pub(crate) async fn archive(&self, debate: DebateId) {
+        let head = self.inner.head(debate.into()).await.unwrap().unwrap();
+        self.inner.archive(debate.into(), head, "kept.bundle", Timestamp(1)).await.unwrap();
+    }
+
+    /// Holds all appends up until what is returned goes.
+    pub(crate) async fn hold_up(&self) -> RwLockWriteGuard<'_, ()> {
+        self.appends.write().await
     }
 
     /// Returns what was looked up in which stream since this was last asked.
@@ -51,6 +64,7 @@ impl MoodyStore {
 impl EventStore for MoodyStore {
     async fn append(&self, append: Append) -> Result<Position, AppendError> {
         let stream = append.stream;
+        let _passed = self.appends.read().await;
         let failed = || AppendError::Backend { stream, source: "down".into() };
         self.look().map_err(|_| failed())?;
         let position = self.inner.append(append).await?;

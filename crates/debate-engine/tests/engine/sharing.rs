@@ -10,13 +10,15 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::Change;
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{Control, Engine, Fork, ForkError, NotReady, Settings, Sharing};
-use debate_llm::ChatModel;
+use debate_engine::{Control, Engine, Fork, ForkError, NotReady, Settings, Sharing, StartError};
+use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, Lease, LeaseError, Leases, MemoryLeases, Release};
+use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::bench_of_one::{PATIENCE, kinds, log, memory, model, paused_clock, start};
+use crate::moody_store::MoodyStore;
 
 const TTL: Duration = Duration::from_secs(10);
 
@@ -25,6 +27,8 @@ const TTL: Duration = Duration::from_secs(10);
 struct Way {
     leases: Arc<MemoryLeases>,
     is_cut: AtomicBool,
+    /// What was adopted is told one after the other.
+    told: Mutex<()>,
 }
 
 impl Way {
@@ -61,7 +65,9 @@ impl Leases for Way {
 
     async fn adopt(&self, holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError> {
         self.look()?;
-        self.leases.adopt(holder, ttl, leases_max).await
+        let adopted = self.leases.adopt(holder, ttl, leases_max).await;
+        let _turn = self.told.lock().await;
+        adopted
     }
 }
 
@@ -73,7 +79,11 @@ struct Platform {
 
 impl Platform {
     fn new() -> Self {
-        Self { store: memory(), leases: Arc::new(MemoryLeases::new()) }
+        Self::on(memory())
+    }
+
+    fn on(store: Arc<dyn EventStore>) -> Self {
+        Self { store, leases: Arc::new(MemoryLeases::new()) }
     }
 
     /// Returns a replica that adopts what others leave, and its way to the leases.
@@ -87,7 +97,8 @@ impl Platform {
         model: Arc<dyn ChatModel>,
         settings: Settings,
     ) -> (Engine, Arc<Way>) {
-        let way = Arc::new(Way { leases: Arc::clone(&self.leases), is_cut: AtomicBool::new(false) });
+        let leases = Arc::clone(&self.leases);
+        let way = Arc::new(Way { leases, is_cut: AtomicBool::new(false), told: Mutex::default() });
         let sharing = Sharing { leases: way.clone(), replica: name.to_owned(), ttl: TTL };
         let engine = Engine::builder(self.store.clone(), model)
             .format(PredictionPrompts)
@@ -232,6 +243,69 @@ async fn a_replica_takes_no_more_of_what_others_left_than_it_has_places_for() {
     for debate in left {
         assert!(b.concluded(debate, PATIENCE).await.unwrap());
     }
+}
+
+/// Returns a replica with three places whose models never answer, and its way to the leases.
+async fn three_places(platform: &Platform, name: &str) -> (Engine, Arc<Way>) {
+    let places = Settings { debates_held_max: 3, ..Settings::default() };
+    platform.replica_with(name, Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)), places).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_being_recorded_has_its_place_while_others_debates_are_taken_over() {
+    let store = Arc::new(MoodyStore::default());
+    let platform = Platform::on(store.clone());
+    let ((a, _), (b, _)) = (three_places(&platform, "a").await, three_places(&platform, "b").await);
+    for engine in [&a, &a, &b, &b] {
+        engine.start(start(None)).await.unwrap();
+    }
+    sleep(Duration::from_secs(5)).await;
+    let held_up = store.hold_up().await;
+    let coming = tokio::spawn({
+        let b = b.clone();
+        async move { b.start(start(None)).await }
+    });
+    a.shut_down().await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(b.held_count(), 2, "the third place is taken");
+    drop(held_up);
+    coming.await.unwrap().unwrap();
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(b.held_count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_being_taken_over_has_its_place_while_others_come() {
+    let platform = Platform::new();
+    let ((a, _), (b, way)) = (three_places(&platform, "a").await, three_places(&platform, "b").await);
+    for _ in 0..3 {
+        a.start(start(None)).await.unwrap();
+    }
+    sleep(Duration::from_secs(5)).await;
+    let told_later = way.told.lock().await;
+    a.shut_down().await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(b.held_count(), 0);
+    let refused = b.start(start(None)).await.unwrap_err();
+    assert!(matches!(refused, StartError::Busy { held: 3 }), "{refused}");
+    drop(told_later);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(b.held_count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k17_a_debate_that_is_paused_while_it_waits_for_a_place_takes_none() {
+    let platform = Platform::new();
+    let ((a, _), (b, _)) = (three_places(&platform, "a").await, three_places(&platform, "b").await);
+    let left = a.start(start(None)).await.unwrap().debate;
+    for _ in 0..3 {
+        b.start(start(None)).await.unwrap();
+    }
+    sleep(Duration::from_secs(5)).await;
+    a.shut_down().await;
+    b.control(left, Control::Pause, "alice").await.unwrap();
+    assert_eq!(b.held_count(), 3);
+    assert!(matches!(lifecycle(&b, left).await, Lifecycle::Paused { .. }));
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,22 +11,32 @@ use crate::moody_store::MoodyStore;
 
 #[tokio::test(start_paused = true)]
 async fn another_tenants_debate_and_one_of_nobody_are_looked_up_alike() {
-    let store = Arc::new(MoodyStore::default());
-    let engine = engine(store.clone(), model("seed=7"));
-    let mut theirs = start(None);
-    theirs.author.tenant = "theirs".to_owned();
-    let foreign = engine.start(theirs).await.unwrap().debate;
-    engine.shut_down().await;
-    engine.reach(foreign, "theirs").await.unwrap();
-    let mut looked_up = Vec::new();
-    for debate in [foreign, DebateId("6f1c2a4e-0000-4000-8000-000000000000".parse().unwrap())] {
-        store.looked_up();
-        let refused = engine.reach(debate, "ours").await;
-        assert!(matches!(refused, Err(LoadError::NotFound(id)) if id == debate), "{refused:?}");
-        let its = |(stream, what)| (stream == debate.into(), what);
-        looked_up.push(store.looked_up().into_iter().map(its).collect::<Vec<_>>());
+    for (theirs, ours) in [("theirs", "ours"), ("theirs", ""), ("", "ours")] {
+        let store = Arc::new(MoodyStore::default());
+        let engine = engine(store.clone(), model("seed=7"));
+        let mut foreign = Vec::new();
+        for _ in 0..2 {
+            let mut start = start(None);
+            start.author.tenant = theirs.to_owned();
+            foreign.push(engine.start(start).await.unwrap().debate);
+            assert!(engine.concluded(foreign[foreign.len() - 1], PATIENCE).await.unwrap());
+        }
+        engine.shut_down().await;
+        store.archive(foreign[1]).await;
+        engine.reach(foreign[0], theirs).await.unwrap();
+        let told = engine.reach(foreign[1], theirs).await.unwrap_err();
+        assert!(matches!(told, LoadError::Archived { .. }), "{told}");
+        let nobodys = DebateId("6f1c2a4e-0000-4000-8000-000000000000".parse().unwrap());
+        let mut looked_up = Vec::new();
+        for debate in [nobodys, foreign[0], foreign[1]] {
+            store.looked_up();
+            let refused = engine.reach(debate, ours).await;
+            assert!(matches!(refused, Err(LoadError::NotFound(id)) if id == debate), "{refused:?}");
+            let its = |(stream, what)| (stream == debate.into(), what);
+            looked_up.push(store.looked_up().into_iter().map(its).collect::<Vec<_>>());
+        }
+        assert_eq!(looked_up[1..], [looked_up[0].clone(), looked_up[0].clone()], "{theirs:?} and {ours:?}");
     }
-    assert_eq!(looked_up[0], looked_up[1]);
 }
 
 #[tokio::test(start_paused = true)]
