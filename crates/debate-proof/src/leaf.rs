@@ -7,6 +7,7 @@ use debate_core::envelope::{StreamId, StreamKind};
 use debate_core::id::{Digest, Seq};
 use uuid::Uuid;
 
+use crate::told::beginning;
 use crate::tree;
 
 /// States that a stream stood at a sequence number with a hash, and so, by the chain, what all its events up to there are.
@@ -67,14 +68,14 @@ impl FromStr for Leaf {
             return Err(LeafError::Form);
         };
         let leaf = Self {
-            stream: stream_id(stream).ok_or_else(|| LeafError::Stream(stream.to_owned()))?,
+            stream: stream_id(stream).ok_or_else(|| LeafError::Stream(beginning(stream)))?,
             seq: seq
                 .parse()
                 .ok()
                 .filter(|seq| *seq > 0)
                 .map(Seq)
-                .ok_or_else(|| LeafError::Seq(seq.to_owned()))?,
-            hash: hash.parse().map_err(|_| LeafError::Hash(hash.to_owned()))?,
+                .ok_or_else(|| LeafError::Seq(beginning(seq)))?,
+            hash: hash.parse().map_err(|_| LeafError::Hash(beginning(hash)))?,
         };
         if leaf.to_string() == text { Ok(leaf) } else { Err(LeafError::Spelling) }
     }

@@ -14,4 +14,5 @@ pub mod key;
 pub mod leaf;
 pub mod leaves;
 pub mod note;
+mod told;
 pub mod tree;

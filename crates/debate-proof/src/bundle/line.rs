@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::{EVENTS_MAX, LINE_BYTES_MAX, STREAM_BYTES_MAX, VERSION};
 use crate::leaf::LeafError;
 use crate::leaves::LeavesError;
+use crate::told::beginning;
 
 /// One line of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,7 +210,8 @@ impl Line {
 
     /// Reads a line without its line feed.
     pub(super) fn parse(text: &str) -> Result<Self, LineError> {
-        let line: Self = serde_json::from_str(text).map_err(|error| LineError::Form(error.to_string()))?;
+        let line: Self =
+            serde_json::from_str(text).map_err(|error| LineError::Form(beginning(&error.to_string())))?;
         if line.text() == text { Ok(line) } else { Err(LineError::Spelling) }
     }
 }
@@ -217,7 +219,7 @@ impl Line {
 impl StreamStart {
     /// Returns which stream begins.
     pub(super) fn stream(&self) -> Result<StreamId, LineError> {
-        let kind = StreamKind::from_name(&self.kind).ok_or_else(|| LineError::Kind(self.kind.clone()))?;
+        let kind = StreamKind::from_name(&self.kind).ok_or_else(|| LineError::Kind(beginning(&self.kind)))?;
         Ok(StreamId { kind, id: self.id })
     }
 }
@@ -248,7 +250,7 @@ impl EventLine {
         let prose = match self.prose {
             Some(ProseLine { salt, text }) => {
                 let mut bytes = [0; 16];
-                hex::decode_to_slice(&salt, &mut bytes).map_err(|_| LineError::Salt(salt.clone()))?;
+                hex::decode_to_slice(&salt, &mut bytes).map_err(|_| LineError::Salt(beginning(&salt)))?;
                 if hex::encode(bytes) != salt {
                     return Err(LineError::Spelling);
                 }
@@ -270,5 +272,46 @@ impl EventLine {
             prose_digest: self.prose_digest,
             hash: self.hash,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::leaf::Leaf;
+
+    #[test]
+    fn of_what_stands_in_a_bundle_and_is_no_line_of_one_the_beginning_is_told() {
+        let (long, stream) =
+            ("\u{e9}".repeat(1 << 20), StreamId { kind: StreamKind::Debate, id: Uuid::nil() });
+        let event = EventLine {
+            seq: Seq(1),
+            kind: "told".to_owned(),
+            version: 1,
+            at: Timestamp(0),
+            tenant: String::new(),
+            actor: String::new(),
+            trace: None,
+            body: String::new(),
+            prose: Some(ProseLine { salt: long.clone(), text: String::new() }),
+            prose_digest: None,
+            hash: Digest::default(),
+        };
+        let start = StreamStart { kind: long.clone(), id: stream.id, request_id: None, inclusion: None };
+        let leaf = |text: String| LineError::from(text.parse::<Leaf>().unwrap_err());
+        for (error, why) in [
+            (
+                Line::parse(&format!("{{\"{long}\":1}}")).unwrap_err(),
+                "it is not a line of a bundle: unknown variant",
+            ),
+            (start.stream().unwrap_err(), "is not a kind of stream"),
+            (event.envelope(stream).unwrap_err(), "is not a salt"),
+            (leaf(format!("{long} 1 x")), "names no stream"),
+            (leaf(format!("{stream} {long} x")), "is not a sequence number"),
+            (leaf(format!("{stream} 1 {long}")), "is not a hash"),
+        ] {
+            let told = error.to_string();
+            assert!(told.contains(why) && told.len() < 1_100, "{why}: {} bytes", told.len());
+        }
     }
 }
