@@ -172,8 +172,8 @@ async fn k11_request_ids_of_archived_streams_stay_taken(store: Arc<dyn Archiving
 }
 
 async fn archived_streams_are_listed_the_newest_first(store: Arc<dyn Archiving>) {
-    for id in 1..=5 {
-        let mut writer = StreamWriter::new(id).with_tenant(if id % 2 == 0 { "even" } else { "odd" });
+    for (id, tenant) in [(1, "odd"), (2, "even"), (3, "odd"), (4, "even"), (5, "")] {
+        let mut writer = StreamWriter::new(id).with_tenant(tenant);
         store.append(finished(&mut writer)).await.unwrap();
         let events = read_stream(&*store, writer.stream).await;
         store.archive(writer.stream, head_of(&events), &format!("{id}.bundle"), NOW).await.unwrap();
@@ -184,7 +184,9 @@ async fn archived_streams_are_listed_the_newest_first(store: Arc<dyn Archiving>)
     };
     let all = ListFilter::default();
     assert_eq!(listed(all.clone()).await, ["5", "4", "3", "2", "1"]);
-    assert_eq!(listed(ListFilter { tenant: Some("even".to_owned()), ..all.clone() }).await, ["4", "2"]);
+    for (tenant, theirs) in [("even", &["4", "2"][..]), ("odd", &["3", "1"]), ("", &["5"])] {
+        assert_eq!(listed(ListFilter { tenant: Some(tenant.to_owned()), ..all.clone() }).await, theirs);
+    }
     assert_eq!(listed(ListFilter { format: Some("go".to_owned()), ..all.clone() }).await, [""; 0]);
     let page = ListFilter { format: Some("chess".to_owned()), limit: 2, ..all };
     let before = store.list_archived(page.clone()).await.unwrap().last().map(|last| last.position);
