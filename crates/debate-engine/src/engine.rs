@@ -29,7 +29,7 @@ use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
 use crate::house::{House, Settings};
-use crate::journal::{Journal, LoadError, PAGE, missing};
+use crate::journal::{Journal, LoadError, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
 use crate::lineage;
@@ -42,7 +42,7 @@ use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
 use crate::tools::{Tool, Tools};
-use crate::verify::{Fault, Verification, archived_otherwise};
+use crate::verify::{Fault, Verification, archived_otherwise, readable};
 use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
@@ -386,16 +386,20 @@ impl Engine {
     /// There is no such debate, or the store failed. What is wrong with the log is in the result.
     pub async fn verify(&self, debate: DebateId) -> Result<Verification, LoadError> {
         let (store, stream) = (&*self.house.store, StreamId::from(debate));
-        let begin = store.read(stream, Seq::START, PAGE).await?;
         let nothing = |fault: Fault| {
             let head = debate_core::chain::ChainCheck::new(stream).head();
             Verification { fault: Some(fault), ..Verification::new(debate, head) }
         };
+        let begin = match readable(store, stream, Seq::START, 1).await? {
+            Ok(begin) => begin,
+            Err(fault) => return Ok(nothing(fault)),
+        };
         if let Some(fault) = archived_otherwise(store, stream).await? {
             return Ok(nothing(fault));
         }
-        match self.served_by(debate, begin.first()).await {
-            Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
+        let Some(first) = begin.first() else { return Err(self.missing(debate).await) };
+        match self.served_by(debate, Some(first)).await {
+            Ok((_, served)) => Ok(served.verify(store, debate, first).await?),
             // A first event that no longer says its format was changed.
             Err(LoadError::Format { .. }) => {
                 let why = "the first event does not name a format that is known here".to_owned();

@@ -1,10 +1,10 @@
 //! Deleting words of a debate for good while all that was decided still verifies (rule K15).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use debate_core::codec::{self, Author};
 use debate_core::command::{Command, DecideError};
-use debate_core::envelope::StreamId;
+use debate_core::envelope::{Envelope, StreamId};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_store::{AppendError, EVENTS_PER_APPEND_MAX, EventStore, ReadError, RedactError};
@@ -84,27 +84,33 @@ pub(crate) async fn redact<F: Format>(
     Ok(Redaction { recorded: new.len(), deleted: stored.len() })
 }
 
-/// Deletes the words of a stream whose deletion is on record and that are stored all the same (rule K15): it was
-/// interrupted, or the record of it came from elsewhere. Returns how many events lost theirs.
+/// Deletes the words of a stream that are stored though their deletion is on record in one of the events that are given (rule
+/// K15): it was interrupted, or the record of it came from elsewhere. Holds one event at a time. Returns how many lost theirs.
 ///
 /// # Errors
 /// [`RedactionError::Load`] where the store cannot be read; [`RedactionError::Delete`] where words may still be stored.
-pub async fn finish_redactions(store: &dyn EventStore, stream: StreamId) -> Result<usize, RedactionError> {
-    let (mut worded, mut recorded) = (BTreeSet::new(), BTreeSet::new());
-    let mut after = Seq::START;
-    loop {
-        let page = store.read(stream, after, PAGE).await.map_err(LoadError::from)?;
-        let Some(last) = page.last() else { break };
-        after = last.seq;
-        worded.extend(page.iter().filter(|envelope| envelope.prose.is_some()).map(|envelope| envelope.seq));
-        recorded.extend(page.iter().filter_map(codec::redacted));
-    }
+pub async fn finish_redactions(
+    store: &dyn EventStore,
+    stream: StreamId,
+    records: &[Seq],
+) -> Result<usize, RedactionError> {
     let mut deleted = 0;
-    for seq in worded.intersection(&recorded) {
-        store.redact(stream, *seq).await?;
-        deleted += 1;
+    for record in records {
+        let record = event(store, stream, *record).await?;
+        let Some(seq) = record.as_ref().and_then(codec::redacted) else { continue };
+        if event(store, stream, seq).await?.is_some_and(|envelope| envelope.prose.is_some()) {
+            store.redact(stream, seq).await?;
+            deleted += 1;
+        }
     }
     Ok(deleted)
+}
+
+/// Returns one event, if there is such a one.
+async fn event(store: &dyn EventStore, stream: StreamId, seq: Seq) -> Result<Option<Envelope>, LoadError> {
+    let Some(before) = seq.0.checked_sub(1) else { return Ok(None) };
+    let page = store.read(stream, Seq(before), 1).await?;
+    Ok(page.into_iter().find(|envelope| envelope.seq == seq))
 }
 
 /// Returns the events in question that ever had prose, and whether they still have it.

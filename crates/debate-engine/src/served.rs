@@ -68,12 +68,12 @@ pub(crate) trait Served: Send + Sync {
         actor: &str,
     ) -> Result<Redaction, RedactionError>;
 
-    /// Checks a stored debate, whose first page is given.
+    /// Checks a stored debate, whose first event is given.
     async fn verify(
         &self,
         store: &dyn EventStore,
         debate: DebateId,
-        begin: Vec<Envelope>,
+        first: &Envelope,
     ) -> Result<Verification, ReadError>;
 
     /// Renders the prompt of a question from the events before it was put, and returns it with the digest of its request.
@@ -144,9 +144,9 @@ impl<P: Prompts> Served for ServedFormat<P> {
         &self,
         store: &dyn EventStore,
         debate: DebateId,
-        begin: Vec<Envelope>,
+        first: &Envelope,
     ) -> Result<Verification, ReadError> {
-        verify::verify::<P::Format>(store, debate, begin).await
+        verify::verify::<P::Format>(store, debate, first).await
     }
 
     fn render_again(

@@ -74,20 +74,38 @@ pub async fn archived_otherwise(
     Ok(is_other.then_some(Fault { seq: Seq(1), why }))
 }
 
-/// Checks one debate, whose first page is given, from its first event to its last; of a fork first what it shares with its
-/// parents (rule K14).
+/// Returns at least one of the events of a stream right after `after`, in order, where there is any; fewer than `limit` where
+/// not all of these can be read, and what is wrong where the first of them cannot.
+///
+/// # Errors
+/// The store failed.
+pub async fn readable(
+    store: &dyn EventStore,
+    stream: StreamId,
+    after: Seq,
+    limit: u32,
+) -> Result<Result<Vec<Envelope>, Fault>, ReadError> {
+    let mut limit = limit;
+    loop {
+        match store.read(stream, after, limit).await {
+            // One row that cannot be read hides those before it.
+            Err(ReadError::Corrupt { .. }) if limit > 1 => limit /= 2,
+            Err(ReadError::Corrupt { what, .. }) => return Ok(Err(Fault { seq: after.next(), why: what })),
+            page => return page.map(Ok),
+        }
+    }
+}
+
+/// Checks one debate, whose first event is given, from that to its last; of a fork first what it shares with its parents (rule
+/// K14).
 pub(crate) async fn verify<F: Format>(
     store: &dyn EventStore,
     debate: DebateId,
-    begin: Vec<Envelope>,
+    first: &Envelope,
 ) -> Result<Verification, ReadError> {
     let mut check = Check::<F>::new(debate);
-    let inherited = match begin.first() {
-        Some(first) => check.inherit(store, first).await?,
-        None => Ok(()),
-    };
-    let own = match inherited {
-        Ok(()) => check.stream(store, debate, begin, None).await?,
+    let own = match check.inherit(store, first).await? {
+        Ok(()) => check.stream(store, debate, None).await?,
         Err(why) => {
             check = Check::new(debate);
             Err(Fault { seq: Seq(1), why })
@@ -95,7 +113,10 @@ pub(crate) async fn verify<F: Format>(
     };
     match own {
         Ok(()) => Ok(check.end()),
-        Err(fault) => Ok(Verification { fault: Some(fault), ..check.found }),
+        Err(fault) => {
+            let taken = check.taken_before_fault(store, debate).await?;
+            Ok(Verification { fault: Some(taken.unwrap_or(fault)), ..check.found })
+        }
     }
 }
 
@@ -122,12 +143,14 @@ impl<F: Format> Check<F> {
     ) -> Result<Result<(), String>, ReadError> {
         let stretches = match lineage::stretches(store, first).await {
             Ok(stretches) => stretches,
+            Err(LoadError::Read(ReadError::Corrupt { what, .. })) => {
+                return Ok(Err(format!("what it was forked from does not hold: {what}")));
+            }
             Err(LoadError::Read(error)) => return Err(error),
             Err(error) => return Ok(Err(error.to_string())),
         };
         for Stretch { debate, until, hash } in stretches {
-            let begin = store.read(debate.into(), Seq::START, PAGE).await?;
-            if let Err(Fault { why, .. }) = self.stream(store, debate, begin, Some(until)).await? {
+            if let Err(Fault { why, .. }) = self.stream(store, debate, Some(until)).await? {
                 return Ok(Err(format!("what it was forked from does not hold: {why}")));
             }
             if self.found.head != (until, hash) {
@@ -146,34 +169,33 @@ impl<F: Format> Check<F> {
         Ok(Ok(()))
     }
 
-    /// Checks a stream, of which the first page is given, up to and including `until`, or all of it.
+    /// Checks a stream, up to and including `until`, or all of it.
     async fn stream(
         &mut self,
         store: &dyn EventStore,
         debate: DebateId,
-        mut page: Vec<Envelope>,
         until: Option<Seq>,
     ) -> Result<Result<(), Fault>, ReadError> {
         let stream = StreamId::from(debate);
         let mut chain = ChainCheck::new(stream);
         self.found.head = chain.head();
         loop {
+            let page = match readable(store, stream, chain.head().0, PAGE).await? {
+                Ok(page) if page.is_empty() => return Ok(Ok(())),
+                Ok(page) => page,
+                Err(fault) => return Ok(Err(fault)),
+            };
             for envelope in &page {
-                if until.is_some_and(|until| envelope.seq > until) {
-                    return Ok(Ok(()));
-                }
                 if let Err(fault) =
                     chain.push(envelope).map_err(Fault::from).and_then(|()| self.fold(envelope))
                 {
                     return Ok(Err(fault));
                 }
                 self.found.head = chain.head();
+                if until.is_some_and(|until| envelope.seq >= until) {
+                    return Ok(Ok(()));
+                }
             }
-            if page.len() < PAGE as usize {
-                return Ok(Ok(()));
-            }
-            let (after, _) = chain.head();
-            page = store.read(stream, after, PAGE).await?;
         }
     }
 
@@ -215,21 +237,42 @@ impl<F: Format> Check<F> {
         let (until, hash) = self.found.head;
         let mut chain = ChainCheck::after(parent.into(), until, hash);
         while !taken.is_empty() {
-            let page = store.read(parent.into(), chain.head().0, PAGE).await?;
+            // From what cannot be read, or is not what was written, nothing proves anything.
+            let Ok(page) = readable(store, parent.into(), chain.head().0, PAGE).await? else { break };
+            if page.is_empty() {
+                break;
+            }
             for envelope in &page {
                 if chain.push(envelope).is_err() {
-                    // From here on it is not what was written, and proves nothing.
                     return Ok(taken.pop_first());
                 }
                 if let Some(seq) = codec::redacted(envelope) {
                     taken.remove(&seq);
                 }
             }
-            if page.len() < PAGE as usize {
-                break;
-            }
         }
         Ok(taken.pop_first())
+    }
+
+    /// Returns the first fault of words that are gone before a fault of another kind, and no redaction is on record, neither
+    /// before that nor in what stands behind it: such a record proves nothing, but may be true (rule K15).
+    async fn taken_before_fault(
+        &self,
+        store: &dyn EventStore,
+        debate: DebateId,
+    ) -> Result<Option<Fault>, ReadError> {
+        let mut taken = self.taken();
+        let (mut after, _) = self.found.head;
+        while !taken.is_empty() {
+            // What cannot be read may be the record.
+            let Ok(page) = readable(store, debate.into(), after, PAGE).await? else { return Ok(None) };
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for seq in page.iter().filter_map(codec::redacted) {
+                taken.remove(&seq);
+            }
+        }
+        Ok(taken.pop_first().map(taken_at))
     }
 
     /// Returns the events whose prose is gone and whose redaction is not among what was folded.
@@ -245,7 +288,11 @@ impl<F: Format> Check<F> {
     /// Compares the prose that is gone with the redactions on record (rule K15).
     fn end(mut self) -> Verification {
         self.found.unfinished = self.worded.intersection(self.redacted()).count() as u64;
-        self.found.fault = self.taken().pop_first().map(|seq| Fault { seq, why: TAKEN.to_owned() });
+        self.found.fault = self.taken().pop_first().map(taken_at);
         self.found
     }
+}
+
+fn taken_at(seq: Seq) -> Fault {
+    Fault { seq, why: TAKEN.to_owned() }
 }

@@ -1,6 +1,6 @@
 //! `debate import`: brings debates of a bundle into a store.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use debate_core::codec;
@@ -80,11 +80,19 @@ impl Import {
     }
 
     async fn import(&self, store: &dyn EventStore) -> anyhow::Result<Imported> {
+        let mut imported = Imported::default();
+        let stored = self.store(store, &mut imported).await;
+        // Also where it ended early: asked again, it would end there again.
+        let deleted = imported.finish_redactions(store).await;
+        stored?;
+        Ok(Imported { deleted: deleted?, ..imported })
+    }
+
+    async fn store(&self, store: &dyn EventStore, imported: &mut Imported) -> anyhow::Result<()> {
         let mut lines = BundleLines::open(&self.file)?;
         // Checked again: the file may have changed meanwhile.
         let mut check = BundleCheck::new(None, None);
         let mut batch = Batch::default();
-        let mut imported = Imported::default();
         while let Some(line) = lines.next()? {
             let found = check.push(line).map_err(|error| Failure::fault(error.to_string()))?;
             let Some(envelope) = found else { continue };
@@ -95,13 +103,7 @@ impl Import {
         }
         batch.flush(store).await?;
         let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
-        if !report.is_sound() {
-            return Err(Failure::fault("the bundle changed meanwhile"));
-        }
-        for stream in &imported.redacted {
-            imported.deleted += finish_redactions(store, *stream).await?;
-        }
-        Ok(imported)
+        if report.is_sound() { Ok(()) } else { Err(Failure::fault("the bundle changed meanwhile")) }
     }
 }
 
@@ -112,8 +114,8 @@ struct Imported {
     events: usize,
     /// The debates that a server goes on with, for the operator's money.
     going_on: BTreeSet<StreamId>,
-    /// The debates with records of words that were deleted.
-    redacted: BTreeSet<StreamId>,
+    /// The events that record that words were deleted, of every debate that has any.
+    redacted: BTreeMap<StreamId, Vec<Seq>>,
     /// The events whose words the store had, and has no longer.
     deleted: usize,
 }
@@ -123,7 +125,7 @@ impl Imported {
         self.streams += usize::from(envelope.seq == Seq(1));
         self.events += 1;
         if codec::redacted(envelope).is_some() {
-            self.redacted.insert(envelope.stream);
+            self.redacted.entry(envelope.stream).or_default().push(envelope.seq);
         }
         match envelope.kind.as_str() {
             "paused" | "concluded" => {
@@ -134,6 +136,15 @@ impl Imported {
             }
             _ => {}
         }
+    }
+
+    /// Deletes the words of which it records that they were deleted; returns how many events lost theirs.
+    async fn finish_redactions(&self, store: &dyn EventStore) -> anyhow::Result<usize> {
+        let mut deleted = 0;
+        for (stream, records) in &self.redacted {
+            deleted += finish_redactions(store, *stream, records).await?;
+        }
+        Ok(deleted)
     }
 }
 

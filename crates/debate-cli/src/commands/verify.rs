@@ -16,7 +16,7 @@ use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
 use debate_core::policy::desk::Desk;
-use debate_engine::verify::archived_otherwise;
+use debate_engine::verify::{archived_otherwise, readable};
 use debate_engine::{Engine, Fault, LoadError, Verification};
 use debate_store::{Archived, EventStore, Position, ReadError};
 use serde::Serialize;
@@ -271,27 +271,15 @@ fn redactions(found: &Verification) -> String {
     text
 }
 
-/// Checks one stream; a row that cannot even be read is a fault like any other. A stream that is not there is one
-/// without events, where it `may_be_gone`.
+/// Checks one stream. A stream that is not there is one without events, where it `may_be_gone`.
 async fn verify(engine: &Engine, stream: StreamId, may_be_gone: bool) -> Result<Verification, LoadError> {
     let debate = DebateId(stream.id);
-    let nothing = || Verification::new(debate, ChainCheck::new(stream).head());
+    let nothing = Verification::new(debate, ChainCheck::new(stream).head());
     if !is_debate(&stream) {
-        return match check_proposals(&**engine.store(), stream, nothing()).await {
-            Err(ReadError::Corrupt { what, .. }) => {
-                let seq = first_unreadable(&**engine.store(), stream).await?;
-                Ok(Verification { fault: Some(Fault { seq, why: what }), ..nothing() })
-            }
-            found => Ok(found?),
-        };
+        return Ok(check_proposals(&**engine.store(), stream, nothing).await?);
     }
     match engine.verify(debate).await {
-        Err(LoadError::NotFound(_)) if may_be_gone => Ok(nothing()),
-        Err(LoadError::Read(ReadError::Corrupt { what, .. })) => {
-            let seq = first_unreadable(&**engine.store(), stream).await?;
-            let fault = Some(Fault { seq, why: what });
-            Ok(Verification { events: seq.0 - 1, fault, ..nothing() })
-        }
+        Err(LoadError::NotFound(_)) if may_be_gone => Ok(nothing),
         found => found,
     }
 }
@@ -309,40 +297,26 @@ async fn check_proposals(
     }
     let mut chain = ChainCheck::new(stream);
     let mut log: Vec<Envelope> = Vec::new();
-    loop {
-        let page = store.read(stream, chain.head().0, PAGE).await?;
-        if page.is_empty() {
-            let wrong =
-                Desk::replay(&log).err().map(|wrong| Fault { seq: wrong.seq(), why: wrong.to_string() });
-            let taken = || codec::taken(&log).map(|seq| Fault { seq, why: TAKEN.to_owned() });
-            found.fault = wrong.or_else(taken);
-            return Ok(found);
-        }
+    let broken = 'log: loop {
+        let page = match readable(store, stream, chain.head().0, PAGE).await? {
+            Ok(page) if page.is_empty() => break 'log None,
+            Ok(page) => page,
+            Err(fault) => break 'log Some(fault),
+        };
         for envelope in page {
             if let Err(broken) = chain.push(&envelope) {
-                return Ok(Verification { fault: Some(broken.into()), ..found });
+                break 'log Some(broken.into());
             }
-            found.events += 1;
-            found.redacted += u64::from(envelope.is_redacted());
-            found.head = chain.head();
             log.push(envelope);
         }
-    }
-}
-
-/// Returns the sequence number of the first event that cannot be read.
-async fn first_unreadable(store: &dyn EventStore, stream: StreamId) -> Result<Seq, ReadError> {
-    let mut after = Seq::START;
-    loop {
-        match store.read(stream, after, 1).await {
-            Ok(page) => match page.last() {
-                Some(last) => after = last.seq,
-                None => return Ok(after.next()),
-            },
-            Err(ReadError::Corrupt { .. }) => return Ok(after.next()),
-            Err(error) => return Err(error),
-        }
-    }
+    };
+    found.events = log.len() as u64;
+    found.redacted = log.iter().filter(|envelope| envelope.is_redacted()).count() as u64;
+    found.head = chain.head();
+    let wrong = Desk::replay(&log).err().map(|wrong| Fault { seq: wrong.seq(), why: wrong.to_string() });
+    let taken = codec::taken(&log).map(|seq| Fault { seq, why: TAKEN.to_owned() });
+    found.fault = [broken, wrong, taken].into_iter().flatten().min_by_key(|fault| fault.seq);
+    Ok(found)
 }
 
 /// Returns every stream of which there is any event, also where its first one is gone; and the first thing that is wrong

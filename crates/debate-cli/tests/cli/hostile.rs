@@ -278,7 +278,10 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     let spend = concluded("/spend/calls", 0.into());
     let mut wordless = lines;
     let worded = wordless[begin..=end].iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
-    worded.filter(|event| event.contains_key("prose")).for_each(|event| drop(event.shift_remove("prose")));
+    let taken: Vec<_> =
+        worded.filter_map(|event| event.shift_remove("prose").map(|_| &event["seq"])).collect();
+    assert!(taken.len() > 1);
+    let taken = format!("at event {}: its words were deleted and no redaction is on record", taken[0]);
 
     // Who folds nothing can know of words alone.
     let cases = [
@@ -288,7 +291,7 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
         (counted(another), "forked begins another debate", 0),
         (outcome, "the outcome does not follow from the log", 0),
         (spend, "the spend does not follow from the log", 0),
-        (wordless, "its words were deleted and no redaction is on record", 4),
+        (wordless, &taken, 4),
     ];
     for (lines, why, second) in cases {
         let path = program.write("forged.bundle", text(&lines));

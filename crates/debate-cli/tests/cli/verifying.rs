@@ -68,6 +68,16 @@ fn k15_every_way_of_altering_a_log_is_found_at_its_first_bad_event() {
         ("kind changed", "UPDATE events SET kind = 'phase_opened' WHERE seq = 12", 12),
         ("no JSON", "UPDATE events SET body = 'x' WHERE seq = 1", 1),
         ("no text", "UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE seq = 8", 8),
+        (
+            "time changed, and no text",
+            "UPDATE events SET at = at + (seq = 3), kind = iif(seq = 8, CAST(x'ff' AS TEXT), kind)",
+            3,
+        ),
+        (
+            "words gone, and time changed",
+            "UPDATE events SET at = at + (seq = 20), prose = iif(seq = 1, NULL, prose), salt = iif(seq = 1, NULL, salt)",
+            1,
+        ),
     ] {
         let program = Program::new();
         let id = program.debate("deliberation.json");
@@ -81,6 +91,37 @@ fn k15_every_way_of_altering_a_log_is_found_at_its_first_bad_event() {
                 found.stdout
             );
         }
+    }
+}
+
+#[test]
+fn k15_of_words_that_were_deleted_with_a_record_an_event_that_was_changed_before_it_is_named() {
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    assert_eq!(program.run(["redact", &id, "--event", "1"]).code, Some(0));
+    alter(&program, &["UPDATE events SET at = at + 1 WHERE seq = 9"]);
+    let found = program.run(["verify", &id]);
+    assert!(found.stdout.contains(&format!("FAULT  {id}  at event 9: ")), "{found:?}");
+}
+
+#[test]
+fn k14_what_cannot_be_read_of_a_parent_is_a_fault_of_its_fork() {
+    let program = Program::new();
+    let id = program.debate("deliberation.json");
+    let fork = program.run(["fork", &id, "--json", "--at", "9"]).json();
+    let fork = fork["debate_id"].as_str().unwrap();
+    let told = format!("FAULT  {fork}  at event 1: what it was forked from does not hold: ");
+    // Of the parent's events the last is not shared with it.
+    for (seq, is_shared) in [("max(seq)", false), ("8", true), ("1", true)] {
+        let hex = id.replace('-', "");
+        let statement = format!(
+            "UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE stream_id = x'{hex}'
+             AND seq = (SELECT {seq} FROM events WHERE stream_id = x'{hex}')"
+        );
+        alter(&program, &[&statement]);
+        let found = program.run(["verify", fork]);
+        assert_eq!(found.stdout.starts_with(&told), is_shared, "{seq}: {found:?}");
+        assert_eq!(found.code, Some(if is_shared { 4 } else { 0 }), "{seq}: {found:?}");
     }
 }
 
