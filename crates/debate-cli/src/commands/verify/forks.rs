@@ -75,37 +75,44 @@ impl Forks {
         Ok(folds)
     }
 
-    /// Parts the forks as there is room for them; returns also those for which there is none.
+    /// Parts the forks as there is room for them, those next to each other that were forked from the same; returns also those for
+    /// which there is none.
     fn passes(&self) -> (Vec<Pass>, Vec<StreamId>) {
         let (mut passes, mut too_large) = (Vec::new(), Vec::new());
-        let mut pass = Pass::default();
-        for fork in self.parents.keys() {
-            let lineage = self.lineage(*fork);
-            if self.bytes_of(&lineage) > self.bytes_max {
-                too_large.push(*fork);
+        let (mut pass, mut bytes) = (Pass::default(), 0);
+        let mut forks: Vec<StreamId> = self.parents.keys().copied().collect();
+        forks.sort_by_cached_key(|fork| self.lineage(*fork));
+        for fork in forks {
+            let lineage = BTreeSet::from_iter(self.lineage(fork));
+            let alone = self.bytes_of(&lineage);
+            if alone > self.bytes_max {
+                too_large.push(fork);
                 continue;
             }
-            let together = &pass.streams | &lineage;
-            if self.bytes_of(&together) > self.bytes_max {
+            let more = self.bytes_of(lineage.iter().filter(|stream| !pass.streams.contains(stream)));
+            if bytes + more > self.bytes_max {
                 passes.push(std::mem::take(&mut pass));
-                pass.streams = lineage;
+                bytes = alone;
             } else {
-                pass.streams = together;
+                bytes += more;
             }
-            pass.forks.push(*fork);
+            pass.streams.extend(lineage);
+            pass.forks.push(fork);
         }
         passes.extend(Some(pass).filter(|pass| !pass.forks.is_empty()));
         (passes, too_large)
     }
 
-    /// Returns a fork and what it was forked from, as far as forks may go.
-    fn lineage(&self, fork: StreamId) -> BTreeSet<StreamId> {
+    /// Returns what a fork was forked from, as far as forks may go, the eldest first, and itself.
+    fn lineage(&self, fork: StreamId) -> Vec<StreamId> {
         let parent = |stream: &StreamId| self.parents.get(stream).copied();
-        std::iter::successors(Some(fork), parent).take(DEPTH_MAX + 2).collect()
+        let mut lineage: Vec<_> = std::iter::successors(Some(fork), parent).take(DEPTH_MAX + 2).collect();
+        lineage.reverse();
+        lineage
     }
 
-    fn bytes_of(&self, streams: &BTreeSet<StreamId>) -> usize {
-        streams.iter().filter_map(|stream| self.bytes.get(stream)).sum()
+    fn bytes_of<'a>(&self, streams: impl IntoIterator<Item = &'a StreamId>) -> usize {
+        streams.into_iter().filter_map(|stream| self.bytes.get(stream)).sum()
     }
 }
 
@@ -149,13 +156,20 @@ pub(in crate::commands) mod tests {
             streams: streams.iter().copied().map(stream).collect(),
         };
         let (passes, too_large) = forks.passes();
-        assert_eq!(passes, [pass(&[2, 3, 4, 8, 9], &[1, 2, 3, 4, 8, 9])]);
+        assert_eq!(passes, [pass(&[2, 3, 4, 9, 8], &[1, 2, 3, 4, 8, 9])]);
         assert_eq!(too_large, [stream(6)]);
         forks.bytes_max = 75;
         let (passes, _) = forks.passes();
-        assert_eq!(passes, [pass(&[2, 3], &[1, 2, 3]), pass(&[4], &[1, 4]), pass(&[8, 9], &[8, 9])]);
+        assert_eq!(passes, [pass(&[2, 3], &[1, 2, 3]), pass(&[4], &[1, 4]), pass(&[9, 8], &[8, 9])]);
         forks.bytes_max = 110;
         assert_eq!(forks.passes().1, []);
+        // Those of two parents that take turns by their ids are folded in two parts, not each alone.
+        forks.bytes_max = 100;
+        forks.parents = (3..=10).map(|fork| (stream(fork), stream(1 + fork % 2))).collect();
+        forks.bytes =
+            (3..=10).map(|fork| (stream(fork), 1)).chain([1, 2].map(|it| (stream(it), 90))).collect();
+        let parts: Vec<_> = forks.passes().0.into_iter().map(|pass| pass.forks).collect();
+        assert_eq!(parts, [[4, 6, 8, 10], [3, 5, 7, 9]].map(|forks| forks.map(stream)));
         assert_eq!(Forks::default().bytes_max, 256 << 20);
     }
 
