@@ -1,4 +1,4 @@
-//! Files whose word is taken: who else could have written them.
+//! Files whose word is taken, or that are secret: who else could have written or read them.
 
 use std::fs::Metadata;
 
@@ -11,6 +11,18 @@ pub(crate) fn is_everybodys(about: &Metadata) -> bool {
 
 #[cfg(not(unix))]
 pub(crate) fn is_everybodys(_: &Metadata) -> bool {
+    false
+}
+
+/// Returns whether a file's group, or everybody on the machine, may read it.
+#[cfg(unix)]
+pub(crate) fn is_for_others_to_read(about: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    about.is_file() && about.permissions().mode() & 0o044 != 0
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_for_others_to_read(_: &Metadata) -> bool {
     false
 }
 

@@ -15,6 +15,13 @@ pub(crate) fn to_write() -> OpenOptions {
     options
 }
 
+/// Returns how a file is made for its owner alone: nothing that is there is written into, nor what a link leads to.
+pub(crate) fn new() -> OpenOptions {
+    let mut options = to_write();
+    options.create_new(true);
+    options
+}
+
 /// Writes a file, in place of what was in it.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ impl BundleWriter {
             _ => Err(error),
         });
         let file = gone
-            .and_then(|()| private_file::to_write().create_new(true).open(&draft))
+            .and_then(|()| private_file::new().open(&draft))
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", draft.display())))?;
         let file = GzEncoder::new(BufWriter::new(file), Compression::default());
         Ok(Self { path: path.to_owned(), draft, file })

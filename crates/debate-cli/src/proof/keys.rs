@@ -6,6 +6,7 @@ use std::path::Path;
 
 use debate_proof::key::{SigningKey, VerifierKey};
 
+use crate::believed_file::is_for_others_to_read;
 use crate::exit::Failure;
 use crate::private_file;
 
@@ -24,9 +25,12 @@ pub(crate) fn verifier(given: &str) -> anyhow::Result<VerifierKey> {
     }
 }
 
-/// Reads a private key from its file.
+/// Reads a private key from its file; warns of one that others may read.
 pub(crate) fn signing(path: &Path) -> anyhow::Result<SigningKey> {
     let text = read(path)?;
+    if path.metadata().is_ok_and(|about| is_for_others_to_read(&about)) {
+        tracing::warn!(path = %path.display(), "others may read this private key, and sign with it; use chmod 600");
+    }
     text.trim()
         .parse()
         .map_err(|error| Failure::bad_input(format!("{} holds no private key: {error}", path.display())))
@@ -34,7 +38,7 @@ pub(crate) fn signing(path: &Path) -> anyhow::Result<SigningKey> {
 
 /// Writes a private key into a new file that nobody else may read.
 pub(crate) fn write(path: &Path, key: &SigningKey) -> anyhow::Result<()> {
-    let written = private_file::to_write().create_new(true).open(path).and_then(|mut file| {
+    let written = private_file::new().open(path).and_then(|mut file| {
         writeln!(file, "{}", key.secret_text())?;
         file.sync_all()
     });

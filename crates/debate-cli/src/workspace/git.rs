@@ -5,6 +5,7 @@
 //! git never sees the repository's own folder: it works in an empty one of ours, whose head is the commit that the
 //! workspace's head names, with the workspace's objects, and without its configuration, index, references and hooks.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -131,7 +132,8 @@ impl<'a> Shadow<'a> {
 
     /// Returns what git says, unless that has more than so many bytes: then git is ended.
     async fn run(&self, arguments: &[&str], bytes_max: u64) -> anyhow::Result<String> {
-        let mut git = self.git(arguments).spawn().context("cannot run git")?;
+        let program = program(&std::env::var_os("PATH").unwrap_or_default(), self.workspace.root())?;
+        let mut git = self.git(&program, arguments).spawn().context("cannot run git")?;
         let pipes = git.stdout.take().zip(git.stderr.take());
         let (stdout, stderr) = pipes.context("git has no pipes")?;
         let heard =
@@ -141,8 +143,8 @@ impl<'a> Shadow<'a> {
         Ok(said)
     }
 
-    fn git(&self, arguments: &[&str]) -> Command {
-        let mut git = Command::new("git");
+    fn git(&self, program: &Path, arguments: &[&str]) -> Command {
+        let mut git = Command::new(program);
         git.args(["--no-pager", "--literal-pathspecs", "--no-optional-locks", "--no-replace-objects"]);
         git.args(arguments).current_dir(self.workspace.root()).stdin(Stdio::null()).kill_on_drop(true);
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
@@ -155,6 +157,22 @@ impl<'a> Shadow<'a> {
         git.stdout(Stdio::piped()).stderr(Stdio::piped());
         git
     }
+}
+
+/// Returns where git is, which is not in the workspace: the system would look for it there where a folder in which programs are
+/// looked for is given from where one is, or lies in the workspace.
+///
+/// # Errors
+/// It is nowhere else.
+fn program(folders: &OsStr, root: &Path) -> anyhow::Result<PathBuf> {
+    let name = format!("git{}", std::env::consts::EXE_SUFFIX);
+    let absolute = std::env::split_paths(folders).filter(|folder| folder.is_absolute());
+    let mut programs = absolute.filter_map(|folder| Some(folder.canonicalize().ok()?.join(&name)));
+    let is_elsewhere = |program: &PathBuf| {
+        let real = program.canonicalize();
+        !program.starts_with(root) && real.is_ok_and(|real| real.is_file() && !real.starts_with(root))
+    };
+    programs.find(is_elsewhere).context("there is no git outside of the workspace")
 }
 
 /// Makes a repository over the objects of another one; returns its folder, and that of the objects.

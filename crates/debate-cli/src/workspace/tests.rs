@@ -121,6 +121,12 @@ fn i10_a_link_that_takes_a_names_place_after_the_look_is_not_followed() {
     assert!(workspace.text_of(&looked_at).is_err(), "the file became a link");
     assert!(workspace.text_of(&elsewhere.join("main.rs")).is_err(), "a file of elsewhere");
     assert!(workspace.text_of(&workspace.root().join("moved/../../secret.txt")).is_err(), "a way out");
+    fs::rename(workspace.root(), folder.path().join("gone")).unwrap();
+    fs::create_dir(elsewhere.join("src")).unwrap();
+    fs::write(elsewhere.join("src/main.rs"), "secret").unwrap();
+    symlink(&elsewhere, workspace.root()).unwrap();
+    assert_eq!(fs::read_to_string(&looked_at).unwrap(), "secret", "by its name another file is read");
+    assert!(workspace.text_of(&looked_at).is_err(), "the workspace became a link");
 }
 
 #[tokio::test]

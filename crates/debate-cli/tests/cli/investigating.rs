@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::program::{Program, example};
+use crate::program::{Program, Ran, example};
 
 #[test]
 fn i7_both_examples_are_held_shown_verified_replayed_and_forked() {
@@ -71,6 +71,41 @@ fn i10_with_a_workspace_what_is_quoted_is_compared_with_the_files_and_without_it
     let gone = program.run(["run", "request.json", "--workspace", "gone"]);
     assert_eq!(gone.code, Some(2), "{gone:?}");
     assert!(gone.stderr.contains("cannot open the workspace gone"), "{}", gone.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn i10_no_git_is_run_that_lies_in_the_workspace_wherever_programs_are_looked_for() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let program = Program::new();
+    let code = program.path("code");
+    let ours = |arguments: &[&str]| {
+        let ran = std::process::Command::new("git").args(arguments).current_dir(&code).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+    };
+    std::fs::create_dir_all(code.join("bin")).unwrap();
+    for git in ["code/git", "code/bin/git"] {
+        program.write(git, "#!/bin/sh\ntouch ../run ../../run\n");
+        std::fs::set_permissions(program.path(git), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    symlink(code.join("bin"), program.path("link")).unwrap();
+    program.write("code/bus.rs", "\nlet leaks = listener.memory();\n");
+    ours(&["init", "--quiet"]);
+    ours(&["add", "."]);
+    ours(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "one"]);
+    let request = r#"{"format": "investigation", "problem": "The listener leaks memory", "investigators": ["ann", "bo"]}"#;
+    program.write("request.json", request);
+    let theirs = [".", "bin", "", code.join("bin").to_str().unwrap(), program.path("link").to_str().unwrap()]
+        .join(":");
+    let system = std::env::var("PATH").unwrap();
+    for (path, is_found) in [(format!("{theirs}:{system}"), true), (theirs, false)] {
+        let mut run = program.command(["run", "request.json", "--json", "--workspace", "code"]);
+        let ran = Ran::of(run.env("PATH", path).output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let log = program.run(["log", ran.json()["debate_id"].as_str().unwrap(), "--json"]).stdout;
+        assert!(is_found != log.contains("there is no git outside of the workspace"), "{log}");
+    }
+    assert!(!program.path("run").exists() && !program.path("../run").exists());
 }
 
 #[test]

@@ -413,6 +413,29 @@ fn k15_words_whose_deletion_a_bundle_records_are_deleted_where_they_are_stored()
 }
 
 #[test]
+fn k15_words_whose_deletion_a_bundle_records_are_deleted_though_another_debate_ends_the_import() {
+    let (program, elsewhere) = (Program::new(), Program::new());
+    let mut ids = ["ice.json", "ice.json"].map(|name| program.debate(name));
+    ids.sort();
+    let [deleted, other] = &ids;
+    let export = |name: &str| {
+        assert_eq!(program.run(["export", "--all", "--output", name]).code, Some(0));
+        elsewhere.run(["import".as_ref(), program.path(name).as_os_str()])
+    };
+    assert_eq!(export("worded.bundle").code, Some(0));
+    for (program, how) in [(&program, "yes"), (&elsewhere, "no")] {
+        assert_eq!(program.run(["resolve", other, how]).code, Some(0));
+    }
+    assert_eq!(program.run(["redact", deleted, "--event", "1"]).code, Some(0));
+
+    let refused = export("recorded.bundle");
+    let told = format!("the store has other events in debate/{other}; it keeps them");
+    assert!(refused.code == Some(4) && refused.stderr.contains(&told), "{refused:?}");
+    let found = elsewhere.run(["verify", deleted, "--json"]).json();
+    assert_eq!((&found["redacted"], &found["unfinished_redactions"]), (&1.into(), &serde_json::Value::Null));
+}
+
+#[test]
 fn a_redaction_that_cannot_be_is_refused() {
     let program = Program::new();
     let id = program.debate("deliberation.json");
@@ -447,6 +470,15 @@ fn a_private_key_is_nobody_elses_and_is_never_overwritten() {
         std::os::unix::fs::symlink(program.path("elsewhere"), program.path("link.key")).unwrap();
         let led = program.run(["keys", "new", "--name", "x", "--file", "link.key"]);
         assert_eq!((led.code, program.path("elsewhere").exists()), (Some(2), false), "{led:?}");
+    }
+    let is_warned_of = |key: &str| program.run(["keys", "public", key]).stderr.contains("use chmod 600");
+    assert!(!is_warned_of("audit.key"));
+    #[cfg(unix)]
+    for mode in [0o640, 0o604] {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::copy(&path, program.path("copied.key")).unwrap();
+        std::fs::set_permissions(program.path("copied.key"), PermissionsExt::from_mode(mode)).unwrap();
+        assert!(is_warned_of("copied.key"), "{mode:o}");
     }
     let public = program.run(["keys", "public", "audit.key"]);
     assert_eq!(public.stdout, std::fs::read_to_string(program.path("audit.pub")).unwrap());

@@ -239,6 +239,8 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         let urls = urls.map(|name| (name, url.as_str()));
         SECRETS.map(|name| (name, secret)).into_iter().chain(urls).chain([("DEBATE_STORE", store.as_str())])
     };
+    // Their addresses are looked at and told; nobody answers there.
+    let models = ["--model", "openai:a", "--offer", "anthropic:b,gemini:c"];
     for args in [
         &["--help"][..],
         &["serve", "--help"],
@@ -249,17 +251,34 @@ fn secrets_are_in_no_output_whatever_is_asked() {
         &["config", "check"],
         &["doctor", "--log-level", "trace"],
         &["doctor", "--store", "postgres://nobody@127.0.0.1:1/nothing", "--log-level", "trace"],
-        // Of the models that are offered, too, it tells the address; it asks none of them.
-        &["doctor", "--store", "memory", "--offer", "openai:a,anthropic:b,gemini:c"],
+        &[&["doctor", "--store", "memory", "--log-level", "trace"][..], &models].concat(),
     ] {
         let mut command = program.command(args);
         let output = command.envs(hidden()).output().unwrap();
         let told = [output.stdout, output.stderr].concat();
         assert!(!String::from_utf8_lossy(&told).contains(secret), "{args:?}");
     }
+    let request = example("roundtable-socratic.json");
+    for args in [&["doctor"][..], &["run", request.to_str().unwrap()], &["serve", "--listen", "127.0.0.1:0"]]
+    {
+        let service = format!("http://me:{secret}@search.example/?key={secret}");
+        let mut command = program.command(args);
+        let refused = Ran::of(
+            command
+                .envs(hidden())
+                .envs([("DEBATE_STORE", "memory"), ("DEBATE_SEARCH_ENDPOINT", &service)])
+                .output()
+                .unwrap(),
+        );
+        let told = [refused.stdout.as_str(), &refused.stderr].concat();
+        assert!(
+            told.contains("--search-endpoint cannot be used: ") && !told.contains(secret),
+            "{args:?}: {told}"
+        );
+    }
     let log = std::fs::File::create(program.path("log.txt")).unwrap();
     let args = ["serve", "--listen", "127.0.0.1:0", "--store", "memory", "--log-level", "trace"];
-    let mut command = program.command(args);
+    let mut command = program.command(args.into_iter().chain(models));
     let mut child = command.envs(hidden()).stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
