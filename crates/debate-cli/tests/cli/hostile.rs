@@ -235,6 +235,9 @@ fn k15_words_of_a_proposal_that_go_without_a_record_are_missed() {
         assert!(told.any(|line| line.ends_with(&fault)), "{args:?}: {found:?}");
     }
     assert!(!program.path("new.sqlite").exists(), "nothing was imported");
+    program.write("two.bundle", text(&append_to("proposal_started", lines, "unheard_of", "{}")));
+    let found = run(&["verify", "--bundle", "two.bundle"]);
+    assert!(found.stdout.contains(&fault), "the first of two that are bad: {found:?}");
     let paths = ["audit.pub", "forged.bundle"].map(|name| program.path(name));
     let Some(second) = second_verifier(&[Path::new("--key"), &paths[0], &paths[1]]) else { return };
     assert_eq!(second.status.code(), Some(4), "{second:?}");
