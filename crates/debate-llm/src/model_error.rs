@@ -21,7 +21,7 @@ pub struct ModelError {
     pub advice: Box<str>,
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
-    /// The tokens spent on the failed call, as far as the provider says.
+    /// The tokens spent on the failed call, as far as the provider says: those written only where it has counted them all.
     pub usage: Box<Usage>,
     /// How many times the wire was tried again before this was returned (K5).
     pub wire_retries: u32,

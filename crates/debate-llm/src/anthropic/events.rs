@@ -72,6 +72,7 @@ impl Events for Blocks {
             self.end_block(index, answer);
         }
         answer.finish = message.stop_reason.as_deref().map(finish_reason);
+        answer.is_done = true;
         self.begin(message, answer);
         Ok(())
     }
@@ -87,7 +88,7 @@ impl Blocks {
     fn count(&mut self, usage: Option<Tokens>, answer: &mut Answer) {
         if let Some(usage) = usage {
             self.tokens.update(usage);
-            answer.usage = self.tokens.usage();
+            answer.count(self.tokens.usage());
         }
     }
 

@@ -41,7 +41,11 @@ impl Events for Candidates {
             is_answer |= body.candidates.is_some() || body.prompt_feedback.is_some();
             self.take(answer, body, chunks)?;
         }
-        if is_answer { Ok(()) } else { Err(malformed("the response holds no candidates")) }
+        if !is_answer {
+            return Err(malformed("the response holds no candidates"));
+        }
+        answer.is_done = true;
+        Ok(())
     }
 }
 
@@ -56,9 +60,6 @@ impl Candidates {
         if let Some(error) = body.error.filter(|error| !error.is_null()) {
             return Err(error_event(&error, CODES));
         }
-        if let Some(counts) = body.usage_metadata {
-            answer.usage = counts.usage();
-        }
         keep(&mut answer.model, body.model_version.as_deref());
         keep(&mut answer.id, body.response_id.as_deref());
         if let Some(reason) = body.prompt_feedback.and_then(|feedback| feedback.block_reason) {
@@ -68,6 +69,10 @@ impl Candidates {
             if candidate.index.unwrap_or(0) == 0 {
                 self.candidate(answer, candidate, chunks)?;
             }
+        }
+        // Every body counts anew; the one that has the reason for the end counts all.
+        if let Some(counts) = body.usage_metadata {
+            answer.count(counts.usage());
         }
         Ok(())
     }

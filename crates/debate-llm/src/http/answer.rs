@@ -34,6 +34,18 @@ impl Answer {
         }
     }
 
+    /// Returns whether the answer is whole, though its stream may go on.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_done || self.finish.is_some()
+    }
+
+    /// Takes what has been used so far. What was written is known at the end of the answer alone: what was counted before may
+    /// be less than what is charged for, though nothing more of the answer comes.
+    pub(crate) fn count(&mut self, usage: Usage) {
+        self.usage =
+            if self.is_complete() { usage } else { Usage { output: None, reasoning: None, ..usage } };
+    }
+
     /// Adds a whole tool call.
     pub(crate) fn add_call(&mut self, call: ToolCall) {
         *self.call(self.tool_calls.len() as u64) = call;
@@ -64,17 +76,17 @@ impl Answer {
     ///
     /// # Errors
     /// `Refused`, or `Truncated` when neither an end mark nor a reason for the end has come.
-    pub(super) fn judge(mut self) -> Result<Self, ModelError> {
+    pub(super) fn judge(&mut self) -> Result<(), ModelError> {
         if !self.refusal.is_empty() {
             return Err(ModelError::told(ModelErrorKind::Refused, &self.refusal));
         }
-        if !self.is_done && self.finish.is_none() {
+        if !self.is_complete() {
             return Err(ModelError::new(ModelErrorKind::Truncated, "the stream ended before the answer"));
         }
         if self.text.is_empty() && self.finish == Some(FinishReason::ContentFilter) {
             return Err(ModelError::new(ModelErrorKind::Refused, "the provider's filter stopped the answer"));
         }
         self.finish.get_or_insert(FinishReason::Other(String::new()));
-        Ok(self)
+        Ok(())
     }
 }

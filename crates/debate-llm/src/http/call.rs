@@ -136,7 +136,6 @@ impl<'a> Call<'a> {
         }
         let mut decoder = Decoder::new(model.protocol().events(), limits.reply_bytes_max);
         let read = self.read(response.body_mut(), &mut decoder, chunks).await;
-        let usage = decoder.usage();
         let answer = match read {
             Ok(()) => decoder.finish(chunks),
             // The answer was there; only its usage may be lost.
@@ -145,7 +144,7 @@ impl<'a> Call<'a> {
         };
         answer.map_err(|error| {
             let received_any = self.first_byte.is_some();
-            let (status, usage) = (Some(status.as_u16()), Box::new(usage));
+            let (status, usage) = (Some(status.as_u16()), Box::new(decoder.usage()));
             ModelError { status, usage, received_any, ..error }.into()
         })
     }
@@ -191,6 +190,7 @@ impl<'a> Call<'a> {
                 Ok(Ok(None) | Err(_)) | Err(_) => break,
             }
         }
+        read.truncate(ERROR_BYTES_MAX);
         read
     }
 

@@ -1,5 +1,7 @@
 //! From the bytes of a response to an answer, streamed or whole, wherever the bytes are split.
 
+use std::mem;
+
 use serde::Deserialize;
 
 use super::answer::Answer;
@@ -93,10 +95,10 @@ impl Decoder {
 
     /// Returns whether the answer is whole, though the stream may go on with its usage.
     pub(super) fn is_complete(&self) -> bool {
-        self.answer.is_done || self.answer.finish.is_some()
+        self.answer.is_complete()
     }
 
-    /// Returns the usage told so far.
+    /// Returns the usage told so far; nothing of it once the answer is given out.
     pub(super) fn usage(&self) -> Usage {
         self.answer.usage
     }
@@ -105,14 +107,11 @@ impl Decoder {
     ///
     /// # Errors
     /// `Truncated` when the stream ended before the answer; `Malformed` when there was none; `Refused`.
-    pub(super) fn finish(mut self, chunks: &mut dyn ChunkSink) -> Result<Answer, ModelError> {
-        let Self { events, shape, answer, has_events, .. } = &mut self;
+    pub(super) fn finish(&mut self, chunks: &mut dyn ChunkSink) -> Result<Answer, ModelError> {
+        let Self { events, shape, answer, has_events, .. } = self;
         match shape {
             Shape::Unknown => return Err(malformed("the response is empty")),
-            Shape::Whole(body) => {
-                events.whole(body, answer, chunks)?;
-                answer.is_done = true;
-            }
+            Shape::Whole(body) => events.whole(body, answer, chunks)?,
             Shape::Events(data) => {
                 let mut last_is_cut = false;
                 data.finish(&mut |data| match one(&mut **events, data, answer, has_events, chunks) {
@@ -127,7 +126,8 @@ impl Decoder {
                 }
             }
         }
-        self.answer.judge()
+        answer.judge()?;
+        Ok(mem::take(answer))
     }
 }
 

@@ -361,8 +361,10 @@ mod tests {
             from_response(protocol, status, &HeaderMap::new(), body.as_bytes()).error.message
         };
         assert_eq!(&*message(502, "<html>secret</html>"), "HTTP 502 with nothing");
-        let auth = message(401, r#"{"error":{"message":"Incorrect API key provided: sk-ab**cd"}}"#);
-        assert!(!auth.contains("sk-"), "{auth}");
+        for (status, words) in [(401, "Incorrect API key provided"), (401, "Incorrect"), (403, "Incorrect")] {
+            let body = json!({"error": {"message": format!("{words}: sk-ab**cd")}}).to_string();
+            assert_eq!(&*message(status, &body), format!("the provider refused the key (HTTP {status})"));
+        }
         for status in [402, 500, 502, 503] {
             let told =
                 message(status, r#"{"error":{"code":"invalid_api_key","message":"Incorrect: sk-ab**cd"}}"#);
@@ -385,17 +387,20 @@ mod tests {
                 assert!(!told.contains("sk*"), "{provider}: {told}");
             }
         }
-        // Within a stream there is no status, and what is told of it stands in a code.
-        let told = "Incorrect API key provided: sk-ab**cd";
+        // Within a stream there is no status, and what is told of it stands in a code, or else in the words.
+        let (coded, told) = ("Incorrect: sk-ab**cd", "Incorrect API key provided: sk-ab**cd");
         for (provider, error) in [
-            (Provider::OpenAi, json!({"code": "invalid_api_key", "message": told})),
-            (Provider::OpenAi, json!({"code": 401, "message": told})),
+            (Provider::OpenAi, json!({"code": "invalid_api_key", "message": coded})),
+            (Provider::OpenAi, json!({"code": 401, "message": coded})),
             (Provider::OpenAi, json!({"code": 500, "message": told})),
             (Provider::OpenAi, json!(told)),
-            (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": told})),
-            (Provider::Anthropic, json!({"type": "authentication_error", "message": told})),
+            (Provider::OpenAiResponses, json!({"code": "invalid_api_key", "message": coded})),
+            (Provider::Anthropic, json!({"type": "authentication_error", "message": coded})),
+            (Provider::Anthropic, json!({"type": "permission_error", "message": coded})),
             (Provider::Anthropic, json!({"type": "new_error", "message": told})),
-            (Provider::Gemini, json!({"status": "UNAUTHENTICATED", "message": told})),
+            (Provider::Gemini, json!({"status": "UNAUTHENTICATED", "message": coded})),
+            (Provider::Gemini, json!({"status": "PERMISSION_DENIED", "message": coded})),
+            (Provider::Gemini, json!({"details": [{"reason": "API_KEY_INVALID"}], "message": coded})),
             (Provider::Gemini, json!({"status": "INVALID_ARGUMENT", "message": told})),
         ] {
             let failed = error_event(&error, provider.protocol().facts().codes);

@@ -39,6 +39,7 @@ impl Events for Chunks {
         if !body.choices.iter().flatten().any(|choice| choice.message.is_some()) {
             return Err(malformed("the response holds no choices"));
         }
+        answer.is_done = true;
         take(answer, body, |choice| choice.message, chunks);
         Ok(())
     }
@@ -51,9 +52,6 @@ fn take(
     words: impl for<'a> Fn(Choice<'a>) -> Option<Delta<'a>>,
     chunks: &mut dyn ChunkSink,
 ) {
-    if let Some(usage) = body.usage.or(body.x_groq.and_then(|groq| groq.usage)) {
-        answer.usage = read_usage(&usage);
-    }
     keep(&mut answer.model, body.model.as_deref());
     keep(&mut answer.id, body.id.as_deref());
     for mut choice in body.choices.into_iter().flatten() {
@@ -75,6 +73,10 @@ fn take(
         for call in delta.tool_calls.into_iter().flatten() {
             take_call(answer, call);
         }
+    }
+    // Some providers count in every chunk; the one that has the reason for the end, or comes behind it, counts all.
+    if let Some(usage) = body.usage.or(body.x_groq.and_then(|groq| groq.usage)) {
+        answer.count(read_usage(&usage));
     }
 }
 

@@ -265,6 +265,26 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
     ]
 }
 
+/// Returns errors of which one is read whole, and the other, a byte longer, is not.
+fn errors_as_long_as_is_read(provider: Provider) -> Vec<Row> {
+    let error = |bytes: usize| {
+        let whole = |room: usize| json!({"error": {"message": "no", "room": "x".repeat(room)}}).to_string();
+        let body = whole(bytes - whole(0).len());
+        // Smaller pieces than the limit has bytes: the one that reaches over it has come.
+        vec![Response::of_type(400, "application/json", &body).in_pieces_of(1_000), ok(provider)]
+    };
+    let advice = "another model, or a newer server, may take this request";
+    vec![
+        Row::new("an error of 64 KiB", error(64 << 10), "bad_request", format!("HTTP 400: no; {advice}")),
+        Row::new(
+            "an error of a byte more",
+            error((64 << 10) + 1),
+            "bad_request",
+            format!("HTTP 400 with application/json; {advice}"),
+        ),
+    ]
+}
+
 #[tokio::test]
 async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_do() {
     for provider in Provider::ALL {
@@ -274,6 +294,7 @@ async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_
             refusals_with_the_key_where_words_are_cut(provider),
             answers_of_others(provider),
             answers_without_end(provider),
+            errors_as_long_as_is_read(provider),
         ];
         for row in rows.into_iter().flatten() {
             check(provider, row).await;

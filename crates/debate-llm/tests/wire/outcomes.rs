@@ -9,7 +9,10 @@ use debate_llm::{
 use serde_json::json;
 
 use crate::fault_server::{FaultServer, Response};
-use crate::speech::{Trouble, delta, failing, ok, part, refusal, stream, trouble, whole};
+use crate::speech::{
+    Trouble, delta, failed_whole, failing, failing_at_its_end, filtered, ok, part, refusal, stream, trouble,
+    whole,
+};
 use crate::{KEY, ask, model, outcome, request};
 
 /// Serves `responses` one after another and returns what the adapter makes of them and how many requests it sent.
@@ -29,6 +32,7 @@ async fn check(
     responses: Vec<Response>,
     want: Result<&str, &str>,
     requests: usize,
+    used_in_vain: Usage,
 ) {
     let name = format!("{provider}: {name}");
     let (reply, streamed, sent) = meet(provider, responses).await;
@@ -42,6 +46,7 @@ async fn check(
             assert!(!format!("{error} {error:?}").contains(KEY), "{name}: {error:?}");
             assert_eq!(error.wire_retries as usize, requests - 1, "{name}");
             assert!(error.received_any || streamed.is_empty(), "{name}");
+            assert_eq!(*error.usage, used_in_vain, "{name}");
         }
     }
 }
@@ -56,8 +61,6 @@ async fn k5_every_outcome_of_the_wire_has_its_kind_and_its_number_of_requests() 
         let ok = || ok(provider);
         let trouble = |what| trouble(provider, what);
         let status = |status| Response::json(status, &json!({"error": {"message": "no"}}));
-        let flood = Response::events(&delta(provider, "more and more"));
-        let cut = part(provider, &["hé", "llo"]);
         let limited = || trouble(Trouble::TooFast).header("retry-after-ms", "3");
         for (name, responses, want, requests) in [
             ("a stream", vec![ok()], Ok("héllo"), 1),
@@ -80,17 +83,6 @@ async fn k5_every_outcome_of_the_wire_has_its_kind_and_its_number_of_requests() 
             ("an HTML page", vec![Response::html(200), ok()], Err("malformed_response"), 1),
             ("an empty body", vec![Response::events(""), ok()], Err("malformed_response"), 1),
             ("another shape", vec![Response::json(200, &json!({"ok": 1}))], Err("malformed_response"), 1),
-            ("a stream that ends early", vec![Response::events(&cut), ok()], Err("truncated"), 1),
-            ("a cut in the stream", vec![Response::events(&cut).cut_off(), ok()], Err("truncated"), 1),
-            ("an error in the stream", vec![failing(provider), ok()], Err("stream_error"), 1),
-            ("a refusal", vec![refusal(provider), ok()], Err("refused"), 1),
-            (
-                "too long a body",
-                vec![Response::events(&stream(provider, &["x"; 2000])), ok()],
-                Err("response_too_large"),
-                1,
-            ),
-            ("a flood of text", vec![flood.without_end()], Err("response_too_large"), 1),
             (
                 "a flood of comments",
                 vec![Response::events(": ping\n\n").without_end()],
@@ -98,9 +90,38 @@ async fn k5_every_outcome_of_the_wire_has_its_kind_and_its_number_of_requests() 
                 1,
             ),
         ] {
-            check(provider, name, responses, want, requests).await;
+            check(provider, name, responses, want, requests, Usage::default()).await;
+        }
+        for (name, response, kind, usage) in answers_that_fail(provider) {
+            check(provider, name, vec![response, ok()], Err(kind), 1, usage).await;
         }
     }
+}
+
+/// Returns answers that begin and come to nothing, and what is known to have been used. What was written is not before the
+/// end, though all but one count from the beginning: the provider may charge for more than it has counted by then.
+fn answers_that_fail(provider: Provider) -> [(&'static str, Response, &'static str, Usage); 9] {
+    let all = Usage { input: Some(9), output: Some(4), cached: Some(8), ..Usage::default() };
+    let (begun, whole) = match provider {
+        Provider::Anthropic | Provider::Gemini | Provider::OpenAi => {
+            (Usage { output: None, ..all }, Usage::default())
+        }
+        Provider::OpenAiResponses => (Usage::default(), all),
+    };
+    let cut = || Response::events(&part(provider, &["hé", "llo"]));
+    let long = Response::events(&stream(provider, &["x"; 2000]));
+    let flood = Response::events(&format!("{}{}", part(provider, &[]), delta(provider, "more and more")));
+    [
+        ("a stream that ends early", cut(), "truncated", begun),
+        ("a cut in the stream", cut().cut_off(), "truncated", begun),
+        ("an error in the stream", failing(provider), "stream_error", begun),
+        ("too long a body", long, "response_too_large", begun),
+        ("a flood of text", flood.without_end(), "response_too_large", begun),
+        ("a refusal", refusal(provider), "refused", all),
+        ("a filter", filtered(provider), "refused", all),
+        ("an error at the end of the stream", failing_at_its_end(provider), "stream_error", all),
+        ("an error as one body", failed_whole(provider), "stream_error", whole),
+    ]
 }
 
 #[tokio::test]

@@ -24,6 +24,22 @@ fn events(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
+/// Returns how a provider counts 9 tokens read, 8 of them from its cache, and so many written.
+fn used(provider: Provider, output: u64) -> Value {
+    match provider {
+        Provider::Anthropic => {
+            json!({"input_tokens": 1, "cache_read_input_tokens": 8, "output_tokens": output})
+        }
+        Provider::Gemini => {
+            json!({"promptTokenCount": 9, "cachedContentTokenCount": 8, "candidatesTokenCount": output})
+        }
+        Provider::OpenAi => json!({"prompt_tokens": 9, "completion_tokens": output,
+            "prompt_tokens_details": {"cached_tokens": 8}}),
+        Provider::OpenAiResponses => json!({"input_tokens": 9, "output_tokens": output,
+            "input_tokens_details": {"cached_tokens": 8}}),
+    }
+}
+
 /// Returns the event that says `text`.
 pub(crate) fn delta(provider: Provider, text: &str) -> String {
     let delta = match provider {
@@ -31,9 +47,10 @@ pub(crate) fn delta(provider: Provider, text: &str) -> String {
             json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}})
         }
         Provider::Gemini => json!({"candidates": [{"content": {"parts": [{"text": text}]}, "index": 0}],
-            "responseId": "c1", "modelVersion": "test-model-01"}),
+            "responseId": "c1", "modelVersion": "test-model-01", "usageMetadata": used(provider, 1)}),
+        // Some that speak like it count in every chunk.
         Provider::OpenAi => json!({"id": "c1", "model": "test-model-01",
-            "choices": [{"index": 0, "delta": {"content": text}}]}),
+            "choices": [{"index": 0, "delta": {"content": text}}], "usage": used(provider, 1)}),
         Provider::OpenAiResponses => {
             json!({"type": "response.output_text.delta", "output_index": 0, "delta": text})
         }
@@ -44,7 +61,7 @@ pub(crate) fn delta(provider: Provider, text: &str) -> String {
 /// Returns a stream that says `texts` and goes no further.
 pub(crate) fn part(provider: Provider, texts: &[&str]) -> String {
     let start = json!({"type": "message_start", "message": {"id": "c1", "model": "test-model-01", "content": [],
-        "usage": {"input_tokens": 1, "cache_read_input_tokens": 8, "output_tokens": 1}}});
+        "usage": used(Provider::Anthropic, 1)}});
     let deltas: String = texts.iter().map(|text| delta(provider, text)).collect();
     let first = match provider {
         Provider::Anthropic => events(&[start, json!({"type": "ping"})]),
@@ -61,15 +78,14 @@ pub(crate) fn stop(provider: Provider) -> String {
             "usage": {"output_tokens": 4}})])
         }
         Provider::Gemini => events(&[json!({"candidates": [{"finishReason": "STOP", "index": 0}],
-            "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 4, "cachedContentTokenCount": 8}})]),
+            "usageMetadata": used(provider, 4)})]),
         Provider::OpenAi => events(&[
             json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}),
-            json!({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4,
-                "prompt_tokens_details": {"cached_tokens": 8}}}),
+            json!({"choices": [], "usage": used(provider, 4)}),
         ]),
         Provider::OpenAiResponses => events(&[json!({"type": "response.completed", "response": {
             "id": "c1", "model": "test-model-01", "status": "completed", "output": [],
-            "usage": {"input_tokens": 9, "output_tokens": 4, "input_tokens_details": {"cached_tokens": 8}}}})]),
+            "usage": used(provider, 4)}})]),
     }
 }
 
@@ -108,28 +124,82 @@ pub(crate) fn whole(provider: Provider) -> Response {
     Response::json(200, &body)
 }
 
-/// Returns an answer that is none.
+/// Returns an answer that is none, and what it has used.
 pub(crate) fn refusal(provider: Provider) -> Response {
+    let usage = used(provider, 4);
     let body = match provider {
-        Provider::Anthropic => json!({"type": "message", "content": [], "stop_reason": "refusal"}),
-        Provider::Gemini => json!({"promptFeedback": {"blockReason": "SAFETY"}}),
-        Provider::OpenAi => {
-            json!({"choices": [{"message": {"content": null, "refusal": "no"}, "finish_reason": "stop"}]})
+        Provider::Anthropic => {
+            json!({"type": "message", "content": [], "stop_reason": "refusal", "usage": usage})
         }
+        Provider::Gemini => {
+            json!({"candidates": [{"finishReason": "PROHIBITED_CONTENT"}], "usageMetadata": usage})
+        }
+        Provider::OpenAi => json!({"choices": [{"message": {"content": null, "refusal": "no"},
+            "finish_reason": "stop"}], "usage": usage}),
         Provider::OpenAiResponses => json!({"status": "completed", "output": [{"type": "message",
-            "content": [{"type": "refusal", "refusal": "no"}]}]}),
+            "content": [{"type": "refusal", "refusal": "no"}]}], "usage": usage}),
     };
     Response::json(200, &body)
 }
 
-/// Returns a stream that begins well and then tells of an error.
-pub(crate) fn failing(provider: Provider) -> Response {
-    let error = match provider {
+/// Returns a stream that a filter stops before it says anything.
+pub(crate) fn filtered(provider: Provider) -> Response {
+    let usage = used(provider, 4);
+    let stop = match provider {
+        Provider::Anthropic => {
+            json!({"type": "message_delta", "delta": {"stop_reason": "refusal"}, "usage": usage})
+        }
+        Provider::Gemini => json!({"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": usage}),
+        Provider::OpenAi => {
+            json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}], "usage": usage})
+        }
+        Provider::OpenAiResponses => {
+            let why = json!({"reason": "content_filter"});
+            let response = json!({"status": "incomplete", "incomplete_details": why, "usage": usage});
+            json!({"type": "response.incomplete", "response": response})
+        }
+    };
+    Response::events(&format!("{}{}", part(provider, &[]), events(&[stop])))
+}
+
+/// Returns the event that tells of an error.
+fn error(provider: Provider) -> Value {
+    match provider {
         Provider::Anthropic => json!({"type": "error", "error": {"type": "new_error", "message": "broke"}}),
         Provider::Gemini | Provider::OpenAi => json!({"error": {"message": "broke"}}),
         Provider::OpenAiResponses => json!({"type": "error", "message": "broke", "code": null}),
+    }
+}
+
+/// Returns a stream that begins well and then tells of an error.
+pub(crate) fn failing(provider: Provider) -> Response {
+    Response::events(&format!("{}{}", part(provider, &["hé"]), events(&[error(provider)])))
+}
+
+/// Returns the response that failed as a whole, of the protocol that has such.
+fn failed() -> Value {
+    let error = json!({"code": "new_error", "message": "broke"});
+    json!({"status": "failed", "error": error, "usage": used(Provider::OpenAiResponses, 4)})
+}
+
+/// Returns an error in the place of an answer that comes as one body.
+pub(crate) fn failed_whole(provider: Provider) -> Response {
+    let body = match provider {
+        Provider::Anthropic | Provider::Gemini | Provider::OpenAi => error(provider),
+        Provider::OpenAiResponses => failed(),
     };
-    Response::events(&format!("{}data: {error}\n\n", part(provider, &["hé"])))
+    Response::json(200, &body)
+}
+
+/// Returns a stream that tells of an error when it has told what all of it has used.
+pub(crate) fn failing_at_its_end(provider: Provider) -> Response {
+    let end = match provider {
+        Provider::Anthropic | Provider::Gemini | Provider::OpenAi => {
+            format!("{}{}", stop(provider), events(&[error(provider)]))
+        }
+        Provider::OpenAiResponses => events(&[json!({"type": "response.failed", "response": failed()})]),
+    };
+    Response::events(&format!("{}{end}", part(provider, &["hé"])))
 }
 
 /// Returns the status, the kind and the words in which the provider says what troubles it.

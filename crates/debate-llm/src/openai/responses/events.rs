@@ -49,7 +49,6 @@ impl Events for Items {
                 let response =
                     event.response.ok_or_else(|| malformed("the response is told of and missing"))?;
                 response.end(answer)?;
-                answer.is_done = true;
             }
             "error" => return Err(error_event(&error_of(data)?, CODES)),
             // What an item looks like before it is done, and what is new.
@@ -65,6 +64,7 @@ impl Events for Items {
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
         let mut response: Response<'_> = read_json(body)?;
+        response.count(answer);
         response.fail()?;
         let items = response.output.take().ok_or_else(|| malformed("the response holds no output"))?;
         for item in items {
@@ -263,15 +263,8 @@ struct OutputDetails {
 }
 
 impl Response<'_> {
-    fn fail(&self) -> Result<(), ModelError> {
-        match self.error.as_ref().filter(|error| !error.is_null()) {
-            Some(error) => Err(error_event(error, CODES)),
-            None => Ok(()),
-        }
-    }
-
-    /// Ends the answer with what the whole response says.
-    fn end(self, answer: &mut Answer) -> Result<(), ModelError> {
+    /// Takes what the whole response has used, which is told of one that failed too.
+    fn count(&self, answer: &mut Answer) {
         if let Some(usage) = &self.usage {
             answer.usage = Usage {
                 input: usage.input_tokens,
@@ -281,6 +274,18 @@ impl Response<'_> {
                 reasoning: usage.output_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
             };
         }
+    }
+
+    fn fail(&self) -> Result<(), ModelError> {
+        match self.error.as_ref().filter(|error| !error.is_null()) {
+            Some(error) => Err(error_event(error, CODES)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the answer with what the whole response says.
+    fn end(self, answer: &mut Answer) -> Result<(), ModelError> {
+        self.count(answer);
         self.fail()?;
         keep(&mut answer.model, self.model.as_deref());
         keep(&mut answer.id, self.id.as_deref());
@@ -295,6 +300,7 @@ impl Response<'_> {
             (None, Some("completed") | None) => FinishReason::Stop,
             (None, Some(status)) => FinishReason::Other(status.to_owned()),
         });
+        answer.is_done = true;
         Ok(())
     }
 }
