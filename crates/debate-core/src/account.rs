@@ -1,7 +1,8 @@
 //! What every result tells of its debate, alike in all formats.
 
+use crate::chain::GENESIS;
 use crate::debate::Debate;
-use crate::event::StopRuleFired;
+use crate::event::{Concluded, StopRuleFired};
 use crate::format::Format;
 use crate::stop::{Completeness, StopRule};
 
@@ -11,6 +12,19 @@ impl<F: Format> Debate<F> {
     pub fn completeness(&self) -> Completeness {
         let concluded = self.conclusion().map(|(concluded, _)| concluded.completeness.clone());
         concluded.unwrap_or_else(|| F::completeness(self))
+    }
+
+    /// Returns what is recorded were the debate to conclude now, but for the digest of its outcome.
+    #[must_use]
+    pub fn conclusion_now(&self) -> Concluded {
+        let before = self.conclusion().map_or(0, |(concluded, _)| concluded.revision);
+        Concluded {
+            revision: before.saturating_add(1),
+            rule: self.stop_rule().unwrap_or(StopRule::Concluded),
+            completeness: F::completeness(self),
+            outcome_digest: GENESIS,
+            spend: Some(self.spend()),
+        }
     }
 
     /// Returns the name of the rule that ended the debate, or is ending it; empty while none is (rule K7).

@@ -38,17 +38,31 @@ pub struct ToolState {
 }
 
 impl ToolState {
+    pub(crate) fn start(&mut self, attempt: u32) -> Result<(), String> {
+        self.not_answered()?;
+        if self.starts.checked_add(1) != Some(attempt) {
+            return Err(format!("start {attempt} of tool {} is out of order", self.tool));
+        }
+        self.starts = attempt;
+        Ok(())
+    }
+
     pub(crate) fn answer(&mut self, answered: &ToolAnswered) -> Result<(), String> {
         if self.starts == 0 && answered.reused.is_none() {
             return Err(format!("tool {} was never started", self.tool));
         }
-        if self.answered.is_some() {
-            return Err(format!("tool {} has answered already", self.tool));
-        }
+        self.not_answered()?;
         self.answered = Some(answered.ok);
         self.latency_ms = answered.latency_ms;
         self.reused.clone_from(&answered.reused);
         self.result = answered.prose.clone();
+        Ok(())
+    }
+
+    fn not_answered(&self) -> Result<(), String> {
+        if self.answered.is_some() {
+            return Err(format!("tool {} has answered already", self.tool));
+        }
         Ok(())
     }
 }
@@ -253,9 +267,10 @@ impl CallState {
         if self.answered != Some(rejected.revision) {
             return Err(format!("revision {} has no answer to reject", rejected.revision));
         }
+        let next = after(rejected.revision)?;
         // The reason rests on what the answer was shown; if that changes, so must the question.
         let sees = std::mem::take(&mut self.sees);
-        self.revise(rejected.revision + 1, Some(Cause::Reask));
+        self.revise(next, Some(Cause::Reask));
         self.sees = sees;
         self.rejection = rejected.prose.clone();
         self.rejections += 1;
@@ -269,12 +284,16 @@ impl CallState {
         if !self.open.is_empty() {
             return Err("an attempt at it is still open".to_owned());
         }
-        self.revise(revision + 1, Some(Cause::Void));
+        self.revise(after(revision)?, Some(Cause::Void));
         self.rejections = 0;
         Ok(())
     }
 
-    pub(crate) fn tool_mut(&mut self, turn: u32, index: u32) -> Result<&mut ToolState, String> {
+    /// Returns a tool use of a turn of the revision that is asked for.
+    pub(crate) fn tool_at(&mut self, revision: u32, turn: u32, index: u32) -> Result<&mut ToolState, String> {
+        if revision != self.revision {
+            return Err(format!("revision {revision} is not the one that stands"));
+        }
         let turns = self.turns.len();
         let missing = || format!("turn {turn} has no tool use {index} ({turns} turns so far)");
         let turn = self.turns.get_mut((turn as usize).wrapping_sub(1)).ok_or_else(missing)?;
@@ -293,4 +312,9 @@ impl CallState {
         self.sees.clear();
         self.rejection = Prose::default();
     }
+}
+
+/// Returns the revision after one that a log may have made up.
+fn after(revision: u32) -> Result<u32, String> {
+    revision.checked_add(1).ok_or_else(|| format!("there is no revision after {revision}"))
 }

@@ -10,7 +10,7 @@ use crate::call::{CallKey, Sight, Want};
 use crate::calls::{CallState, OpenAttempt};
 use crate::event::{
     AttemptRef, CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
-    StopRuleFired,
+    StopRuleFired, ToolAnswered, ToolStarted,
 };
 use crate::format::Format;
 use crate::id::{DebateId, Seq, Timestamp};
@@ -159,10 +159,12 @@ impl<F: Format> Debate<F> {
                 self.call_mut(&turn.attempt.call)?.ask_tools(turn);
             }
             KernelEvent::ToolStarted(started) => {
-                self.call_mut(&started.call)?.tool_mut(started.turn, started.index)?.starts = started.attempt;
+                let ToolStarted { call, revision, turn, index, attempt, .. } = started;
+                self.call_mut(call)?.tool_at(*revision, *turn, *index)?.start(*attempt)?;
             }
             KernelEvent::ToolAnswered(answered) => {
-                self.call_mut(&answered.call)?.tool_mut(answered.turn, answered.index)?.answer(answered)?;
+                let ToolAnswered { call, revision, turn, index, .. } = answered;
+                self.call_mut(call)?.tool_at(*revision, *turn, *index)?.answer(answered)?;
             }
             KernelEvent::CallAnswered(answered) => {
                 let open = self.close_attempt(&answered.attempt)?;

@@ -7,13 +7,12 @@ mod resolve;
 
 use crate::call::{Cause, Work};
 use crate::calls::CallState;
-use crate::chain::GENESIS;
 use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
-    CallVoided, Cancelled, Concluded, Event, FailureKind, FailureProse, KernelEvent, Opened, PhaseClosed,
-    PhaseOpened, ReplyFacts, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered, TurnProse,
+    CallVoided, Cancelled, Event, FailureKind, FailureProse, KernelEvent, Opened, PhaseClosed, PhaseOpened,
+    ReplyFacts, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -304,7 +303,7 @@ impl<F: Format> Draft<F> {
             return self.push(answered);
         }
         let call = self.debate.call_mut(&want.call).map_err(DecideError::Defect)?;
-        let starts = call.tool_mut(*turn, *index).map_err(DecideError::Defect)?.starts;
+        let starts = call.tool_at(want.revision, *turn, *index).map_err(DecideError::Defect)?.starts;
         let starts_max = self.debate.limits.starts_max;
         if starts >= starts_max {
             return self.finish_tool(work, false, 0, format!("it was begun {starts_max} times"));
@@ -439,13 +438,7 @@ impl<F: Format> Draft<F> {
 
     fn conclude(&mut self) -> Result<(), DecideError> {
         self.abandon_open(None, AbandonReason::Stopped)?;
-        let mut concluded = Concluded {
-            revision: self.debate.conclusion.as_ref().map_or(0, |(before, _)| before.revision) + 1,
-            rule: self.debate.stop_rule().unwrap_or(StopRule::Concluded),
-            completeness: F::completeness(&self.debate),
-            outcome_digest: GENESIS,
-            spend: Some(self.debate.spend),
-        };
+        let mut concluded = self.debate.conclusion_now();
         let mut after = self.debate.clone();
         after
             .apply(self.at, &Event::from(concluded.clone()))

@@ -54,10 +54,12 @@ impl Spend {
     /// Puts what a request has used in the place of what was reserved for it; without a reply that is not known.
     pub(crate) fn settle(&mut self, reply: Option<&ReplyFacts>, reserved: Reserved) {
         let usage = reply.map_or_else(Usage::default, |reply| reply.usage);
-        self.known.input += usage.input.unwrap_or(0);
-        self.known.output += usage.output.unwrap_or(0);
-        self.bound.input += usage.input.unwrap_or(reserved.input);
-        self.bound.output += usage.output.unwrap_or(reserved.output);
+        let tokens = |unknown: Tokens| Tokens {
+            input: usage.input.unwrap_or(unknown.input),
+            output: usage.output.unwrap_or(unknown.output),
+        };
+        self.known = self.known.plus(tokens(Tokens::default()));
+        self.bound = self.bound.plus(tokens(reserved.tokens()));
         self.complete &= usage.input.is_some() && usage.output.is_some();
         self.settle_cost(reply.and_then(|reply| reply.cost_micros), reserved.cost_micros);
     }
@@ -108,5 +110,21 @@ mod tests {
         assert_eq!(cost(&[(Some(3), Some(9)), (None, None)]), sum(3, 3, false));
         assert_eq!(cost(&[(None, None), (Some(3), Some(9))]), sum(3, 3, false));
         assert_eq!(cost(&[(Some(0), Some(0))]), sum(0, 0, true), "a price of 0 is a price");
+    }
+
+    #[test]
+    fn k8_what_is_more_than_a_number_holds_is_as_much_as_it_holds() {
+        let used = |tokens: u64| Usage { input: Some(tokens), output: Some(tokens), cached: None };
+        let reserved = |tokens: u64| Reserved { input: tokens, output: tokens, ..Reserved::NOTHING };
+        let all = Tokens { input: u64::MAX, output: u64::MAX };
+        let mut reported = Spend::NONE;
+        for tokens in [u64::MAX, 2] {
+            let reply = ReplyFacts { usage: used(tokens), ..ReplyFacts::default() };
+            reported.settle(Some(&reply), Reserved::NOTHING);
+        }
+        assert_eq!((reported.known, reported.bound), (all, all));
+        let mut unreported = Spend::NONE;
+        [u64::MAX, 2].map(reserved).into_iter().for_each(|reserved| unreported.settle(None, reserved));
+        assert_eq!((unreported.known, unreported.bound), (Tokens::default(), all));
     }
 }

@@ -109,6 +109,19 @@ impl Completeness {
         if missing.is_empty() && why.is_empty() { Self::Full } else { Self::Partial { missing, why } }
     }
 
+    /// Returns whether both say that the same is missing, however the reasons are worded.
+    #[must_use]
+    pub fn lacks_the_same(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str() && self.missing() == other.missing()
+    }
+
+    fn missing(&self) -> &[String] {
+        match self {
+            Self::Partial { missing, .. } => missing,
+            Self::Full | Self::Void { .. } => &[],
+        }
+    }
+
     /// Returns the name used on every interface.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
@@ -116,6 +129,27 @@ impl Completeness {
             Self::Full => "full",
             Self::Partial { .. } => "partial",
             Self::Void { .. } => "void",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k6_what_is_missing_counts_and_not_how_its_reasons_are_worded() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let partial =
+            |missing: &[&str], why| Completeness::Partial { missing: texts(missing), why: texts(why) };
+        let void = |why| Completeness::Void { why: texts(why) };
+        assert!(partial(&["judge"], &["time is up"]).lacks_the_same(&partial(&["judge"], &[])));
+        assert!(void(&["nobody spoke"]).lacks_the_same(&void(&[])));
+        let others = [Completeness::Full, partial(&[], &["time is up"]), partial(&["judge"], &[]), void(&[])];
+        for (place, one) in others.iter().enumerate() {
+            let same: Vec<_> =
+                (0..others.len()).filter(|other| one.lacks_the_same(&others[*other])).collect();
+            assert_eq!(same, [place]);
         }
     }
 }

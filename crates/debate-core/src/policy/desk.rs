@@ -174,11 +174,14 @@ impl Desk {
         let event = PolicyEvent::decode(&envelope.kind, envelope.version, &envelope.body, prose);
         match event.ok_or_else(order)?.map_err(|source| DeskError::Record { seq, source })? {
             PolicyEvent::ProposalStarted(started) => {
+                if !self.may_start(&started) {
+                    return Err(order());
+                }
                 let fresh = Proposal { started, at: envelope.at, made: None, written: None, accepted: None };
                 self.proposals.insert(fresh.started.number, fresh);
             }
             PolicyEvent::ProposalMade(made) => {
-                let proposal = self.proposals.get_mut(&made.number).ok_or_else(order)?;
+                let proposal = self.asked(made.number, made.attempt).ok_or_else(order)?;
                 proposal.made = Some(made);
             }
             PolicyEvent::ProposalWritten(written) => {
@@ -187,14 +190,32 @@ impl Desk {
                 proposal.written = Some(envelope.at);
             }
             PolicyEvent::ProposalFailed(failed) => {
-                self.proposals.get(&failed.number).ok_or_else(order)?;
+                self.asked(failed.number, failed.attempt).ok_or_else(order)?;
             }
             PolicyEvent::ProposalAccepted(accepted) => {
                 let proposal = self.proposals.get_mut(&accepted.number).ok_or_else(order)?;
+                let made = proposal.made.as_ref().filter(|_| proposal.accepted.is_none());
+                made.filter(|made| made.digest == accepted.digest).ok_or_else(order)?;
                 proposal.accepted = Some((envelope.actor.clone(), envelope.at));
             }
         }
         Ok(())
+    }
+
+    /// Returns whether a model may be asked: for the next proposal, or once more for one that was not made.
+    fn may_start(&self, started: &ProposalStarted) -> bool {
+        match self.proposals.get(&started.number) {
+            Some(asked) => {
+                asked.made.is_none() && asked.started.attempt.checked_add(1) == Some(started.attempt)
+            }
+            None => started.number == self.next_number() && started.attempt == 1,
+        }
+    }
+
+    /// Returns a proposal that was not made, where this is the latest attempt at it.
+    fn asked(&mut self, number: u32, attempt: u32) -> Option<&mut Proposal> {
+        let asked = self.proposals.get_mut(&number)?;
+        (asked.made.is_none() && asked.started.attempt == attempt).then_some(asked)
     }
 
     /// Returns the end of the stream.

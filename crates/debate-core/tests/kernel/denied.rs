@@ -3,13 +3,22 @@
 use std::collections::BTreeSet;
 
 use debate_core::call::{Cause, Reserved};
+use debate_core::codec::{Author, Head, seal_records};
 use debate_core::debate::Debate;
 use debate_core::event::{
-    AbandonReason, AnswerRejected, AttemptAbandoned, AttemptRef, CallStarted, CallVoided, Event, KernelEvent,
-    PromptRef, ToolStarted,
+    AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
+    CallVoided, Event, FailureKind, FailureProse, KernelEvent, PromptRef, ReplyFacts, ReplyProse,
+    ToolStarted, TurnAnswered, TurnProse,
 };
 use debate_core::formats::prediction::Prediction;
+use debate_core::id::Digest;
+use debate_core::policy::desk::{Desk, DeskError};
+use debate_core::policy::event::{
+    PolicyEvent, ProposalAccepted, ProposalFailed, ProposalMade, ProposalStarted,
+};
+use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
+use serde_json::json;
 
 use crate::envelopes::{PREDICTION, asking, course};
 use crate::scenario::{START, check};
@@ -49,9 +58,25 @@ fn why(debate: &Debate<Prediction>, event: impl Into<KernelEvent>) -> String {
     debate.clone().apply(START, &Event::Kernel(event.into())).unwrap_err().why
 }
 
-fn attempt(call: &str, revision: u32, attempt: u32) -> AttemptAbandoned {
-    let attempt = AttemptRef { call: call.parse().unwrap(), revision, attempt, turn: 1 };
-    AttemptAbandoned { attempt, reason: AbandonReason::Unwanted }
+/// Returns every event that ends an attempt.
+fn ends(attempt: &AttemptRef) -> [KernelEvent; 4] {
+    let (attempt, reply) = (|| attempt.clone(), ReplyFacts::default);
+    let words = ReplyProse { text: String::new(), ..ReplyProse::default() };
+    let prose = Prose::new(TurnProse { reply: words.clone(), arguments: Vec::new() });
+    let failure = Prose::new(FailureProse { message: String::new(), text: None });
+    [
+        CallAnswered { attempt: attempt(), reply: reply(), prose: Prose::new(words) }.into(),
+        TurnAnswered { attempt: attempt(), tools: Vec::new(), reply: reply(), prose }.into(),
+        AttemptFailed {
+            attempt: attempt(),
+            failure: FailureKind::Truncated,
+            last: true,
+            reply: reply(),
+            prose: failure,
+        }
+        .into(),
+        AttemptAbandoned { attempt: attempt(), reason: AbandonReason::Unwanted }.into(),
+    ]
 }
 
 fn started(revision: u32, attempt: u32, turn: u32) -> CallStarted {
@@ -92,11 +117,19 @@ fn k15_events_of_calls_that_deny_what_is_before_them_are_not_folded() {
     assert_eq!(why(&debate, started(1, 1, 2)), "attempt 1 of turn 2 is out of order");
     assert_eq!(why(&debate, rejected(1)), "revision 1 has no answer to reject");
     assert_eq!(why(&debate, voided(0)), "revision 0 is not the one that stands");
-    assert_eq!(why(&debate, attempt("argue/1/x", 0, 1)), "call argue/1/x was never begun");
-
     let under_way = check::<Prediction>(&format!("{asked_again}\nwhen begin {OPTIMIST}")).debate;
-    assert_eq!(why(&under_way, attempt(OPTIMIST, 0, 1)), "revision 0 is not open; 1 is");
-    assert_eq!(why(&under_way, attempt(OPTIMIST, 1, 2)), "attempt 2 of turn 1 is not open");
+    for (debate, call, revision, attempt, turn, denied) in [
+        (&debate, "argue/1/x", 0, 1, 1, "call argue/1/x was never begun"),
+        (&debate, OPTIMIST, 1, 1, 1, "attempt 1 of turn 1 is not open"),
+        (&under_way, OPTIMIST, 0, 1, 1, "revision 0 is not open; 1 is"),
+        (&under_way, OPTIMIST, 1, 2, 1, "attempt 2 of turn 1 is not open"),
+        (&under_way, OPTIMIST, 1, 1, 2, "attempt 1 of turn 2 is not open"),
+    ] {
+        for event in ends(&AttemptRef { call: call.parse().unwrap(), revision, attempt, turn }) {
+            let kind = Event::<Prediction>::Kernel(event.clone()).kind();
+            assert_eq!(why(debate, event), denied, "{kind}");
+        }
+    }
     assert_eq!(why(&under_way, voided(1)), "an attempt at it is still open");
     let tool = ToolStarted {
         call: OPTIMIST.parse().unwrap(),
@@ -113,4 +146,78 @@ fn k15_events_of_calls_that_deny_what_is_before_them_are_not_folded() {
         let debate = check::<Prediction>(&format!("{asked_again}\nwhen {settled} {OPTIMIST}{how}")).debate;
         assert_eq!(why(&debate, started(1, 2, 1)), "revision 1 is settled", "{settled}");
     }
+}
+
+#[test]
+fn k15_the_last_revision_that_a_number_holds_is_followed_by_none() {
+    let opened = check::<Prediction>("given    started roles=optimist,pessimist").debate;
+    let last = AttemptRef { call: OPTIMIST.parse().unwrap(), revision: u32::MAX, attempt: 1, turn: 1 };
+    let [answered, _, _, abandoned] = ends(&last);
+    let then = |event: KernelEvent| {
+        let mut debate = opened.clone();
+        debate.apply(START, &Event::Kernel(started(u32::MAX, 1, 1).into())).unwrap();
+        debate.apply(START, &Event::Kernel(event)).unwrap();
+        debate
+    };
+    let denied = "there is no revision after 4294967295";
+    assert_eq!(why(&then(answered), rejected(u32::MAX)), denied);
+    assert_eq!(why(&then(abandoned), voided(u32::MAX)), denied);
+}
+
+/// Folds a log of proposals; of one that is not folded returns the number of the event at fault.
+fn folded(events: &[PolicyEvent]) -> Result<Desk, u64> {
+    let author = Author { tenant: String::new(), actor: "alice".to_owned(), trace: None };
+    let stream = "security".parse::<ReviewerName>().unwrap().stream("");
+    let sealed = seal_records(stream, Head::NONE, &author, START, events, || [3; 16]);
+    let log: Vec<_> = sealed.into_envelopes().into_iter().map(|envelope| (*envelope).clone()).collect();
+    Desk::replay(&log).map_err(|error| match error {
+        DeskError::Order { seq, .. } => seq,
+        DeskError::Chain(_) | DeskError::Record { .. } => panic!("{error}"),
+    })
+}
+
+fn asked(number: u32, attempt: u32) -> PolicyEvent {
+    let started = json!({
+        "role": "security", "number": number, "attempt": attempt, "days": 30, "model": "simulated:0",
+        "evidence": {
+            "avg_argument_quality": 4.25, "debates": 6, "pairs": 8, "wins": 1, "ties": 2, "common_labels": [],
+            "needs_update": true, "threshold": {"debates_min": 5, "score_min": 7.0}, "simulated": 0,
+        },
+        "current": Digest::of_text("current"), "prompt": PromptRef::default(), "reserved": Reserved::NOTHING,
+    });
+    serde_json::from_value::<ProposalStarted>(started).unwrap().into()
+}
+
+fn made(number: u32, attempt: u32) -> PolicyEvent {
+    let (reply, digest) = (ReplyFacts::default(), Digest::of_text("proposed"));
+    ProposalMade { number, attempt, digest, reply, prose: Prose::default() }.into()
+}
+
+fn failed(number: u32, attempt: u32) -> PolicyEvent {
+    let (failure, reply) = (FailureKind::Unreadable, ReplyFacts::default());
+    ProposalFailed { number, attempt, failure, reply, prose: Prose::default() }.into()
+}
+
+fn accepted(number: u32, text: &str) -> PolicyEvent {
+    ProposalAccepted { number, digest: Digest::of_text(text) }.into()
+}
+
+#[test]
+fn k15_events_of_proposals_that_deny_what_is_before_them_are_not_folded() {
+    let log = [asked(1, 1), failed(1, 1), asked(1, 2), made(1, 2), accepted(1, "proposed"), asked(2, 1)];
+    assert_eq!(folded(&log).unwrap().next_number(), 3);
+    let first_of = |events: &[PolicyEvent]| folded(events).err();
+    for event in
+        [made(1, 1), failed(1, 1), accepted(1, "proposed"), asked(1, 2), asked(2, 1), asked(u32::MAX, 1)]
+    {
+        assert_eq!(first_of(std::slice::from_ref(&event)), Some(1), "{event:?}");
+    }
+    for event in [asked(1, 1), asked(1, 3), made(1, 2), failed(1, 2), asked(3, 1), accepted(1, "proposed")] {
+        assert_eq!(first_of(&[asked(1, 1), event.clone()]), Some(2), "{event:?}");
+    }
+    for event in [asked(1, 2), made(1, 1), failed(1, 1), accepted(1, "another")] {
+        assert_eq!(first_of(&[asked(1, 1), made(1, 1), event.clone()]), Some(3), "{event:?}");
+    }
+    let twice = [asked(1, 1), made(1, 1), accepted(1, "proposed"), accepted(1, "proposed")];
+    assert_eq!(first_of(&twice), Some(4));
 }

@@ -1,17 +1,19 @@
 //! Review debates as tables (rules V1–V6, K6, K7, K14).
 
+use debate_core::call::Usage;
+use debate_core::event::{CallAnswered, Event, ReplyFacts};
 use debate_core::fork::Change;
 use debate_core::format::Format;
 use debate_core::formats::review::Review;
 use debate_core::formats::review::fact::Winner;
 use debate_core::formats::review::outcome::ReviewResult;
 use debate_core::policy::insights::{self, Threshold};
-use debate_core::prose::Texts;
+use debate_core::prose::{Prose, Texts};
 use debate_core::stop::Completeness;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::scenario::{Stage, check};
+use crate::scenario::{START, Stage, check};
 
 fn result(stage: &Stage<Review>) -> ReviewResult {
     Review::outcome(&stage.debate, Texts::Shown)
@@ -381,4 +383,22 @@ proptest! {
         };
         prop_assert_eq!(play(&dice), play(&[0]));
     }
+}
+
+#[test]
+fn k8_tokens_of_both_kinds_that_are_more_than_a_number_holds_are_as_many_as_it_holds() {
+    let Stage { mut debate, .. } = check::<Review>(
+        "given    started targets=env
+         when     begin argue/1/ada",
+    );
+    let call = "argue/1/ada".parse().unwrap();
+    let attempt = debate.call(&call).unwrap().open_attempts(&call).remove(0);
+    let usage = Usage { input: Some(u64::MAX), output: Some(2), cached: None };
+    let reply = ReplyFacts { usage, ..ReplyFacts::default() };
+    let answered = CallAnswered { attempt, reply, prose: Prose::default() };
+    debate.apply(START, &Event::Kernel(answered.into())).unwrap();
+    assert_eq!(
+        serde_json::to_value(Review::outcome(&debate, Texts::Shown)).unwrap()["total_tokens"],
+        u64::MAX
+    );
 }

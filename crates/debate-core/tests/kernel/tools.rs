@@ -4,7 +4,8 @@ use debate_core::call::{Reserved, Work};
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::event::{
-    AttemptRef, Event, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse, ToolUse,
+    AttemptRef, Event, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse, ToolAnswered,
+    ToolStarted, ToolUse,
 };
 use debate_core::format::Format;
 use debate_core::formats::accept::{AcceptedRequest, accept};
@@ -184,12 +185,30 @@ fn t8_a_run_under_way_goes_on_and_what_failed_is_tried_by_the_next() {
 }
 
 #[test]
-fn k15_answers_of_tools_that_were_not_asked_or_have_answered_are_not_folded() {
+fn k15_answers_and_starts_of_tools_that_deny_what_is_before_them_are_not_folded() {
     let mut table = Table::open("expert-panel", &json!({}));
     table.asks("ada", &[CLAIM]);
     table.begins("ada/0");
     table.finishes("ada/0", true, "found");
     let (answered, before) = table.log.split_last().unwrap();
+    let (started, asked) = before.split_last().unwrap();
+    let kernel = |recorded: &Recorded<Roundtable>| match &recorded.event {
+        Event::Kernel(event) => event.clone(),
+        Event::Opened(_) | Event::Fact(_) => panic!("{recorded:?}"),
+    };
+    let denied = |log: &[Recorded<Roundtable>], event: KernelEvent| {
+        let mut debate = Debate::replay(log).unwrap();
+        debate.apply(answered.at, &Event::Kernel(event)).unwrap_err().why
+    };
+    let KernelEvent::ToolAnswered(answer) = kernel(answered) else { panic!("{answered:?}") };
+    let KernelEvent::ToolStarted(start) = kernel(started) else { panic!("{started:?}") };
+    let start = |revision, attempt| ToolStarted { revision, attempt, ..start.clone() }.into();
+    assert_eq!(denied(asked, start(1, 1)), "revision 1 is not the one that stands");
+    assert_eq!(denied(asked, start(0, 2)), "start 2 of tool search_web is out of order");
+    assert_eq!(denied(before, start(0, 1)), "start 1 of tool search_web is out of order");
+    assert_eq!(denied(&table.log, start(0, 2)), "tool search_web has answered already");
+    let elsewhere = ToolAnswered { revision: 1, ..answer };
+    assert_eq!(denied(before, elsewhere.into()), "revision 1 is not the one that stands");
     let why = |debate: &mut Debate<Roundtable>| debate.apply(answered.at, &answered.event).unwrap_err().why;
     assert_eq!(why(&mut table.debate), "tool search_web has answered already");
     let mut not_started = Debate::replay(&before[..before.len() - 1]).unwrap();

@@ -37,7 +37,7 @@ pub(super) fn outcome(debate: &Debate<Review>, texts: Texts) -> ReviewResult {
         not_run: config.skip().map(|why| NotRun { why, reason: reason(debate, why) }),
         debates: config.numbered_pairs().map(|(number, pair)| shown(debate, number, pair, texts)).collect(),
         failed_pairs: failed_pairs(debate),
-        total_tokens: spend.known.input + spend.known.output,
+        total_tokens: spend.known.input.saturating_add(spend.known.output),
         metadata: Metadata {
             calls: spend.calls,
             wall_clock_time_ms: debate.wall_clock_ms(),
