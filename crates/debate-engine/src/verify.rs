@@ -7,9 +7,9 @@ use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec::{self, TAKEN};
 use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::event::{Event, KernelEvent};
+use debate_core::event::{Concluded, Event, KernelEvent};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest, Seq};
+use debate_core::id::{DebateId, Digest, Seq, Timestamp};
 use debate_store::{EventStore, ReadError};
 
 use crate::journal::{LoadError, PAGE};
@@ -208,15 +208,11 @@ impl<F: Format> Check<F> {
                 self.debate = Some(Debate::replay([&recorded]).map_err(|error| fault(error.to_string()))?);
             }
             Some(debate) => {
-                debate.apply(recorded.at, &recorded.event).map_err(|error| fault(error.to_string()))?;
                 if let Event::Kernel(KernelEvent::Concluded(concluded)) = &recorded.event {
-                    if debate.outcome_digest() != concluded.outcome_digest {
-                        return Err(fault("the outcome does not follow from the log".to_owned()));
-                    }
-                    if concluded.spend.is_some_and(|spend| spend != debate.spend()) {
-                        return Err(fault("the spend does not follow from the log".to_owned()));
-                    }
+                    conclude(debate, recorded.at, concluded).map_err(fault)?;
                     self.found.outcomes += 1;
+                } else {
+                    debate.apply(recorded.at, &recorded.event).map_err(|error| fault(error.to_string()))?;
                 }
             }
         }
@@ -290,6 +286,25 @@ impl<F: Format> Check<F> {
         self.found.unfinished = self.worded.intersection(self.redacted()).count() as u64;
         self.found.fault = self.taken().pop_first().map(taken_at);
         self.found
+    }
+}
+
+/// Folds a conclusion; says what of it does not follow from the events before it.
+fn conclude<F: Format>(debate: &mut Debate<F>, at: Timestamp, concluded: &Concluded) -> Result<(), String> {
+    // What the outcome tells of its completeness is what the conclusion says.
+    let due = debate.conclusion_now();
+    debate.apply(at, &Event::from(concluded.clone())).map_err(|error| error.to_string())?;
+    // Of the completeness the reasons are words that may have been others when the log was written.
+    let parts = [
+        ("revision of the conclusion", concluded.revision == due.revision),
+        ("rule that ended the debate", concluded.rule == due.rule),
+        ("completeness", concluded.completeness.lacks_the_same(&due.completeness)),
+        ("outcome", concluded.outcome_digest == debate.outcome_digest()),
+        ("spend", concluded.spend.is_none() || concluded.spend == due.spend),
+    ];
+    match parts.into_iter().find(|(_, follows)| !follows) {
+        Some((part, _)) => Err(format!("the {part} does not follow from the log")),
+        None => Ok(()),
     }
 }
 

@@ -27,8 +27,13 @@ enum Verdict {
 
 /// Returns the hash of an event that has no prose.
 fn chained(previous: &Value, stream: &Value, event: &Value) -> String {
+    hash_of(&serde_json::from_value(previous.clone()).unwrap(), &wordless(stream, event)).to_string()
+}
+
+/// Returns an event of a bundle without its prose.
+pub(crate) fn wordless(stream: &Value, event: &Value) -> Envelope {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let envelope = Envelope {
+    Envelope {
         stream: StreamId {
             kind: StreamKind::from_name(&text(&stream["kind"])).unwrap(),
             id: text(&stream["id"]).parse().unwrap(),
@@ -44,8 +49,7 @@ fn chained(previous: &Value, stream: &Value, event: &Value) -> String {
         prose: None,
         prose_digest: None,
         hash: Digest::default(),
-    };
-    hash_of(&serde_json::from_value(previous.clone()).unwrap(), &envelope).to_string()
+    }
 }
 
 /// Appends an event to the first debate of a bundle, chained as anybody can who has no key.
@@ -60,7 +64,7 @@ fn begin_of(first: &str, lines: &[Value]) -> usize {
 }
 
 /// Appends an event to the first debate of a bundle whose first event is of a kind.
-fn append_to(first: &str, mut lines: Vec<Value>, kind: &str, body: &str) -> Vec<Value> {
+pub(crate) fn append_to(first: &str, mut lines: Vec<Value>, kind: &str, body: &str) -> Vec<Value> {
     let begin = begin_of(first, &lines);
     let events = lines[begin + 1..].iter().take_while(|line| line.get("event").is_some()).count();
     let last = &lines[begin + events]["event"];
@@ -106,7 +110,7 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Exports all debates and returns the lines.
-fn exported(program: &Program, args: &[&str]) -> Vec<Value> {
+pub(crate) fn exported(program: &Program, args: &[&str]) -> Vec<Value> {
     let ran = program.run([&["export", "--all", "--output", "it.bundle"], args].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     unpacked(&program.path("it.bundle"))
@@ -267,6 +271,12 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     assert_eq!(another[begin + 1]["event"]["hash"], chained(&start, &stream, &another[begin + 1]["event"]));
     another[begin + 1]["event"]["body"] = opening.replace(fork, FORGED).into();
     another[begin + 1]["event"]["hash"] = chained(&start, &stream, &another[begin + 1]["event"]).into();
+    let mut nameless = lines.clone();
+    let mut body: Value = serde_json::from_str(opening).unwrap();
+    assert!(body.as_object_mut().unwrap().shift_remove("debate").is_some());
+    nameless.drain(begin + 2..=end);
+    nameless[begin + 1]["event"]["body"] = body.to_string().into();
+    nameless[begin + 1]["event"]["hash"] = chained(&start, &stream, &nameless[begin + 1]["event"]).into();
     let concluded = |place: &str, value: Value| {
         let mut lines = lines.clone();
         let removed = lines.remove(end)["event"].take();
@@ -292,6 +302,7 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
         (resumed, "the debate is concluded", 0),
         (forked_within, "forked stands within a debate", 0),
         (counted(another), "forked begins another debate", 0),
+        (counted(nameless), "it does not say which debate it opens", 0),
         (outcome, "the outcome does not follow from the log", 0),
         (spend, "the spend does not follow from the log", 0),
         (wordless, &taken, 4),

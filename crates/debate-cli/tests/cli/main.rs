@@ -7,6 +7,7 @@ mod backtesting;
 mod bad_input;
 mod benching;
 mod client;
+mod concluding;
 mod configuring;
 mod continuing;
 mod doctor;
