@@ -18,6 +18,7 @@ pub(crate) struct MoodyStore {
     is_down: AtomicBool,
     silent_appends: AtomicU32,
     appends: RwLock<()>,
+    reads: RwLock<()>,
     looked_up: Mutex<Vec<(StreamId, &'static str)>>,
     read_at_once_max: AtomicU32,
 }
@@ -42,6 +43,11 @@ impl MoodyStore {
     /// Holds all appends up until what is returned goes.
     pub(crate) async fn hold_up(&self) -> RwLockWriteGuard<'_, ()> {
         self.appends.write().await
+    }
+
+    /// Holds all reads of a stream's events up until what is returned goes.
+    pub(crate) async fn hold_up_reads(&self) -> RwLockWriteGuard<'_, ()> {
+        self.reads.write().await
     }
 
     /// Returns what was looked up in which stream since this was last asked.
@@ -72,6 +78,7 @@ impl EventStore for MoodyStore {
     }
 
     async fn read(&self, stream: StreamId, after: Seq, limit: u32) -> Result<Vec<Envelope>, ReadError> {
+        let _passed = self.reads.read().await;
         self.look()?;
         self.looked_up.lock().unwrap().push((stream, "events"));
         self.read_at_once_max.fetch_max(limit, Ordering::Relaxed);

@@ -276,7 +276,8 @@ async fn what_is_being_recorded_has_its_place_while_others_debates_are_taken_ove
 
 #[tokio::test(start_paused = true)]
 async fn what_is_being_taken_over_has_its_place_while_others_come() {
-    let platform = Platform::new();
+    let store = Arc::new(MoodyStore::default());
+    let platform = Platform::on(store.clone());
     let ((a, _), (b, way)) = (three_places(&platform, "a").await, three_places(&platform, "b").await);
     for _ in 0..3 {
         a.start(start(None)).await.unwrap();
@@ -285,10 +286,22 @@ async fn what_is_being_taken_over_has_its_place_while_others_come() {
     let told_later = way.told.lock().await;
     a.shut_down().await;
     sleep(Duration::from_secs(5)).await;
-    assert_eq!(b.held_count(), 0);
-    let refused = b.start(start(None)).await.unwrap_err();
-    assert!(matches!(refused, StartError::Busy { held: 3 }), "{refused}");
+    let nobody_is_let_in = async || {
+        assert_eq!(b.held_count(), 0);
+        for tenant in ["", "acme"] {
+            let mut one_more = start(None);
+            tenant.clone_into(&mut one_more.author.tenant);
+            let refused = b.start(one_more).await.unwrap_err();
+            assert!(matches!(refused, StartError::Busy { held: 3 }), "{tenant:?}: {refused}");
+        }
+    };
+    nobody_is_let_in().await;
+    // Whose they are is in their first events.
+    let read_later = store.hold_up_reads().await;
     drop(told_later);
+    sleep(Duration::from_secs(1)).await;
+    nobody_is_let_in().await;
+    drop(read_later);
     sleep(Duration::from_secs(1)).await;
     assert_eq!(b.held_count(), 3);
 }
