@@ -83,20 +83,25 @@ fn i10_no_git_is_run_that_lies_in_the_workspace_wherever_programs_are_looked_for
         let ran = std::process::Command::new("git").args(arguments).current_dir(&code).output().unwrap();
         assert!(ran.status.success(), "{ran:?}");
     };
-    std::fs::create_dir_all(code.join("bin")).unwrap();
-    for git in ["code/git", "code/bin/git"] {
+    for folder in ["code/bin", "code/leads_out", "leads_in"] {
+        std::fs::create_dir_all(program.path(folder)).unwrap();
+    }
+    for git in ["code/git", "code/bin/git", "elsewhere"] {
         program.write(git, format!("#!/bin/sh\ntouch '{}'\n", program.path("run").display()));
         std::fs::set_permissions(program.path(git), PermissionsExt::from_mode(0o755)).unwrap();
     }
     symlink(code.join("bin"), program.path("link")).unwrap();
+    symlink(code.join("bin/git"), program.path("leads_in/git")).unwrap();
+    symlink(program.path("elsewhere"), code.join("leads_out/git")).unwrap();
     program.write("code/bus.rs", "\nlet leaks = listener.memory();\n");
     ours(&["init", "--quiet"]);
     ours(&["add", "."]);
     ours(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", "one"]);
     let request = r#"{"format": "investigation", "problem": "The listener leaks memory", "investigators": ["ann", "bo"]}"#;
     program.write("request.json", request);
-    let theirs = [".", "bin", "", code.join("bin").to_str().unwrap(), program.path("link").to_str().unwrap()]
-        .join(":");
+    let folders = ["code/bin", "link", "leads_in", "code/leads_out"].map(|folder| program.path(folder));
+    let theirs = [".", "bin", ""].into_iter().chain(folders.iter().map(|folder| folder.to_str().unwrap()));
+    let theirs = theirs.collect::<Vec<_>>().join(":");
     let system = std::env::var("PATH").unwrap();
     for (path, is_found) in [(format!("{theirs}:{system}"), true), (theirs, false)] {
         let mut run = program.command(["run", "request.json", "--json", "--workspace", "code"]);
