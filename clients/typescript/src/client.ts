@@ -59,11 +59,15 @@ const PAUSE_MS = 100;
 const PAUSE_MAX_MS = 5_000;
 
 export class DebateClient {
+  // Nothing that prints a client prints its token.
+  readonly #options: Options;
+
   /** `server` is such as `http://localhost:50051`; one that is no such address is a `TypeError`, which does not tell it. */
   constructor(
     private readonly server: string,
-    private readonly options: Options = {},
+    options: Options = {},
   ) {
+    this.#options = options;
     if (!isPlain(server)) throw new TypeError("the server must be http:// or https://, without login, query and fragment");
   }
 
@@ -107,7 +111,7 @@ export class DebateClient {
 
   private async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
-    if (this.options.token !== undefined) headers.set("authorization", `Bearer ${this.options.token}`);
+    if (this.#options.token !== undefined) headers.set("authorization", `Bearer ${this.#options.token}`);
     let response: Response;
     try {
       // Token and words are for this server alone.
@@ -126,7 +130,7 @@ export class DebateClient {
 
   /** Waits before the next try; throws what no further try can mend. */
   private async pause(error: unknown, tries: number): Promise<void> {
-    if (!(error instanceof Away) || tries >= (this.options.triesMax ?? 10)) throw error;
+    if (!(error instanceof Away) || tries >= (this.#options.triesMax ?? 10)) throw error;
     const ms = Math.min(PAUSE_MS * 2 ** Math.min(tries, 16), PAUSE_MAX_MS);
     await new Promise((done) => setTimeout(done, ms));
   }

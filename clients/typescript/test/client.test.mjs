@@ -87,6 +87,12 @@ test("an address with a login, a query or a fragment, or that is none, is refuse
   }
 });
 
+test("a client does not print with its token", () => {
+  const client = new DebateClient("http://h:9", { token: "open-sesame-4711" });
+  const told = `${inspect(client, { showHidden: true, depth: null })} ${JSON.stringify(client)}`;
+  assert.ok(told.includes("http://h:9") && !told.includes("open-sesame"), told);
+});
+
 test("a server that leads elsewhere is told at once, and nothing goes there", async (context) => {
   const asked = [];
   const listen = async (answer) => {

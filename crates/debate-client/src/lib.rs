@@ -25,7 +25,7 @@ pub enum AddressError {
     /// The address is not one of gRPC over plain HTTP/2.
     #[error("server {address:?} cannot be used: {reason}")]
     Address {
-        /// What was given, without what may be a login or a query.
+        /// What was given, without its login, or but its scheme where its form may hide what is secret.
         address: String,
         /// What is wrong with it.
         reason: String,
@@ -161,20 +161,25 @@ impl Client {
     }
 }
 
-/// Returns an address as it may be told: without login and query, which may hold what is secret.
+/// Returns an address as it may be told: without its login where the rest is a plain host, port and path, and otherwise with
+/// nothing behind its `://`, for what is odd may hold what is secret.
 fn told(address: &str) -> String {
     // What stands before a `://` and is no scheme may be a login.
     let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let end = address.find("://").filter(|end| address[..*end].chars().all(is_of_scheme));
     let (scheme, rest) = address.split_at(end.map_or(0, |end| end + 3));
-    let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    if behind.contains('@') {
-        // A password may hold what ends a host, and a query what ends a login.
-        return format!("{scheme}[hidden]");
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (login, server) = authority.split_once('@').unwrap_or(("", authority));
+    let (host, port) = server.split_once(':').unwrap_or((server, ""));
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_.-/".contains(c);
+    let is_plain =
+        host.chars().chain(path.chars()).all(is_of_name) && port.chars().all(|c| c.is_ascii_digit());
+    // A query may hold what ends a login.
+    if is_plain && !login.contains(['?', '#']) {
+        format!("{scheme}{server}{path}")
+    } else {
+        format!("{scheme}[hidden]")
     }
-    let place = authority.rsplit('@').next().unwrap_or_default();
-    let path = behind.split(['?', '#']).next().unwrap_or_default();
-    format!("{scheme}{place}{path}")
 }
 
 #[cfg(test)]
@@ -192,17 +197,25 @@ mod tests {
     #[test]
     fn an_address_that_cannot_be_used_is_told_without_login_and_query() {
         for (address, shown) in [
+            ("host:1", "host:1"),
             ("https://ann:s3cret@host:1", "https://host:1"),
             ("ann:s3cret@host:1", "host:1"),
-            ("ann:s3cret@https://host:1", "https://host:1"),
-            ("host/path?token=s3cret&to=http://host:1", "host/path"),
-            ("http://ann:s3cret@ho st", "http://ho st"),
-            ("ftp://ann:s3cr@s3cret@host/path", "ftp://host/path"),
+            ("ann:s3cret@host/path", "host/path"),
+            ("ftp://ann:s3cr@s3cret@host/path", "ftp://[hidden]"),
+            ("http://ann:s3cret@ho st", "http://[hidden]"),
+            ("ann:s3cret@https://host:1", "[hidden]"),
+            ("host/path?token=s3cret&to=http://host:1", "[hidden]"),
             ("ftp://ann:s3/cr?s3c#s3@s3cret@host/path", "ftp://[hidden]"),
             ("https://host/path?token=ann@s3cret", "https://[hidden]"),
-            ("ftp://host?token=s3cret", "ftp://host"),
-            ("ftp://host#s3cret", "ftp://host"),
-            ("host:1", "host:1"),
+            ("https://ann:12?s3/cret@host", "https://[hidden]"),
+            ("https://host?token=ann@s3cret", "https://[hidden]"),
+            ("https://host#ann@s3cret", "https://[hidden]"),
+            ("ftp://host?token=s3cret", "ftp://[hidden]"),
+            ("ftp://host#s3cret", "ftp://[hidden]"),
+            ("https://ann:s3cret/path", "https://[hidden]"),
+            ("https://ann%3As3cret%40host:1", "https://[hidden]"),
+            ("https://ann%3as3cret@host%3Btoken%3Ds3:1", "https://[hidden]"),
+            ("https://host;token=s3cret", "https://[hidden]"),
         ] {
             let error = Client::new(address, None).unwrap_err();
             let (text, debugged) = (error.to_string(), format!("{error:?}"));
