@@ -11,12 +11,13 @@ use clap::builder::ValueParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _, Parser as _};
+use debate_store::ToldAddress;
 
 use self::file::{ConfigFile, Entry, Given};
 use crate::args::Args;
 use crate::exit::Failure;
 use crate::plain::one_line;
-use crate::store::{AddressParts, HIDDEN, StoreChoice, schemed};
+use crate::store::StoreChoice;
 
 /// The command whose options a file sets besides those of every command.
 const SERVE: &str = "serve";
@@ -272,7 +273,7 @@ fn flags(command: &Command, given: &ArgMatches) -> Vec<OsString> {
 }
 
 /// Returns a value without what is secret: of an address its login and its query, and everything of a token and of what is
-/// hidden in help and no address, unless it is a store's with nothing in it that parts a login.
+/// hidden in help and no address, unless it is a store's and looks like the path of a file.
 fn masked(arg: &Arg, value: &str) -> Option<String> {
     let id = arg.get_id().as_str();
     if let ("store", Ok(store)) = (id, value.parse::<StoreChoice>()) {
@@ -281,15 +282,17 @@ fn masked(arg: &Arg, value: &str) -> Option<String> {
     let is_shown = match id {
         "token" => return None,
         _ if value.contains("://") => return without_login(value),
-        "store" => !value.contains([':', '@', '=', ';', ' ']),
+        "store" => value.chars().all(|c| c.is_ascii_alphanumeric() || "_.-/".contains(c)),
         _ => !arg.is_hide_env_values_set(),
     };
     is_shown.then(|| value.to_owned())
 }
 
-/// Returns an address without its login and its query.
+/// Returns an address without its login and its query; nothing where what stands before its `://` is no scheme and may be a
+/// login.
 fn without_login(address: &str) -> Option<String> {
-    let (scheme, rest) = schemed(address)?;
-    let place = AddressParts::of(rest).map_or(HIDDEN, |parts| parts.place);
-    Some(format!("{scheme}://{place}"))
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    let (scheme, rest) = address.split_once("://")?;
+    let told = ToldAddress::of(rest);
+    scheme.chars().all(is_of_scheme).then(|| format!("{scheme}://{}", told.place()))
 }

@@ -4,6 +4,7 @@
 //! that meet in one process are committed together. Positions are not dense: they order events and nothing else, see
 //! `feed.rs` for how readers miss none.
 
+mod address;
 mod archive;
 mod commit;
 mod fault;
@@ -26,6 +27,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Seq, Timestamp};
 use sqlx::postgres::{PgConnection, PgPool};
 
+pub use address::ToldAddress;
 pub use feed::{Holder, Horizon};
 pub use open::ConnectError;
 

@@ -80,6 +80,15 @@ fn every_value_says_where_it_comes_from_and_flags_go_before_environment_before_f
             assert_eq!(row(&bare.json(), name)["value"], "(set)", "{name}: {address}");
         }
     }
+    for (address, told) in [
+        ("https://me:s3cret@models.example:8443/v1", "https://models.example:8443/v1"),
+        ("https://me%3As3cret%40models.example/v1", "https://[hidden]"),
+        ("https://me%3As3cret@models.example/v1", "https://[hidden]"),
+        ("https://models.example/v1;key=s3cret", "https://[hidden]"),
+    ] {
+        let ran = check(&program, &["--json"], &[("OPENAI_BASE_URL", address)]);
+        assert_eq!(row(&ran.json(), "openai-base-url")["value"], told, "{address}");
+    }
     let shown = check(&program, &[], &[("DEBATE_CONFIG", "debate.toml")]);
     assert!(shown.stdout.contains("debate.toml:7") && shown.stdout.contains("not set"), "{}", shown.stdout);
 }

@@ -156,6 +156,8 @@ fn a_password_of_a_store_that_is_refused_is_not_told_whatever_else_is_wrong() {
         "db/debates?password=open-sesame&to=postgres://db",
         "app:open-sesame@db/debates",
         "host=db user=app password=open-sesame dbname=debates",
+        "host=db,password=open-sesame",
+        "app%3Aopen-sesame%40db/debates",
         "mssql://db;user=app;password=open-sesame",
         "postgres:app:open-sesame",
     ] {

@@ -7,6 +7,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
 
 use crate::port::{BoxError, Position};
+use crate::postgres::address::server_of;
 use crate::postgres::fault::answer;
 use crate::postgres::{PostgresOptions, feed};
 
@@ -154,25 +155,11 @@ pub(super) async fn open(url: &str, options: &PostgresOptions) -> Result<Opened,
     let is_ours = ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
     let parsed = PgConnectOptions::from_str(url).ok().filter(|_| is_ours);
     let parsed = parsed.ok_or(ConnectError::NotAUrl)?.application_name("debate").disable_statement_logging();
-    let server = name_of(url, &parsed);
+    let server = server_of(url, &parsed);
     match open_at(&parsed, options).await {
         Ok((writer, pool, settled)) => Ok(Opened { server, writer, pool, settled }),
         Err(failure) => Err(failure.explain(server)),
     }
-}
-
-/// Returns what may be told of a location: host, or folder of the socket, and database.
-fn name_of(url: &str, options: &PgConnectOptions) -> String {
-    let behind_host = url.splitn(4, ['/', '?', '#']).nth(3).unwrap_or_default();
-    let database = options.get_database().unwrap_or(options.get_username());
-    let name = match options.get_socket() {
-        Some(folder) => format!("{}/{database}", folder.display()),
-        None => format!("{}:{}/{database}", options.get_host(), options.get_port()),
-    };
-    // A password may hold what ends a host, and what follows passes for port and database then, or be given by name.
-    let spelled = name.to_ascii_lowercase();
-    let may_hide = ["@", "%40", "=", "%3d"].iter().any(|sign| spelled.contains(sign));
-    if may_hide || behind_host.contains('@') { "[hidden]".to_owned() } else { name }
 }
 
 async fn open_at(
