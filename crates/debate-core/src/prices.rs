@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::call::{Tokens, Usage};
 use crate::request::{self, Complaints, Field, Violations};
 
@@ -63,10 +65,13 @@ impl Prices {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(json: &str) -> Result<Self, Violations> {
-        let list = request::parse(json)?;
+        request::parse(json, Self::accept)
+    }
+
+    fn accept(list: &Value) -> Result<Self, Violations> {
         let complaints = Complaints::default();
         let mut prices = BTreeMap::new();
-        for (model, entry) in Field::root(&list, &complaints).entries(MODELS_MAX) {
+        for (model, entry) in Field::root(list, &complaints).entries(MODELS_MAX) {
             if model.trim().is_empty() {
                 entry.refuse("a price needs the name of its model, such as openai:gpt-5-mini");
             }

@@ -17,6 +17,7 @@ use crate::counted::counted;
 use crate::id::Digest;
 use crate::limits::Limits;
 
+pub use fields::cut_path;
 pub(crate) use fields::{Complaints, Field, Fields};
 pub(crate) use json::{parse, raw_field, raw_member};
 

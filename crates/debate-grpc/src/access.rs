@@ -71,9 +71,22 @@ pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next
         Err(refusal) => {
             let refused = protocol.refuse(refusal);
             call.answered(&refused);
-            refused
+            watched(refused, protocol, &door.unread)
         }
     }
+}
+
+/// Has an answer that no token was needed for given up, like all others, where its client stops reading.
+pub(crate) async fn watch_over(State(unread): State<Arc<Unread>>, request: Request, next: Next) -> Response {
+    let protocol = Protocol::of(request.headers());
+    watched(next.run(request).await, protocol, &unread)
+}
+
+fn watched(answer: Response, protocol: Protocol, unread: &Unread) -> Response {
+    answer.map(|body| {
+        let outbound = Outbound::new(Held::new(body, false), protocol, Arc::new(Grant::everything()), None);
+        Body::new(outbound.watched_over(None, unread))
+    })
 }
 
 struct Passed {

@@ -180,7 +180,7 @@ pub async fn serve(
     let data = data.merge(mount.map(|mount| mount(facade.clone())).unwrap_or_default());
     let (readiness, app) = app(facade, data, door, patience).await?;
     readiness.look(&engine).await;
-    let app = app.merge(pages);
+    let app = app.merge(pages.layer(from_fn_with_state(Arc::clone(&unread), access::watch_over)));
     let app = match cors::layer(&cors_origins) {
         Some(layer) => app.layer(layer),
         None => app,
@@ -272,6 +272,24 @@ mod tests {
 
     use super::*;
     use crate::tokens::{Scope, TokenFile, TokenWishes};
+
+    #[test]
+    fn without_a_token_no_address_that_others_reach_is_listened_on() {
+        for (address, is_refused) in [
+            ("127.0.0.1:1", false),
+            ("[::1]:1", false),
+            ("0.0.0.0:1", true),
+            ("[::]:1", true),
+            ("10.0.0.1:1", true),
+            ("[2001:db8::1]:1", true),
+        ] {
+            let address = address.parse().unwrap();
+            assert!(check_token(Some("0123456789abcdef"), false, address).is_ok(), "{address}");
+            assert!(check_token(None, true, address).is_ok(), "{address}");
+            let refused = matches!(check_token(None, false, address), Err(ServeError::TokenNeeded { .. }));
+            assert_eq!(refused, is_refused, "{address}");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_token_that_is_revoked_holds_for_no_more_than_a_second_though_nobody_comes() {

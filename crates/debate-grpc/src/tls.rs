@@ -141,6 +141,8 @@ impl TlsFiles {
 
     fn config(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let certificates = certificates(&self.certificate, "a certificate")?;
+        // Of a chain the library itself reads the first one alone.
+        certificates.iter().try_for_each(|certificate| ParsedCertificate::try_from(certificate).map(drop))?;
         let unreadable = |source| TlsError::File { what: "a private key", path: self.key.clone(), source };
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(unreadable)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());

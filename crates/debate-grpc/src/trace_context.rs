@@ -67,7 +67,21 @@ mod tests {
             assert_eq!(of(Some(&parent), Some("congo=1")), None, "{parent}");
         }
         let long = format!("a={}", "x".repeat(511));
-        for state in ["", "a=\u{7f}", "hello world", "a=1,b", "A=1", "a=1=2", "=1", "a=", &long] {
+        for state in [
+            "",
+            "a=\u{7f}",
+            "hello world",
+            "a=1,b",
+            "A=1",
+            "a=1=2",
+            "=1",
+            "a=",
+            "a\"b=1",
+            "a b=1",
+            "a.b=1",
+            "{a}=1",
+            &long,
+        ] {
             assert_eq!(of(Some(PARENT), Some(state)).as_deref(), Some(PARENT), "{state}");
         }
     }

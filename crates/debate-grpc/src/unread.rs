@@ -258,4 +258,19 @@ mod tests {
         tokio::time::sleep(patience / LOOKS).await;
         assert!(!is_there(unread) && is_there(unasked), "it alone is waited for by nobody");
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_is_read_slowly_is_not_let_go_however_long_it_takes() {
+        let patience = Duration::from_secs(30);
+        let unread = Arc::new(Unread::new(patience));
+        let held = Arc::new(Held::new(Body::from("x".repeat(20 * PIECE_BYTES_MAX)), false));
+        unread.watch(&held);
+        tokio::spawn(async move { unread.watch_over().await });
+        for piece in 0..20 {
+            let polled = std::future::poll_fn(|context| held.poll_frame(context).expect("it is there"));
+            let read = polled.now_or_never().unwrap().unwrap().unwrap().into_data().unwrap();
+            assert_eq!(read.len(), PIECE_BYTES_MAX, "{piece}");
+            tokio::time::sleep(patience - Duration::from_secs(1)).await;
+        }
+    }
 }

@@ -5,7 +5,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::request::sizes::VIOLATIONS_MAX;
-use debate_core::request::{Violation, Violations};
+use debate_core::request::{Violation, Violations, cut_path};
 use debate_grpc::request_id_fault;
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -82,7 +82,7 @@ fn request(spec: &Spec, given: &JsonObject) -> Option<Result<AcceptedRequest, Vi
 }
 
 fn fault(name: &str, reason: String) -> Violation {
-    Violation { field: name.to_owned(), reason }
+    Violation { field: cut_path(name.to_owned()), reason }
 }
 
 impl Input {
@@ -175,6 +175,8 @@ mod tests {
         let many: Map<String, Value> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
         let named = faults("list_sessions", Value::Object(many));
         assert_eq!((named.len(), named[100].as_str()), (101, "request"));
+        let long = faults("list_sessions", json!({ "é".repeat(100_000): 1 }));
+        assert!(long.len() == 1 && (490..=510).contains(&long[0].len()), "{} bytes", long[0].len());
     }
 
     #[test]

@@ -143,3 +143,42 @@ fn ended(event: KernelEvent) -> Option<(AttemptRef, Option<Value>, Option<ReplyF
         | KernelEvent::Redacted(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use std::sync::Arc;
+
+    use debate_engine::{Engine, Watched};
+    use debate_llm::{ScriptedAnswer, ScriptedModel};
+    use debate_prompts::roundtable::RoundtablePrompts;
+    use debate_store::MemoryStore;
+    use futures::StreamExt as _;
+
+    use super::*;
+    use crate::shelf::tests::started;
+
+    #[tokio::test]
+    async fn a_page_of_requests_ends_before_2_mib_of_what_began_them_too() {
+        let model = ScriptedModel::by(|_| ScriptedAnswer::Hang);
+        let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
+        let engine = engine.build();
+        let debate = started(&engine, "T").await;
+        let mut begun = Box::pin(engine.watch(debate, Seq::START, false).await.unwrap());
+        let mut seen = 0;
+        while seen < 2 {
+            let event = begun.next().await.unwrap().unwrap();
+            seen += usize::from(matches!(event, Watched::Event(event) if event.kind == "call_started"));
+        }
+        let mut history = engine.history(debate, None).await.unwrap();
+        for event in history.iter_mut().filter(|event| event.kind == "call_started") {
+            event.body = event.body.replace("\"scripted\"", &format!("{:?}", "x".repeat(1_200_000)));
+        }
+        let log = Log::fold(debate, history).unwrap();
+        let page = calls(&log, Seq::START, CALLS_MAX);
+        assert_eq!((page.calls.len(), page.more), (1, true));
+        let rest = calls(&log, Seq(page.calls[0].seq), CALLS_MAX);
+        assert_eq!((rest.calls.len(), rest.more), (1, false));
+    }
+}

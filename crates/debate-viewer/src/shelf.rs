@@ -139,7 +139,7 @@ pub(crate) fn moment(log: &Log, asked: Option<u64>) -> Result<Seq, Refused> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use debate_core::codec::Author;
     use debate_core::formats::accept::{Accepted, AcceptedRequest, accept};
     use debate_core::formats::roundtable::Roundtable;
@@ -150,14 +150,14 @@ mod tests {
 
     use super::*;
 
-    async fn started(shelf: &Shelf, topic: &str) -> DebateId {
+    pub(crate) async fn started(engine: &Engine, topic: &str) -> DebateId {
         let table = format!(r#"{{"format": "roundtable", "topic": "{topic}", "agents": ["ada", "ben"]}}"#);
         let Ok(AcceptedRequest::Roundtable(accepted)) = accept(&table) else { panic!("{table}") };
         let Accepted { config, brief, limits, digest } = *accepted;
         let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
         let (request_digest, request_id) = (digest, None);
         let start = Start::<Roundtable> { config, brief, limits, request_digest, request_id, author };
-        shelf.engine().start(start).await.unwrap().debate
+        engine.start(start).await.unwrap().debate
     }
 
     #[tokio::test]
@@ -170,7 +170,7 @@ mod tests {
             if nth == LOGS_MAX / 2 {
                 shelf.log(debates[0]).await.unwrap();
             }
-            let debate = started(&shelf, "T").await;
+            let debate = started(shelf.engine(), "T").await;
             let log = shelf.log(debate).await.unwrap();
             let bytes: Vec<usize> =
                 log.own().iter().map(|event| event.text_bytes() + size_of::<Envelope>()).collect();
@@ -197,7 +197,7 @@ mod tests {
         shelf.keep(&latest);
         assert_eq!(looked_at(&shelf), (2, last));
         shelf.bytes_max = 2 * latest.bytes();
-        let longer = shelf.log(started(&shelf, &"T".repeat(100)).await).await.unwrap();
+        let longer = shelf.log(started(shelf.engine(), &"T".repeat(100)).await).await.unwrap();
         assert!(longer.bytes() > latest.bytes(), "{} {}", longer.bytes(), latest.bytes());
         assert_eq!(
             looked_at(&shelf),

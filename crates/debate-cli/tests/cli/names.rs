@@ -11,6 +11,7 @@ use tokio::runtime::Runtime;
 use crate::program::{Program, Ran, example};
 use crate::provider::{Answer, Provider};
 use crate::steering::{STEERS, has_no_markup, is_calm, ran, refusing, requests, steering};
+use crate::verifying::alter;
 
 async fn opened(program: &Program) -> SqliteStore {
     let path = program.path("debates.sqlite");
@@ -188,6 +189,37 @@ fn k13_the_reason_of_a_cancel_is_shown_and_neither_steers_nor_formats() {
     let report = program.run(["report", &id, "--format", "md"]).stdout;
     assert!(is_calm(&report), "{report}");
     has_no_markup(&report, false);
+}
+
+#[test]
+fn k13_what_a_log_that_somebody_sent_says_is_missing_neither_steers_nor_formats() {
+    let stranger = Program::new();
+    let id = stranger.debate("deliberation.json");
+    let said = serde_json::to_string(STEERS).unwrap();
+    for (whole, told) in [
+        (format!(r#"{{"state":"partial","missing":[{said}],"why":["Late."]}}"#), "PARTIAL"),
+        (format!(r#"{{"state":"partial","missing":["x"],"why":[{said}]}}"#), "PARTIAL"),
+        (format!(r#"{{"state":"void","why":[{said}]}}"#), "VOID"),
+    ] {
+        let mut log = recorded(&stranger, stream(&id));
+        let last = log.len() - 1;
+        let body = log[last].body.replace(r#"{"state":"full"}"#, &whole);
+        assert!(log[last].kind == "concluded" && body != log[last].body, "{body}");
+        log[last].body = body;
+        log[last].hash = hash_of(&log[last - 1].hash, &log[last]);
+        let report = holding([log]).run(["report", &id, "--format", "md"]).stdout;
+        assert!(is_calm(&report) && report.contains(told), "{report}");
+        has_no_markup(&report, false);
+    }
+}
+
+#[test]
+fn k13_kinds_of_streams_in_a_file_that_somebody_sent_steer_no_terminal() {
+    let program = Program::new();
+    program.debate("deliberation.json");
+    alter(&program, &[&format!("UPDATE events SET stream_kind = '{STEERS}' WHERE seq = 1")]);
+    let found = program.run(["verify", "--all"]);
+    assert!(found.code != Some(0) && is_calm(&found.stdout) | is_calm(&found.stderr), "{found:?}");
 }
 
 #[test]

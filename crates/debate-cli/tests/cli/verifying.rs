@@ -96,12 +96,14 @@ fn k15_every_way_of_altering_a_log_is_found_at_its_first_bad_event() {
 
 #[test]
 fn k15_of_words_that_were_deleted_with_a_record_an_event_that_was_changed_before_it_is_named() {
-    let program = Program::new();
-    let id = program.debate("deliberation.json");
-    assert_eq!(program.run(["redact", &id, "--event", "1"]).code, Some(0));
-    alter(&program, &["UPDATE events SET at = at + 1 WHERE seq = 9"]);
-    let found = program.run(["verify", &id]);
-    assert!(found.stdout.contains(&format!("FAULT  {id}  at event 9: ")), "{found:?}");
+    for change in ["at = at + 1", "kind = CAST(x'ff' AS TEXT)"] {
+        let program = Program::new();
+        let id = program.debate("deliberation.json");
+        assert_eq!(program.run(["redact", &id, "--event", "1"]).code, Some(0));
+        alter(&program, &[&format!("UPDATE events SET {change} WHERE seq = 9")]);
+        let found = program.run(["verify", &id]);
+        assert!(found.stdout.contains(&format!("FAULT  {id}  at event 9: ")), "{change}: {found:?}");
+    }
 }
 
 #[test]

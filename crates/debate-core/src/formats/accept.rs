@@ -92,30 +92,33 @@ pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
 /// # Errors
 /// As [`accept`].
 fn accept_as(unnamed: &str, json: &str) -> Result<AcceptedRequest, Violations> {
-    let value = request::parse(json)?;
-    match format_of(unnamed, &value)? {
+    request::parse(json, |value| accept_value(unnamed, json, value))
+}
+
+fn accept_value(unnamed: &str, json: &str, value: &Value) -> Result<AcceptedRequest, Violations> {
+    match format_of(unnamed, value)? {
         Prediction::NAME => {
-            let (config, brief, limits) = prediction::request::accept(json, &value)?;
+            let (config, brief, limits) = prediction::request::accept(json, value)?;
             let digest = prediction::request::digest(&config, &brief, &limits);
             Ok(AcceptedRequest::Prediction(Box::new(Accepted { config, brief, limits, digest })))
         }
         Deliberation::NAME => {
-            let (config, brief, limits) = deliberation::request::accept(&value)?;
+            let (config, brief, limits) = deliberation::request::accept(value)?;
             let digest = meaning_digest(Deliberation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
         }
         Roundtable::NAME => {
-            let (config, brief, limits) = roundtable::request::accept(&value)?;
+            let (config, brief, limits) = roundtable::request::accept(value)?;
             let digest = meaning_digest(Roundtable::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Roundtable(Box::new(Accepted { config, brief, limits, digest })))
         }
         Review::NAME => {
-            let (config, brief, limits) = review::request::accept(json, &value)?;
+            let (config, brief, limits) = review::request::accept(json, value)?;
             let digest = review::request::digest(&config, &brief, &limits);
             Ok(AcceptedRequest::Review(Box::new(Accepted { config, brief, limits, digest })))
         }
         Investigation::NAME => {
-            let (config, brief, limits) = investigation::request::accept(&value)?;
+            let (config, brief, limits) = investigation::request::accept(value)?;
             let digest = meaning_digest(Investigation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Investigation(Box::new(Accepted { config, brief, limits, digest })))
         }

@@ -24,7 +24,7 @@ impl AddedRounds {
     /// Everything that is wrong with them.
     pub fn read(json: &str) -> Result<Self, Violations> {
         let json = if json.trim().is_empty() { "{}" } else { json };
-        Self::accept(&super::parse(json)?)
+        super::parse(json, Self::accept)
     }
 
     /// Reads the same of JSON that was parsed.

@@ -335,13 +335,18 @@ pub(super) fn whole_number(number: &Number) -> Option<i128> {
     (value == value.trunc() && value.abs() <= EXACT_MAX).then_some(value as i128)
 }
 
-/// Returns the path of a name within another path. It is cut, for it is copied for all that stands below, and a name may be
-/// nearly as long as a request.
+/// Returns the path of a name within another path: the beginning of it, for it is copied for all that stands below, and a
+/// name may be nearly as long as a request.
 pub(super) fn join(path: &str, name: &str) -> String {
-    let mut joined = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-    if joined.len() > PATH_BYTES_MAX {
-        joined.truncate(joined.floor_char_boundary(PATH_BYTES_MAX));
-        joined.push('…');
+    cut_path(if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") })
+}
+
+/// Returns a path, or its beginning where it is longer than [`PATH_BYTES_MAX`].
+#[must_use]
+pub fn cut_path(mut path: String) -> String {
+    if path.len() > PATH_BYTES_MAX {
+        path.truncate(path.floor_char_boundary(PATH_BYTES_MAX));
+        path.push('…');
     }
-    joined
+    path
 }

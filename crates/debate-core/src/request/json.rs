@@ -10,11 +10,14 @@ use super::fields::join;
 use super::sizes::{NESTING_MAX, REQUEST_BYTES_MAX};
 use super::{Complaints, Violation, Violations};
 
-/// Reads a request as a tree.
+/// Reads a request as a tree, and what stands in it with `read`.
 ///
 /// # Errors
-/// It is too long, no JSON, nested too deep, or repeats keys.
-pub(crate) fn parse(json: &str) -> Result<Value, Violations> {
+/// It is too long, no JSON, or nested too deep; or everything that `read` finds, behind the keys that it repeats.
+pub(crate) fn parse<T>(
+    json: &str,
+    read: impl FnOnce(&Value) -> Result<T, Violations>,
+) -> Result<T, Violations> {
     if json.len() > REQUEST_BYTES_MAX {
         let found = json.len();
         return Err(Violation::whole(format!("has {found} bytes; {REQUEST_BYTES_MAX} are allowed")).into());
@@ -24,7 +27,14 @@ pub(crate) fn parse(json: &str) -> Result<Value, Violations> {
     let tree = Tree { path: String::new(), depth: 0, complaints: &complaints };
     let value = tree.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     let value = value.map_err(|error| Violation::whole(format!("is not JSON: {error}")))?;
-    complaints.finish(value)
+    match (complaints.finish(()), read(&value)) {
+        (Ok(()), read) => read,
+        (Err(repeated), Ok(_)) => Err(repeated),
+        (Err(Violations(mut found)), Err(Violations(further))) => {
+            found.extend(further);
+            Err(Violations(found))
+        }
+    }
 }
 
 /// Returns the text of one member of one object of a request, exactly as it stands there.

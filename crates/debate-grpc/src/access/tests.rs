@@ -2,8 +2,8 @@
 
 use axum::Router;
 use axum::body::to_bytes;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use tonic::{Code, Status};
@@ -361,20 +361,27 @@ fn without_tokens_pages_of_other_sites_are_refused() {
         assert_eq!(is_of_another_site(&headers, &Uri::from_static("/x")), is_other, "{host:?} {origin:?}");
     }
     assert!(is_of_another_site(&HeaderMap::new(), &Uri::from_static("http://evil.example/x")));
+    for name in [HOST, ORIGIN] {
+        let headers = HeaderMap::from_iter([(name, HeaderValue::from_bytes(b"\xe9vil.example").unwrap())]);
+        assert!(is_of_another_site(&headers, &Uri::from_static("/x")), "{headers:?}");
+    }
     for (site, dest, origin, is_other) in [
         ("cross-site", "image", None, true),
         ("cross-site", "iframe", None, true),
+        ("cross-site", "empty", None, true),
+        ("cross-site", "", None, true),
         ("cross-site", "document", None, false),
         ("cross-site", "empty", Some("http://app.localhost"), false),
         ("same-origin", "empty", None, false),
         ("none", "document", None, false),
     ] {
         let mut headers = HeaderMap::new();
-        for (name, value) in [(SEC_FETCH_SITE, Some(site)), (SEC_FETCH_DEST, Some(dest)), (ORIGIN, origin)] {
+        let dest = Some(dest).filter(|dest| !dest.is_empty());
+        for (name, value) in [(SEC_FETCH_SITE, Some(site)), (SEC_FETCH_DEST, dest), (ORIGIN, origin)] {
             headers.extend(value.map(|value| (name, value.parse().unwrap())));
         }
         let is_found = is_of_another_site(&headers, &Uri::from_static("/x"));
-        assert_eq!(is_found, is_other, "{site} {dest} {origin:?}");
+        assert_eq!(is_found, is_other, "{site} {dest:?} {origin:?}");
     }
 }
 
@@ -402,7 +409,10 @@ fn refused_within(secret: &'static str) -> Vec<(Refusal, &'static str, &'static 
     let unread = || ReadError::backend(secret);
     let untaken = || AppendError::Backend { stream, source: secret.into() };
     let unleased = || LeaseError(secret.into());
-    let of_reading: [Refusal; 7] = [
+    let of_reading: [Refusal; 10] = [
+        Refusal::of_control(debate, ControlError::Load(unread().into())),
+        Refusal::of_redaction(debate, RedactionError::Load(unread().into())),
+        Refusal::of_fork(debate, ForkError::Load(unread().into())),
         unread().into(),
         LoadError::Read(unread()).into(),
         WatchError::Read(unread()).into(),

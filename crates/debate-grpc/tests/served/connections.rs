@@ -146,10 +146,16 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
     let stream = TcpStream::connect(house.address).await.unwrap();
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
     tokio::spawn(connection);
+    let asked = http::Request::post(format!("http://localhost{REFLECTION}"))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
+    let (endless, _questions) = client.send_request(asked.body(()).unwrap(), false).unwrap();
+    let mut endless = endless.await.unwrap().into_body();
     // The last needs no token, so it is bounded for strangers too.
     for (method, part) in [
         ("debate.v1.DebateService/GetDebate", &b""[..]),
         ("debate.v1.DebateService/GetDebate", &[0, 0, 0, 1, 0, 0x0a]),
+        ("grpc.health.v1.Health/Watch", &[0, 0, 0, 1, 0, 0x0a]),
         ("grpc.health.v1.Health/Check", &[0, 0, 0, 1, 0, 0x0a]),
     ] {
         let request = http::Request::post(format!("http://localhost/{method}"))
@@ -170,6 +176,8 @@ async fn a_stream_that_is_never_finished_ends_with_a_deadline() {
             "{method}"
         );
     }
+    let ended = poll_fn(|context| endless.poll_data(context)).now_or_never();
+    assert!(ended.is_none(), "who asks for the services may take their time: {ended:?}");
 }
 
 /// A frame of HTTP/2: its kind, its flags, the stream and what it holds.
@@ -177,6 +185,9 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
+
+/// Whose questions may come for as long as a client likes.
+const REFLECTION: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;

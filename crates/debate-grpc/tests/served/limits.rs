@@ -136,6 +136,24 @@ async fn k8_what_a_token_may_spend_in_a_day_is_counted_from_the_log() {
 }
 
 #[tokio::test]
+async fn k8_a_token_whose_debates_may_each_cost_so_much_begins_none_that_may_cost_more() {
+    let guarded = Guarded::open().await;
+    let other = guarded.token(wishes("other", &[Scope::Write]));
+    let unlimited = started(&mut guarded.debates(&other).await, "unlimited").await;
+    let limits = TokenLimits { debate_cost_micros_max: Some(600_000), ..TokenLimits::default() };
+    let token = guarded.token(limited(limits));
+    let (mut debates, mut audits) = (guarded.debates(&token).await, guarded.audits(&token).await);
+    let refused = debates.start_debate(costing(600_001)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    let fork = v1::ForkDebateRequest { debate_id: unlimited, ..Default::default() };
+    let refused = audits.fork_debate(fork).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+    let own = started(&mut debates, "own").await;
+    let log = guarded.house.engine.log(own.parse().unwrap(), None).await.unwrap();
+    assert!(log[0].body.contains("\"cost_micros_max\":600000"), "{}", log[0].body);
+}
+
+#[tokio::test]
 async fn a_token_has_so_many_debates_at_one_time_however_they_came_to_run() {
     let guarded = Guarded::open().await;
     let limits = TokenLimits { debates_at_once: NonZeroU32::new(2), ..TokenLimits::default() };

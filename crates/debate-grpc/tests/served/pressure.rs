@@ -378,11 +378,32 @@ async fn a_long_answer_that_nobody_reads_for_too_long_is_let_go_but_for_a_piece(
 }
 
 #[tokio::test]
-async fn an_answer_for_which_its_client_never_makes_room_is_let_go_too() {
+async fn an_answer_for_which_its_client_never_makes_room_is_let_go_too_whoever_asked_for_it() {
     let (hearing, _listening) = Hearing::begin();
-    let (house, request) = impatient().await;
-    let (_answer, _driving) = asked_within(&house, 0, request, &[]).await;
-    hearing.wait(GIVEN_UP, 1).await;
+    let token = "a-secret-of-some-length";
+    let long = || get(async || "x".repeat(1_000_000));
+    let options = ServeOptions {
+        connections: Connections { unread: SHORT, ..Connections::default() },
+        token: Some(token.to_owned()),
+        data: Router::new().route("/viewer/data/debates", long()),
+        pages: Router::new().route("/page", long()),
+        ..ServeOptions::default()
+    };
+    let house = House::with(options, "simulated:7").await;
+    let mut asked = Vec::new();
+    for (place, (path, status)) in
+        [("/viewer/data/debates", 200), ("/viewer/data/nowhere", 401), ("/page", 200)].into_iter().enumerate()
+    {
+        let request = http::Request::get(format!("http://localhost{path}"));
+        let request = if path.ends_with("debates") {
+            request.header("authorization", format!("Bearer {token}"))
+        } else {
+            request
+        };
+        assert_eq!(house.get("/healthz").await.status, 200);
+        asked.push((asked_within(&house, 0, request, &[]).await, status));
+        hearing.wait(GIVEN_UP, place + 1).await;
+    }
 }
 
 #[tokio::test]

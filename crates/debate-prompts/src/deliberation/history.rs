@@ -224,6 +224,14 @@ mod tests {
         ] {
             assert_eq!(quoted(words), shown);
         }
+        // One of each range of what shows nothing of itself.
+        for blank in "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}\u{180e}\u{200f}\u{2064}\u{206f}\u{feff}\u{ffa0}\
+                      \u{fff0}\u{fff8}\u{fffa}\u{1bca0}\u{1bca3}\u{1d173}\u{1d17a}\u{e0000}\u{e0fff}\u{1343f}\u{a0}\u{332}"
+            .chars()
+        {
+            let (words, shown) = (format!("a\n{blank}[bo] b"), format!("a\n{blank}\\[bo] b"));
+            assert_eq!(quoted(&words), shown, "U+{:04X}", u32::from(blank));
+        }
     }
 
     #[test]

@@ -80,14 +80,15 @@ fn altered(id: impl Fn(u8) -> String) -> Vec<String> {
 }
 
 /// Statements that no database takes, where the debate 1 is archived with three events and 3 has as many: they put back a
-/// history that ends too early, with the last hash, or with another last hash, and take the record away. `place` is where.
-fn partly_back(id: impl Fn(u8) -> String, place: &str) -> [String; 2] {
-    let (one, three) = (id(1), id(3));
-    [(2, "(SELECT a.hash FROM archived a)"), (3, "hash")].map(|(end, hash)| {
+/// history that ends too early, with the last hash, or with another last hash, or that of another debate, and take the record
+/// away. `place` is where.
+fn partly_back(id: impl Fn(u8) -> String, place: &str) -> [String; 3] {
+    let (one, three, its_hash) = (id(1), id(3), "(SELECT a.hash FROM archived a)");
+    [(&one, 2, its_hash), (&one, 3, "hash"), (&id(9), 3, its_hash)].map(|(debate, end, hash)| {
         format!(
             "UPDATE archived SET restoring = NOT restoring; \
              INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
-             SELECT {place}, stream_kind, {one}, seq, kind, version, at, tenant, actor, \
+             SELECT {place}, stream_kind, {debate}, seq, kind, version, at, tenant, actor, \
              CASE seq WHEN {end} THEN {hash} ELSE hash END, body FROM events \
              WHERE stream_id = {three} AND seq <= {end} ORDER BY seq; \
              DELETE FROM archived"
@@ -121,7 +122,18 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     };
     let replaced = "INSERT OR REPLACE INTO archived SELECT stream_kind, stream_id, seq, hash, 'elsewhere', at, position, \
                     tenant, format, opened_at, restoring FROM archived";
-    let own = [elsewhere, again(1), again(2), replaced.to_owned()];
+    // The place that the archived one has left is its own.
+    let in_its_place = format!(
+        "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
+         SELECT CASE seq WHEN 1 THEN (SELECT a.position FROM archived a) END, stream_kind, {}, seq, kind, version, at, tenant, \
+         actor, hash, body FROM events WHERE stream_id = {} ORDER BY seq; \
+         INSERT OR REPLACE INTO archived SELECT e.stream_kind, e.stream_id, e.seq, e.hash, 'elsewhere', a.at, a.position, \
+         a.tenant, a.format, a.opened_at, a.restoring FROM archived a, events e WHERE e.stream_id = {} AND e.seq = 3",
+        id(9),
+        id(3),
+        id(9),
+    );
+    let own = [elsewhere, again(1), again(2), replaced.to_owned(), in_its_place];
     for statement in refused(id).into_iter().chain(altered(id)).chain(own) {
         let statement = statement
             .replace("position, last_position", "position")

@@ -75,9 +75,17 @@ fn question(
     rounds: Option<u32>,
     now: Timestamp,
 ) -> Result<Option<Question>, Violations> {
-    let value = parse(line)?;
+    parse(line, |value| resolved(value, number, rounds, now))
+}
+
+fn resolved(
+    value: &Value,
+    number: usize,
+    rounds: Option<u32>,
+    now: Timestamp,
+) -> Result<Option<Question>, Violations> {
     let complaints = Complaints::default();
-    let fields = any_fields(&Field::root(&value, &complaints));
+    let fields = any_fields(&Field::root(value, &complaints));
     let resolution = fields.field("resolution");
     if resolution.value().is_none() {
         return complaints.finish(None);

@@ -343,15 +343,17 @@ fn k12_what_is_no_request_at_all_is_one_clear_violation() {
 
 #[test]
 fn k12_a_repeated_key_is_refused_wherever_it_stands() {
-    let json = r#"{"task_id":"a","prediction_context":{"task":{"x":1,"x":2},"outcomes":[{"id":"a","id":"b"}]},"task_id":"b"}"#;
+    let json = r#"{"task_id":"a","prediction_context":{"task":{"x":1,"x":2},"outcomes":[{"id":"a","id":"b"}]},"task_id":"b","config":{"rounds":0}}"#;
+    let found = violations(json);
     assert_eq!(
-        violations(json),
+        found[..3],
         [
             "prediction_context.task.x: is given more than once",
             "prediction_context.outcomes[0].id: is given more than once",
             "task_id: is given more than once",
         ]
     );
+    assert!(found[3].starts_with("config.rounds: "), "what else is wrong is told with them: {found:?}");
 }
 
 #[test]
