@@ -209,7 +209,6 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
             assert_eq!(is_forbidden, !may, "{name}: {used}");
         }
     }
-    let log = json!({ "uri": format!("debate://{id}/log") });
     let [stranger, without_tenant] = &strangers;
     for (token, may) in [
         (&reader, true),
@@ -218,11 +217,7 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
         (stranger, false),
         (without_tenant, false),
     ] {
-        let read = asked(address, token, "resources/read", log.clone()).await;
-        assert_eq!(read["contents"].is_array(), may, "{read}");
-        let listed = asked(address, token, "resources/list", json!({})).await;
-        let count = listed["resources"].as_array().map_or(0, Vec::len);
-        assert_eq!(count > 0, may, "{listed}");
+        sees_the_log(address, token, &id, may).await;
     }
     for stranger in &strangers {
         let listed = use_tool(address, stranger, "list_sessions", json!({})).await;
@@ -233,6 +228,15 @@ async fn t12_each_tool_needs_its_scope_and_sees_the_debates_of_its_tenant_alone(
     assert_eq!(post(address, None, &ping).await.0, 401);
     assert_eq!(post(address, Some("wrong"), &ping).await.0, 401);
     server.abort();
+}
+
+/// Checks whether the log of a roundtable is listed and read with a token.
+async fn sees_the_log(address: SocketAddr, token: &str, id: &str, may: bool) {
+    let read = asked(address, token, "resources/read", json!({ "uri": format!("debate://{id}/log") })).await;
+    assert_eq!(read["contents"].is_array(), may, "{read}");
+    let listed = asked(address, token, "resources/list", json!({})).await;
+    let count = listed["resources"].as_array().map_or(0, Vec::len);
+    assert_eq!(count > 0, may, "{listed}");
 }
 
 /// The most that a page of a log may take: 2 MiB of texts, and what is around them.

@@ -247,6 +247,16 @@ fn k15_words_of_a_proposal_that_go_without_a_record_are_missed() {
     assert_eq!(second.status.code(), Some(4), "{second:?}");
 }
 
+/// Takes the words of all events of some lines away; returns what is wrong then.
+fn without_words(mut lines: Vec<Value>, begin: usize, end: usize) -> (Vec<Value>, String) {
+    let worded = lines[begin..=end].iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
+    let taken: Vec<_> =
+        worded.filter_map(|event| event.shift_remove("prose").map(|_| &event["seq"])).collect();
+    assert!(taken.len() > 1);
+    let told = format!("at event {}: its words were deleted and no redaction is on record", taken[0]);
+    (lines, told)
+}
+
 #[test]
 fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     let program = Program::new();
@@ -263,20 +273,21 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     let resumed = append_to("forked", lines.clone(), "resumed", "{\"deadline_at\":0}");
     let opening = lines[begin + 1]["event"]["body"].as_str().unwrap();
     let forked_within = append_to("forked", lines.clone(), "forked", opening);
-    let mut another = lines.clone();
-    another.drain(begin + 2..=end);
-    let stream = another[begin]["stream"].clone();
     let start =
         serde_json::to_value(ChainCheck::new(fork.parse::<DebateId>().unwrap().into()).head().1).unwrap();
-    assert_eq!(another[begin + 1]["event"]["hash"], chained(&start, &stream, &another[begin + 1]["event"]));
-    another[begin + 1]["event"]["body"] = opening.replace(fork, FORGED).into();
-    another[begin + 1]["event"]["hash"] = chained(&start, &stream, &another[begin + 1]["event"]).into();
-    let mut nameless = lines.clone();
+    let opened_with = |body: String| {
+        let mut lines = lines.clone();
+        lines.drain(begin + 2..=end);
+        let (stream, event) = (lines[begin]["stream"].clone(), &mut lines[begin + 1]["event"]);
+        assert_eq!(event["hash"], chained(&start, &stream, event));
+        event["body"] = body.into();
+        event["hash"] = chained(&start, &stream, event).into();
+        counted(lines)
+    };
+    let another = opened_with(opening.replace(fork, FORGED));
     let mut body: Value = serde_json::from_str(opening).unwrap();
     assert!(body.as_object_mut().unwrap().shift_remove("debate").is_some());
-    nameless.drain(begin + 2..=end);
-    nameless[begin + 1]["event"]["body"] = body.to_string().into();
-    nameless[begin + 1]["event"]["hash"] = chained(&start, &stream, &nameless[begin + 1]["event"]).into();
+    let nameless = opened_with(body.to_string());
     let concluded = |place: &str, value: Value| {
         let mut lines = lines.clone();
         let removed = lines.remove(end)["event"].take();
@@ -289,20 +300,15 @@ fn k14_a_forged_fork_is_believed_no_more_than_any_debate() {
     };
     let outcome = concluded("/outcome_digest", Digest::default().to_string().into());
     let spend = concluded("/spend/calls", 0.into());
-    let mut wordless = lines;
-    let worded = wordless[begin..=end].iter_mut().filter_map(|line| line.get_mut("event")?.as_object_mut());
-    let taken: Vec<_> =
-        worded.filter_map(|event| event.shift_remove("prose").map(|_| &event["seq"])).collect();
-    assert!(taken.len() > 1);
-    let taken = format!("at event {}: its words were deleted and no redaction is on record", taken[0]);
+    let (wordless, taken) = without_words(lines, begin, end);
 
     // Who folds nothing can know of words alone.
     let cases = [
         (unheard_of, "unheard_of", 0),
         (resumed, "the debate is concluded", 0),
         (forked_within, "forked stands within a debate", 0),
-        (counted(another), "forked begins another debate", 0),
-        (counted(nameless), "it does not say which debate it opens", 0),
+        (another, "forked begins another debate", 0),
+        (nameless, "it does not say which debate it opens", 0),
         (outcome, "the outcome does not follow from the log", 0),
         (spend, "the spend does not follow from the log", 0),
         (wordless, &taken, 4),
