@@ -47,7 +47,7 @@ const BRACKETS: &str = "\u{2045}\u{23a1}\u{23a2}\u{23a3}\u{2772}\u{27e6}\u{27ec}
                         \u{3010}\u{3014}\u{3016}\u{3018}\u{301a}";
 
 /// The dashes, of any script, that Unicode does not call confusable with `-`.
-const DASHES: &str = "\u{58a}\u{5be}\u{1400}\u{1806}\u{2e17}\u{2e3a}\u{2e3b}\u{2e40}\u{2e5d}\u{301c}\u{3030}\u{30a0}\
+const DASHES: &str = "\u{58a}\u{5be}\u{1400}\u{1806}\u{2053}\u{2e17}\u{2e3a}\u{2e3b}\u{2e40}\u{2e43}\u{2e5d}\u{301c}\u{3030}\u{30a0}\
                       \u{10d6e}\u{10ead}";
 
 /// The horizontal lines of which boxes and forms are drawn.
@@ -134,7 +134,8 @@ fn starts_like_tag(rest: &str) -> bool {
     if !inside.next().is_some_and(is_angle) {
         return false;
     }
-    let name = inside.as_str().trim_start_matches(|c| is_blank(c) || is_outline(c, &["/"]));
+    let name =
+        inside.as_str().trim_start_matches(|c| is_blank(c) || has_outline(c, |outline| outline == "/"));
     TAGS.iter().any(|tag| looks_like(name, tag))
 }
 
@@ -148,15 +149,17 @@ fn looks_like(text: &str, start: &str) -> bool {
 }
 
 fn is_angle(c: char) -> bool {
-    is_outline(c, &["<"]) || is_one_of(c, ANGLES)
+    has_outline(c, |outline| outline.ends_with('<')) || is_one_of(c, ANGLES)
 }
 
 fn is_bracket(c: char) -> bool {
-    is_outline(c, &["["]) || is_one_of(c, BRACKETS)
+    has_outline(c, |outline| outline == "[") || is_one_of(c, BRACKETS)
 }
 
 fn is_dash(c: char) -> bool {
-    is_outline(c, &["-", "_", "\u{30fc}"]) || is_one_of(c, DASHES) || is_one_of(c, LINES)
+    let is_of_dashes =
+        |outline: &str| !outline.is_empty() && outline.chars().all(|c| "-_\u{30fc}".contains(c));
+    has_outline(c, is_of_dashes) || is_one_of(c, DASHES) || is_one_of(c, LINES)
 }
 
 /// Returns whether a character, or what it is compatible with (UAX #15), is one of these.
@@ -164,14 +167,9 @@ fn is_one_of(c: char, those: &str) -> bool {
     !c.is_ascii() && [c].into_iter().nfkc().any(|c| those.contains(c))
 }
 
-/// Returns whether a character looks like one of these.
-fn is_outline(c: char, outlines: &[&str]) -> bool {
-    let mut plain = [0; 4];
-    if c.is_ascii() {
-        outlines.contains(&&*c.encode_utf8(&mut plain))
-    } else {
-        outlines.contains(&&*outline([c].into_iter()))
-    }
+/// Returns whether a character has such an outline, which may be of several signs.
+fn has_outline(c: char, is_such: impl Fn(&str) -> bool) -> bool {
+    if c.is_ascii() { is_such(c.encode_utf8(&mut [0; 4])) } else { is_such(&outline([c].into_iter())) }
 }
 
 /// Returns what characters look like: those are one that are compatible (UAX #15) or confusable (UTS #39, section 4), in
@@ -254,6 +252,11 @@ mod tests {
             "< skill>",
             "<\u{200b}/\u{2060}skills_context>",
             "＜∕ skill>",
+            // Unicode calls these confusable with several signs.
+            "\u{226a}skill>",
+            "\u{22d8}/skill>",
+            "\u{2aa5}skill>",
+            "\u{1196}\u{1196}",
         ] {
             check_guarded(frame);
         }
@@ -282,7 +285,7 @@ mod tests {
             "\u{2e17}\u{2e1a}\u{2e3a}\u{2e3b}\u{2e40}\u{2e5d}\u{301c}\u{3030}\u{30a0}\u{30fc}\u{ff70}",
             "@@@",
         );
-        check("\u{fe31}\u{fe32}\u{fe58}\u{fe63}\u{ff0d}\u{10d6e}\u{10ead}", "@@@");
+        check("\u{2053}\u{2e43}\u{fe31}\u{fe32}\u{fe58}\u{fe63}\u{ff0d}\u{10d6e}\u{10ead}", "@@@");
         check(
             "\u{23af}\u{23ba}\u{23bb}\u{23bc}\u{23bd}\u{2500}\u{2501}\u{2504}\u{2505}\u{2508}\u{2509}",
             "@@@",
