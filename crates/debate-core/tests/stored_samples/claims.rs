@@ -129,6 +129,20 @@ fn k12_a_judgement_is_of_no_pass_beyond_those_that_a_request_may_ask_for() {
 }
 
 #[test]
+fn k12_a_review_has_no_more_critiques_than_a_request_may_have() {
+    let samples = include_str!("../samples/review.ndjson");
+    let line = samples.lines().find(|line| line.contains(r#""critiques":[{"#)).unwrap();
+    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let is_read = |count: usize| {
+        let mut prose: Value = serde_json::from_str(prose.unwrap().get()).unwrap();
+        let critiques = prose["critiques"].as_array_mut().unwrap();
+        *critiques = critiques.iter().cycle().take(count).cloned().collect();
+        Event::<Review>::decode(kind, version, body.get(), Some(&prose.to_string())).unwrap().is_ok()
+    };
+    assert_eq!([20, 21].map(is_read), [true, false]);
+}
+
+#[test]
 fn k13_a_log_has_no_names_but_those_that_requests_may_give() {
     let is_read = |name: &str| {
         let is_role = |name: &str| serde_json::from_value::<Role>(name.into()).is_ok();

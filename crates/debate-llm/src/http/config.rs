@@ -212,17 +212,16 @@ pub enum ConfigError {
     },
 }
 
-/// Blots out what may be secret in an address: what stands before an `@`, and a query.
+/// Returns an address as it may be told: where what follows its `://` is a plain host, port and path, and otherwise without all
+/// of that, for what is odd may hold what is secret.
 fn shown(url: &str) -> String {
     let (scheme, rest) = url.split_at(scheme_len(url));
-    let (authority, behind) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    if behind.contains('@') {
-        // A password may hold what ends a host, and a query what ends a login.
-        return format!("{scheme}[hidden]");
-    }
-    let (login, place) = authority.rfind('@').map_or(("", authority), |at| ("[hidden]", &authority[at..]));
-    let path = behind.split(['?', '#']).next().unwrap_or_default();
-    format!("{scheme}{login}{place}{path}")
+    let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (host, port) = server.split_once(':').unwrap_or((server, ""));
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "_.-/".contains(c);
+    let is_plain =
+        host.chars().chain(path.chars()).all(is_of_name) && port.chars().all(|c| c.is_ascii_digit());
+    format!("{scheme}{}", if is_plain { rest } else { "[hidden]" })
 }
 
 /// Returns the length of an address's scheme with its `://`; 0 where what stands before that is none, and may be a login.
@@ -347,7 +346,12 @@ mod tests {
                 ("", "http://"),
                 ("http://", "host"),
                 ("http://h:99999/", "port"),
-                ("http://u:pw@h/", "[hidden]@h"),
+                ("http://h.example-1:99999/v_1", "\"http://h.example-1:99999/v_1\""),
+                ("http://u:pw@h/", "\"http://[hidden]\""),
+                ("http://u%3Apw%40h:99999/", "\"http://[hidden]\""),
+                ("http://u%3apw@h:99999/", "\"http://[hidden]\""),
+                ("http://h:99999/;key=pw", "\"http://[hidden]\""),
+                ("http://u:pw/v1", "\"http://[hidden]\""),
                 ("gateway/v1?key=pw", "http://"),
                 ("gateway/v1?key=pw&to=http://x", "http://"),
                 ("u:pw@https://h/", "http://"),

@@ -8,7 +8,7 @@ use crate::call::Tokens;
 use crate::id::Role;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
-use crate::request::sizes::PAIRS;
+use crate::request::sizes::{PAIRS, PARTICIPANTS_MAX};
 
 /// The most pairs of any log.
 const PAIRS_MAX: usize = *PAIRS.end() as usize;
@@ -263,6 +263,7 @@ pub struct Brief {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
     /// The critiques.
+    #[serde(deserialize_with = "bounds::list::<_, _, PARTICIPANTS_MAX>")]
     pub critiques: Vec<Critique>,
     /// The conflicts between them, given or found (rule V2).
     pub conflicts: Vec<Conflict>,
