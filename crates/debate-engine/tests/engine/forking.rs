@@ -21,6 +21,7 @@ use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{Append, EventStore};
 
 use crate::bench_of_one::{PATIENCE, engine, log, memory, model, outcome, paused_clock, start};
+use crate::moody_store::MoodyStore;
 
 async fn concluded(engine: &Engine, debate: DebateId) {
     assert!(engine.concluded(debate, PATIENCE).await.unwrap(), "it ends in time");
@@ -209,6 +210,26 @@ async fn k15_words_taken_from_a_parent_without_a_record_are_found_in_every_fork_
         let why = format!("what it was forked from does not hold: event {taken} of {parent}: {why}");
         assert_eq!((fault.seq, fault.why), (Seq(1), why));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k15_what_is_on_record_in_a_parent_is_on_record_for_no_event_of_its_forks() {
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), model("seed=7"));
+    let parent = held(&engine).await;
+    // It is interrupted: the fork shares the records, and the words, too.
+    store.be_silent_once();
+    assert!(engine.redact(parent, Redact::All, "alice").await.is_err());
+    let recorded: BTreeSet<Seq> = log(&engine, parent).await.iter().filter_map(codec::redacted).collect();
+    let (child, _) = fork(&engine, parent, None, "without=optimist").await;
+    let found = engine.verify(child).await.unwrap();
+    assert_eq!((found.fault, found.unfinished), (None, 0));
+    let own = log(&engine, child).await;
+    let taken = own.iter().find(|it| it.prose.is_some() && recorded.contains(&it.seq)).unwrap().seq;
+    store.redact(child.into(), taken).await.unwrap();
+    let fault = engine.verify(child).await.unwrap().fault.unwrap();
+    let why = "its words were deleted and no redaction is on record";
+    assert_eq!((fault.seq, fault.why.as_str()), (taken, why));
 }
 
 #[tokio::test(start_paused = true)]
