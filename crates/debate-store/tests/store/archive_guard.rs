@@ -1,6 +1,6 @@
 //! What the databases themselves refuse around archived streams, whoever asks.
 
-use debate_core::envelope::Envelope;
+use debate_core::envelope::{Envelope, StreamKind};
 use debate_core::id::{Seq, Timestamp};
 use debate_store::{Append, Archive, EventStore, Head, SqliteOptions, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -40,12 +40,18 @@ fn recorded(id: impl Fn(u8) -> String, number: u8, end: u8, hash: u8, begin: u8)
     )
 }
 
-/// Statements that no database takes, where the debates 1, 3 and 4 are finished, 1 is archived, 2 is running, and 4 went on for
-/// an event after it had concluded.
+/// Stores what is no debate, and has the number of one.
+async fn namesake(store: &dyn EventStore, id: u128) {
+    store.append(StreamWriter::of_kind(StreamKind::Policy, id).append(3)).await.unwrap();
+}
+
+/// Statements that no database takes, where the debates 1, 3 and 4 are finished, 1 is archived and its namesake is not, 2 is
+/// running, and 4 went on for an event after it had concluded.
 fn refused(id: impl Fn(u8) -> String) -> Vec<String> {
     let (one, three) = (id(1), id(3));
     vec![
         "DELETE FROM events".to_owned(),
+        format!("DELETE FROM events WHERE stream_id = {one}"),
         format!("DELETE FROM events WHERE stream_id = {three}"),
         recorded(&id, 2, 3, 3, 1),
         recorded(&id, 3, 2, 2, 1),
@@ -80,15 +86,21 @@ fn altered(id: impl Fn(u8) -> String) -> Vec<String> {
 }
 
 /// Statements that no database takes, where the debate 1 is archived with three events and 3 has as many: they put back a
-/// history that ends too early, with the last hash, or with another last hash, or that of another debate, and take the record
-/// away. `place` is where.
-fn partly_back(id: impl Fn(u8) -> String, place: &str) -> [String; 3] {
+/// history that ends too early, with the last hash, or with another last hash, or that of another debate, or of a namesake that
+/// is none, and take the record away. `place` is where.
+fn partly_back(id: impl Fn(u8) -> String, place: &str) -> [String; 4] {
     let (one, three, its_hash) = (id(1), id(3), "(SELECT a.hash FROM archived a)");
-    [(&one, 2, its_hash), (&one, 3, "hash"), (&id(9), 3, its_hash)].map(|(debate, end, hash)| {
+    let histories = [
+        ("debate", &one, 2, its_hash),
+        ("debate", &one, 3, "hash"),
+        ("debate", &id(9), 3, its_hash),
+        ("policy", &one, 3, its_hash),
+    ];
+    histories.map(|(kind, stream, end, hash)| {
         format!(
             "UPDATE archived SET restoring = NOT restoring; \
              INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
-             SELECT {place}, stream_kind, {debate}, seq, kind, version, at, tenant, actor, \
+             SELECT {place}, '{kind}', {stream}, seq, kind, version, at, tenant, actor, \
              CASE seq WHEN {end} THEN {hash} ELSE hash END, body FROM events \
              WHERE stream_id = {three} AND seq <= {end} ORDER BY seq; \
              DELETE FROM archived"
@@ -102,6 +114,7 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
     let path = folder.path().join("log.db");
     let store = SqliteStore::open(path.to_str().unwrap(), SqliteOptions::default()).await.unwrap();
     let gone = finished(&store, 1).await;
+    namesake(&store, 1).await;
     store.append(StreamWriter::new(2).append(3)).await.unwrap();
     let kept = finished(&store, 3).await;
     let resolved = ended(&store, 4, &["concluded", "resolved"]).await;
@@ -193,6 +206,7 @@ mod postgres {
         let server = Server::start(&[]).unwrap();
         let store = opened(&server.url("postgres")).await;
         let gone = finished(&store, 1).await;
+        namesake(&store, 1).await;
         store.append(StreamWriter::new(2).append(3)).await.unwrap();
         let kept = finished(&store, 3).await;
         ended(&store, 4, &["concluded", "resolved"]).await;
