@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use debate_llm::http::WireLimits;
 use debate_llm::{ChatRequest, HttpModel, Provider};
+use serde_json::json;
+use tokio::time::timeout;
 
 use crate::fault_server::{FaultServer, Response};
 use crate::speech::{ok, part, stop};
 use crate::{ask, config, outcome, request};
 
 const SHORT: Duration = Duration::from_millis(30);
+
+/// Within which a call whose time was short has ended, on a machine with much else to do.
+const PROMPTLY: Duration = Duration::from_secs(10);
 
 /// A name, a response that stalls, the limit to shorten, and what comes of it.
 type Stall<'a> = (&'a str, Response, fn(&mut WireLimits), Result<&'a str, &'a str>);
@@ -65,6 +70,26 @@ async fn a_call_ends_in_its_time_whether_the_server_is_silent_trickles_or_never_
 }
 
 #[tokio::test]
+async fn a_call_ends_in_its_time_whether_the_body_of_an_error_stalls_or_trickles() {
+    for provider in Provider::ALL {
+        let error = || Response::json(500, &json!({"error": {"message": "no"}}));
+        for (name, response) in [("silence", error().then_stall()), ("a trickle", error().trickling())] {
+            let server = FaultServer::start(vec![response]).await;
+            let mut config = config(provider, &server.base_url());
+            config.limits.idle_timeout = Duration::from_secs(3_600);
+            let model = HttpModel::new(config).unwrap();
+            let request = ChatRequest { timeout: SHORT, ..request() };
+            let ended = timeout(PROMPTLY, ask(&model, &request)).await;
+            let (reply, _) = ended.unwrap_or_else(|_| panic!("{provider}: {name}"));
+            // On a busy machine the time may be over before the error came.
+            let is_told = matches!(outcome(&reply), Err("server_error" | "timeout_total"));
+            assert!(is_told, "{provider}: {name}: {reply:?}");
+            server.client_gone().await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn headers_without_end_are_waited_for_like_a_first_byte() {
     for provider in Provider::ALL {
         let server = FaultServer::start(vec![Response::endless_headers()]).await;
@@ -79,7 +104,7 @@ async fn headers_without_end_are_waited_for_like_a_first_byte() {
 #[tokio::test]
 async fn an_error_whose_body_trickles_for_ever_is_told_without_it() {
     for provider in Provider::ALL {
-        let error = Response::json(500, &serde_json::json!({"error": {"message": "no"}}));
+        let error = Response::json(500, &json!({"error": {"message": "no"}}));
         let server = FaultServer::start(vec![error.trickling(), ok(provider)]).await;
         let mut config = config(provider, &server.base_url());
         config.limits.idle_timeout = SHORT;
