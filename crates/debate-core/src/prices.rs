@@ -65,11 +65,10 @@ impl Prices {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(json: &str) -> Result<Self, Violations> {
-        request::parse(json, Self::accept)
+        request::parse(json, Complaints::default(), Self::accept)
     }
 
-    fn accept(list: &Value) -> Result<Self, Violations> {
-        let complaints = Complaints::default();
+    fn accept(list: &Value, complaints: Complaints) -> Result<Self, Violations> {
         let mut prices = BTreeMap::new();
         for (model, entry) in Field::root(list, &complaints).entries(MODELS_MAX) {
             if model.trim().is_empty() {

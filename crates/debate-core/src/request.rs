@@ -17,7 +17,6 @@ use crate::counted::counted;
 use crate::id::Digest;
 use crate::limits::Limits;
 
-pub use fields::cut_path;
 pub(crate) use fields::{Complaints, Field, Fields};
 pub(crate) use json::{parse, raw_field, raw_member};
 
@@ -34,10 +33,27 @@ pub struct Violation {
 }
 
 impl Violation {
+    /// Says what is wrong with a field: of both no more than may be told, for a client's words may be as long as its request.
+    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            field: cut(field.into(), sizes::PATH_BYTES_MAX),
+            reason: cut(reason.into(), sizes::REASON_BYTES_MAX),
+        }
+    }
+
     /// Says what is wrong with the request as a whole.
     pub fn whole(reason: impl Into<String>) -> Self {
-        Self { field: WHOLE.to_owned(), reason: reason.into() }
+        Self::new(WHOLE, reason)
     }
+}
+
+/// Returns a text, or its beginning where it is longer.
+fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push('…');
+    }
+    text
 }
 
 impl fmt::Display for Violation {
@@ -54,14 +70,6 @@ impl fmt::Display for Violation {
 pub struct Violations(pub Vec<Violation>);
 
 impl Violations {
-    /// Lists violations, and counts those that are not listed.
-    fn and_more(mut listed: Vec<Violation>, unlisted: usize) -> Self {
-        if unlisted > 0 {
-            listed.push(Violation::whole(format!("breaks {}", counted(unlisted, "more rule", "more rules"))));
-        }
-        Self(listed)
-    }
-
     /// Says in one line how much is wrong.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -75,9 +83,7 @@ impl Violations {
 /// After [`sizes::VIOLATIONS_MAX`] the rest is counted, not listed.
 impl FromIterator<Violation> for Violations {
     fn from_iter<T: IntoIterator<Item = Violation>>(found: T) -> Self {
-        let mut found = found.into_iter();
-        let listed = found.by_ref().take(sizes::VIOLATIONS_MAX).collect();
-        Self::and_more(listed, found.count())
+        found.into_iter().collect::<Complaints>().refused()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use debate_core::debate::Lifecycle;
 use debate_core::event::Resolved;
-use debate_core::formats::accept::accept;
+use debate_core::formats::accept::{AcceptedRequest, accept_beside};
 use debate_core::id::{OutcomeId, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
+use debate_core::request::{Violation, Violations};
 use debate_engine::Control;
 use debate_proto::v1;
 use futures::stream::BoxStream;
@@ -41,8 +42,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
         let opening = Opening { request_id, id_field: "request_id", trace, ..Opening::default() };
-        let read = from_proto::request_json(request).and_then(|json| accept(&json));
-        let started = desk.start(read, opening).await?;
+        let started = desk.start(|beside| read(request, beside), opening).await?;
         let debate = desk.debate(&started.debate.to_string(), None).await?;
         Ok(Response::new(v1::StartDebateResponse {
             debate: Some(to_proto::debate(&debate)),
@@ -122,8 +122,7 @@ impl v1::debate_service_server::DebateService for Debates {
         let mask = Mask::read("HoldDebateResponse", request.read_mask.as_ref());
         let violations = mask.as_ref().err().map(|wrong| wrong.0.clone()).unwrap_or_default();
         let opening = Opening { request_id, id_field: "start.request_id", trace, deadline, violations };
-        let read = from_proto::request_json(start).and_then(|json| accept(&json));
-        let started = desk.start(read, opening).await?;
+        let started = desk.start(|beside| read(start, beside), opening).await?;
         desk.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
         let debate = desk.debate(&started.debate.to_string(), None).await?;
         let is_concluded = debate.lifecycle() == Lifecycle::Concluded;
@@ -236,6 +235,14 @@ impl v1::debate_service_server::DebateService for Debates {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let debate = desk.debate(&request.into_inner().debate_id, None).await?;
         Ok(Response::new(to_proto::parts::ensemble_contribution(&debate)?))
+    }
+}
+
+/// Reads a request for a debate, behind what is wrong with what came beside it.
+fn read(request: v1::StartDebateRequest, beside: Vec<Violation>) -> Result<AcceptedRequest, Violations> {
+    match from_proto::request_json(request) {
+        Ok(json) => accept_beside(beside, json.as_bytes()),
+        Err(Violations(none)) => Err(beside.into_iter().chain(none).collect()),
     }
 }
 

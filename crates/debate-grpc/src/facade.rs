@@ -39,7 +39,6 @@ use crate::spending;
 use crate::tokens::Scope;
 
 /// Characters of a client's id of a request.
-/// Characters of a client's id of a request.
 pub const REQUEST_ID_CHARS_MAX: usize = 128;
 
 /// The last word on a valid request before it is opened: loads what it names, and may still refuse it.
@@ -195,23 +194,20 @@ impl Desk {
         })
     }
 
-    /// Opens a debate of a request that was read, or returns the one that the same request opened (rule K11).
+    /// Opens a debate of a request, or returns the one that the same request opened (rule K11).
+    ///
+    /// What is wrong with what came beside the request is given to `read`, which tells it with what is wrong with the request.
     ///
     /// # Errors
     /// Everything that is wrong with the request, or why it cannot be opened for this caller now.
     pub async fn start(
         &self,
-        read: Result<AcceptedRequest, Violations>,
+        read: impl FnOnce(Vec<Violation>) -> Result<AcceptedRequest, Violations>,
         opening: Opening,
     ) -> Result<Started, Refusal> {
         let reason = request_id_fault(&opening.request_id);
-        let of_id = reason.map(|reason| Violation { field: opening.id_field.to_owned(), reason });
-        let beside = of_id.into_iter().chain(opening.violations.iter().cloned());
-        let accepted = match read {
-            Ok(accepted) if beside.clone().next().is_none() => accepted,
-            Ok(_) => return Err(Violations(beside.collect()).into()),
-            Err(violations) => return Err(Violations(beside.chain(violations.0).collect()).into()),
-        };
+        let of_id = reason.map(|reason| Violation::new(opening.id_field, reason));
+        let accepted = read(of_id.into_iter().chain(opening.violations.iter().cloned()).collect())?;
         self.check_format(accepted.format())?;
         let mut accepted = self.admit(accepted).await?;
         let turn = self.turn_to_spend().await;

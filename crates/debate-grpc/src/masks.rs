@@ -51,14 +51,14 @@ impl Mask {
 fn tree(descriptor: &MessageDescriptor, mask: &FieldMask) -> Result<Tree, Violations> {
     if mask.paths.len() > PATHS_MAX {
         let reason = format!("must have at most {PATHS_MAX} paths");
-        return Err(Violation { field: "read_mask".to_owned(), reason }.into());
+        return Err(Violation::new("read_mask", reason).into());
     }
     let mut root = Tree::default();
     let mut unknown = Vec::new();
     for (place, path) in mask.paths.iter().enumerate() {
         if !is_known(descriptor, path) {
             let reason = format!("{path:?} is no field of the answer");
-            unknown.push(Violation { field: format!("read_mask.paths[{place}]"), reason });
+            unknown.push(Violation::new(format!("read_mask.paths[{place}]"), reason));
             continue;
         }
         let mut node = &mut root;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use debate_core::command::DecideError;
 use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
-use debate_core::request::{Violation, Violations, cut_path};
+use debate_core::request::{Violation, Violations};
 use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
 use debate_store::{AppendError, ReadError};
 use futures::FutureExt as _;
@@ -175,7 +175,7 @@ pub enum Refusal {
 impl Refusal {
     /// Refuses one field.
     pub fn field(field: &str, reason: impl Into<String>) -> Self {
-        Self::Invalid(Violation { field: cut_path(field.to_owned()), reason: reason.into() }.into())
+        Self::Invalid(Violation::new(field, reason).into())
     }
 
     /// Returns the reason as a word for programs.

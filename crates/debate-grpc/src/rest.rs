@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::format::Format as _;
-use debate_core::formats::accept::accept_bytes;
+use debate_core::formats::accept::accept_beside;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::{Prediction, conclude};
 use debate_core::formats::roundtable::{Roundtable, markdown};
@@ -89,7 +89,8 @@ async fn hold(
     let desk = rest.desk(grant);
     let body = body_of(&headers, body)?;
     let prefer = Prefer::of(&headers);
-    let started = desk.start(accept_bytes(&body), opening(&headers, prefer.deadline())).await?;
+    let started =
+        desk.start(|beside| accept_beside(beside, &body), opening(&headers, prefer.deadline())).await?;
     desk.wait(started.debate, prefer.patience(rest.patience)).await?;
     let debate = desk.debate(&started.debate.to_string(), None).await?;
     let mut answer = whole(&debate, &headers)?;

@@ -123,6 +123,11 @@ async fn k12_all_violations_come_in_one_problem_and_nothing_is_recorded() {
         let fields = [0, 1].map(|place| &refused["errors"][place]["field"]);
         assert_eq!(fields, ["Idempotency-Key", "topic"], "{path}");
     }
+    wrong["config"] = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
+    let refused = house.post(&[("Idempotency-Key", "a b")], wrong.to_string().as_bytes()).await.json();
+    let errors = refused["errors"].as_array().unwrap();
+    let (first, last) = (&errors[0]["field"], &errors[100]["reason"]);
+    assert_eq!((errors.len(), first, last), (101, &json!("Idempotency-Key"), &json!("breaks 54 more rules")));
     for (body, field) in [(&b"{"[..], "request"), (b"\"\xff\"", "request"), (b"{\"format\":\"x\"}", "format")]
     {
         let refused = house.post(&[], body).await;

@@ -1,11 +1,9 @@
 //! What a tool was given, read by its table: every argument at fault is named at once (rule K12).
 
-use debate_core::counted::counted;
 use debate_core::format::Format as _;
-use debate_core::formats::accept::{AcceptedRequest, accept};
+use debate_core::formats::accept::{AcceptedRequest, accept_beside};
 use debate_core::formats::roundtable::Roundtable;
-use debate_core::request::sizes::VIOLATIONS_MAX;
-use debate_core::request::{Violation, Violations, cut_path};
+use debate_core::request::{Violation, Violations};
 use debate_grpc::request_id_fault;
 use rmcp::model::JsonObject;
 use serde_json::Value;
@@ -29,25 +27,21 @@ impl Arguments {
         // Clients write null where they leave an argument out.
         let given: JsonObject =
             given.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null()).collect();
-        let (request, mut faults) = match request(spec, &given).transpose() {
-            Ok(request) => (request, Vec::new()),
-            Err(Violations(faults)) => (None, faults),
-        };
-        faults.extend(spec.inputs.iter().filter_map(|input| {
+        let known: Vec<&str> = spec.inputs.iter().map(|input| input.name).collect();
+        let wrong = spec.inputs.iter().filter_map(|input| {
             let reason = input.fault(given.get(input.name))?;
-            Some(fault(input.name, reason))
-        }));
-        let mut unknown = given.keys().filter(|name| spec.inputs.iter().all(|input| input.name != *name));
-        faults.extend(unknown.by_ref().take(VIOLATIONS_MAX).map(|name| {
-            let known: Vec<&str> = spec.inputs.iter().map(|input| input.name).collect();
-            fault(name, format!("is no argument of {}; it takes {}", spec.name, known.join(", ")))
-        }));
-        let unlisted = unknown.count();
-        if unlisted > 0 {
-            let more = counted(unlisted, "more argument that it does not take", "more that it does not take");
-            faults.push(Violation::whole(format!("has {more}")));
-        }
-        if faults.is_empty() { Ok(Self { given, request }) } else { Err(Violations(faults)) }
+            Some(Violation::new(input.name, reason))
+        });
+        let unknown = given.keys().filter(|name| !known.contains(&name.as_str())).map(|name| {
+            Violation::new(name, format!("is no argument of {}; it takes {}", spec.name, known.join(", ")))
+        });
+        let mut faults = wrong.chain(unknown).peekable();
+        let request = match request(spec, &given) {
+            Some(request) => Some(accept_beside(faults, request.as_bytes())?),
+            None if faults.peek().is_some() => return Err(faults.collect()),
+            None => None,
+        };
+        Ok(Self { given, request })
     }
 
     /// Returns a text.
@@ -71,18 +65,14 @@ impl Arguments {
     }
 }
 
-/// Reads what of a tool's arguments makes a request for a roundtable, where it takes one.
-fn request(spec: &Spec, given: &JsonObject) -> Option<Result<AcceptedRequest, Violations>> {
+/// Returns what of a tool's arguments makes a request for a roundtable, where it takes one.
+fn request(spec: &Spec, given: &JsonObject) -> Option<String> {
     let mut fields = spec.inputs.iter().filter(|input| matches!(input.kind, Kind::Request(_))).peekable();
     fields.peek()?;
     let given = fields.filter_map(|input| Some((input.name.to_owned(), given.get(input.name)?.clone())));
     let mut request: JsonObject = given.collect();
     request.insert("format".to_owned(), Roundtable::NAME.into());
-    Some(accept(&Value::Object(request).to_string()))
-}
-
-fn fault(name: &str, reason: String) -> Violation {
-    Violation { field: cut_path(name.to_owned()), reason }
+    Some(Value::Object(request).to_string())
 }
 
 impl Input {
@@ -144,7 +134,7 @@ mod tests {
             (
                 "start_roundtable",
                 json!({ "topic": "T", "agents": ["a", "b"], "flags": { "exit_criteria": { "enabled": 1 } }, "wait_s": 1.5 }),
-                vec!["flags.exit_criteria.enabled", "wait_s"],
+                vec!["wait_s", "flags.exit_criteria.enabled"],
             ),
             (
                 "start_roundtable",
@@ -173,8 +163,16 @@ mod tests {
     #[test]
     fn k12_a_flood_of_arguments_is_counted_not_listed() {
         let many: Map<String, Value> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
-        let named = faults("list_sessions", Value::Object(many));
+        let named = faults("list_sessions", Value::Object(many.clone()));
         assert_eq!((named.len(), named[100].as_str()), (101, "request"));
+        let mut request = many.clone();
+        request.insert("flags".to_owned(), Value::Object(many));
+        let named = faults("start_roundtable", Value::Object(request));
+        assert_eq!(
+            (named.len(), named[100].as_str()),
+            (101, "request"),
+            "with those of the request that they make"
+        );
         let long = faults("list_sessions", json!({ "é".repeat(100_000): 1 }));
         assert!(long.len() == 1 && (490..=510).contains(&long[0].len()), "{} bytes", long[0].len());
     }

@@ -86,7 +86,7 @@ async fn start(mut arguments: Arguments, desk: &Desk, follower: Follower) -> Res
     let request = arguments.request.take().ok_or_else(|| Refusal::field("topic", "is missing"))?;
     let request_id = arguments.text("request_id").unwrap_or_default().to_owned();
     let opening = Opening { request_id, id_field: "request_id", ..Opening::default() };
-    let started = desk.start(Ok(request), opening).await?;
+    let started = desk.start(|_checked| Ok(request), opening).await?;
     waited(desk, &started.debate.to_string(), &arguments, follower).await
 }
 

@@ -378,7 +378,7 @@ async fn k12_an_agent_is_told_all_its_arguments_at_fault_at_once_and_nothing_is_
     let (address, server) = serve_kept(Arc::clone(&store) as _, model, None).await;
     let mut wrong = json!({ "agents": ["ada"], "mode": "chaos", "rounds": 0, "wait_s": -1, "colour": "red" });
     wrong["request_id"] = json!("a b");
-    let named = json!(["topic", "mode", "agents", "rounds", "request_id", "wait_s", "colour"]);
+    let named = json!(["request_id", "wait_s", "colour", "topic", "mode", "agents", "rounds"]);
     let many: serde_json::Map<_, _> = (0..150).map(|number| (format!("x{number}"), json!(1))).collect();
     for (tool, arguments, count) in [("start_roundtable", wrong, 7), ("list_sessions", many.into(), 101)] {
         let told = use_tool(address, "", tool, arguments).await;

@@ -1,5 +1,7 @@
 //! The one way in: a request's JSON becomes what a debate is opened with, whatever its format (rule K12).
 
+use std::fmt::Display;
+
 use serde_json::Value;
 
 use super::any::FORMATS;
@@ -12,7 +14,7 @@ use super::{deliberation, investigation, prediction, review, roundtable};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
-use crate::request::{self, Violation, Violations, meaning_digest};
+use crate::request::{self, Complaints, Violation, Violations, WHOLE, meaning_digest};
 
 /// A valid request: what its debate is opened with.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,45 +86,72 @@ impl AcceptedRequest {
 /// # Errors
 /// Everything that is wrong with it; nothing is to be recorded.
 pub fn accept(json: &str) -> Result<AcceptedRequest, Violations> {
-    accept_as(Prediction::NAME, json)
+    accept_as(Prediction::NAME, json, Complaints::default())
 }
 
-/// Reads a request that is of the format `unnamed` where it names none.
+/// Reads a request from bytes that may be anything, as it comes over an interface.
 ///
 /// # Errors
-/// As [`accept`].
-fn accept_as(unnamed: &str, json: &str) -> Result<AcceptedRequest, Violations> {
-    request::parse(json, |value| accept_value(unnamed, json, value))
+/// As [`accept_bytes`], behind what is wrong with what came beside it.
+pub fn accept_beside(
+    beside: impl IntoIterator<Item = Violation>,
+    bytes: &[u8],
+) -> Result<AcceptedRequest, Violations> {
+    accept_text(Prediction::NAME, bytes, beside.into_iter().collect())
 }
 
-fn accept_value(unnamed: &str, json: &str, value: &Value) -> Result<AcceptedRequest, Violations> {
-    match format_of(unnamed, value)? {
+fn accept_text(unnamed: &str, bytes: &[u8], complaints: Complaints) -> Result<AcceptedRequest, Violations> {
+    match str::from_utf8(bytes) {
+        Ok(json) => accept_as(unnamed, json, complaints),
+        Err(error) => {
+            complaints.add(WHOLE, format_args!("is not UTF-8 from byte {} on", error.valid_up_to()));
+            Err(complaints.refused())
+        }
+    }
+}
+
+fn accept_as(unnamed: &str, json: &str, complaints: Complaints) -> Result<AcceptedRequest, Violations> {
+    request::parse(json, complaints, |value, complaints| accept_value(unnamed, json, value, complaints))
+}
+
+fn accept_value(
+    unnamed: &str,
+    json: &str,
+    value: &Value,
+    complaints: Complaints,
+) -> Result<AcceptedRequest, Violations> {
+    let format = match value.get("format") {
+        None | Some(Value::Null) => unnamed,
+        Some(Value::String(name)) => name,
+        Some(other) => return Err(unknown(other, complaints)),
+    };
+    match format {
         Prediction::NAME => {
-            let (config, brief, limits) = prediction::request::accept(json, value)?;
+            let (config, brief, limits) = prediction::request::accept(json, value, complaints)?;
             let digest = prediction::request::digest(&config, &brief, &limits);
             Ok(AcceptedRequest::Prediction(Box::new(Accepted { config, brief, limits, digest })))
         }
         Deliberation::NAME => {
-            let (config, brief, limits) = deliberation::request::accept(value)?;
+            let (config, brief, limits) = deliberation::request::accept(value, complaints)?;
             let digest = meaning_digest(Deliberation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
         }
         Roundtable::NAME => {
-            let (config, brief, limits) = roundtable::request::accept(value)?;
+            let (config, brief, limits) = roundtable::request::accept(value, complaints)?;
             let digest = meaning_digest(Roundtable::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Roundtable(Box::new(Accepted { config, brief, limits, digest })))
         }
         Review::NAME => {
-            let (config, brief, limits) = review::request::accept(json, value)?;
+            let (config, brief, limits) = review::request::accept(json, value, complaints)?;
             let digest = review::request::digest(&config, &brief, &limits);
             Ok(AcceptedRequest::Review(Box::new(Accepted { config, brief, limits, digest })))
         }
         Investigation::NAME => {
-            let (config, brief, limits) = investigation::request::accept(value)?;
+            let (config, brief, limits) = investigation::request::accept(value, complaints)?;
             let digest = meaning_digest(Investigation::NAME, &config, &brief, &limits);
             Ok(AcceptedRequest::Investigation(Box::new(Accepted { config, brief, limits, digest })))
         }
-        other => Err(unknown(&format!("{other:?}"))),
+        other => Err(unknown(&format_args!("{other:?}"), complaints)),
     }
 }
 
@@ -139,20 +168,10 @@ pub fn accept_bytes(bytes: &[u8]) -> Result<AcceptedRequest, Violations> {
 /// # Errors
 /// As [`accept_bytes`].
 pub fn accept_bytes_as(unnamed: &str, bytes: &[u8]) -> Result<AcceptedRequest, Violations> {
-    let json = str::from_utf8(bytes)
-        .map_err(|error| Violation::whole(format!("is not UTF-8 from byte {} on", error.valid_up_to())))?;
-    accept_as(unnamed, json)
+    accept_text(unnamed, bytes, Complaints::default())
 }
 
-fn format_of<'a>(unnamed: &'a str, request: &'a Value) -> Result<&'a str, Violations> {
-    match request.get("format") {
-        None | Some(Value::Null) => Ok(unnamed),
-        Some(Value::String(name)) => Ok(name),
-        Some(other) => Err(unknown(&other.to_string())),
-    }
-}
-
-fn unknown(found: &str) -> Violations {
-    let reason = format!("{found} is not a format; there are {}", FORMATS.join(", "));
-    Violation { field: "format".to_owned(), reason }.into()
+fn unknown(found: &dyn Display, complaints: Complaints) -> Violations {
+    complaints.add("format", format_args!("{found} is not a format; there are {}", FORMATS.join(", ")));
+    complaints.refused()
 }

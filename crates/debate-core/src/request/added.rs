@@ -24,7 +24,7 @@ impl AddedRounds {
     /// Everything that is wrong with them.
     pub fn read(json: &str) -> Result<Self, Violations> {
         let json = if json.trim().is_empty() { "{}" } else { json };
-        super::parse(json, Self::accept)
+        super::parse(json, Complaints::default(), Self::noting)
     }
 
     /// Reads the same of JSON that was parsed.
@@ -32,7 +32,10 @@ impl AddedRounds {
     /// # Errors
     /// As [`AddedRounds::read`].
     pub fn accept(request: &Value) -> Result<Self, Violations> {
-        let complaints = Complaints::default();
+        Self::noting(request, Complaints::default())
+    }
+
+    fn noting(request: &Value, complaints: Complaints) -> Result<Self, Violations> {
         let fields = Fields::of_request(request, &["rounds", "focus"], &complaints);
         let rounds = fields.field("rounds").whole(ROUNDS_ADDED).and_then(|rounds| u32::try_from(rounds).ok());
         let focus = fields.field("focus").words(FOCUS_CHARS_MAX).map(str::to_owned);

@@ -8,13 +8,13 @@ use std::ops::{Bound, RangeBounds, RangeInclusive};
 use serde_json::{Map, Number, Value};
 
 use super::sizes::{NAME_CHARS_MAX, PATH_BYTES_MAX, VIOLATIONS_MAX};
-use super::{Violation, Violations};
+use super::{Violation, Violations, cut};
 use crate::counted::counted;
 
 /// The largest whole number that a double holds exactly with all below it.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
-/// What is wrong so far.
+/// What is wrong so far: the one list of it, in which all that look at a request note what they find, so that it is cut once.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints(RefCell<Noted>);
 
@@ -29,16 +29,39 @@ impl Complaints {
     pub(crate) fn add(&self, field: &str, reason: impl Display) {
         let mut noted = self.0.borrow_mut();
         if noted.listed.len() < VIOLATIONS_MAX {
-            noted.listed.push(Violation { field: field.to_owned(), reason: reason.to_string() });
+            noted.listed.push(Violation::new(field, reason.to_string()));
         } else {
             noted.unlisted += 1;
         }
     }
 
+    /// Notes what others have noted.
+    pub(crate) fn add_all(&self, others: Self) {
+        let Noted { listed, unlisted } = others.0.into_inner();
+        listed.into_iter().for_each(|found| self.add(&found.field, found.reason));
+        self.0.borrow_mut().unlisted += unlisted;
+    }
+
     /// Returns what was read if nothing was wrong with it.
     pub(crate) fn finish<T>(self, read: T) -> Result<T, Violations> {
-        let Noted { listed, unlisted } = self.0.into_inner();
-        if listed.is_empty() { Ok(read) } else { Err(Violations::and_more(listed, unlisted)) }
+        if self.0.borrow().listed.is_empty() { Ok(read) } else { Err(self.refused()) }
+    }
+
+    /// Returns all that is wrong.
+    pub(crate) fn refused(self) -> Violations {
+        let Noted { mut listed, unlisted } = self.0.into_inner();
+        if unlisted > 0 {
+            listed.push(Violation::whole(format!("breaks {}", counted(unlisted, "more rule", "more rules"))));
+        }
+        Violations(listed)
+    }
+}
+
+impl FromIterator<Violation> for Complaints {
+    fn from_iter<T: IntoIterator<Item = Violation>>(found: T) -> Self {
+        let complaints = Self::default();
+        found.into_iter().for_each(|found| complaints.add(&found.field, found.reason));
+        complaints
     }
 }
 
@@ -338,15 +361,5 @@ pub(super) fn whole_number(number: &Number) -> Option<i128> {
 /// Returns the path of a name within another path: the beginning of it, for it is copied for all that stands below, and a
 /// name may be nearly as long as a request.
 pub(super) fn join(path: &str, name: &str) -> String {
-    cut_path(if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") })
-}
-
-/// Returns a path, or its beginning where it is longer than [`PATH_BYTES_MAX`].
-#[must_use]
-pub fn cut_path(mut path: String) -> String {
-    if path.len() > PATH_BYTES_MAX {
-        path.truncate(path.floor_char_boundary(PATH_BYTES_MAX));
-        path.push('…');
-    }
-    path
+    cut(if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }, PATH_BYTES_MAX)
 }

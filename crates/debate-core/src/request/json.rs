@@ -8,33 +8,40 @@ use serde_json::{Map, Number, Value};
 
 use super::fields::join;
 use super::sizes::{NESTING_MAX, REQUEST_BYTES_MAX};
-use super::{Complaints, Violation, Violations};
+use super::{Complaints, Violations, WHOLE};
 
-/// Reads a request as a tree, and what stands in it with `read`.
+/// Reads a request as a tree, and what stands in it with `read`, which goes on noting what is wrong.
 ///
 /// # Errors
-/// It is too long, no JSON, or nested too deep; or everything that `read` finds, behind the keys that it repeats.
+/// What is wrong already, and behind it: it is too long, no JSON, or nested too deep; or the keys that it repeats, and
+/// everything that `read` finds.
 pub(crate) fn parse<T>(
     json: &str,
-    read: impl FnOnce(&Value) -> Result<T, Violations>,
+    complaints: Complaints,
+    read: impl FnOnce(&Value, Complaints) -> Result<T, Violations>,
 ) -> Result<T, Violations> {
-    if json.len() > REQUEST_BYTES_MAX {
-        let found = json.len();
-        return Err(Violation::whole(format!("has {found} bytes; {REQUEST_BYTES_MAX} are allowed")).into());
-    }
-    let complaints = Complaints::default();
-    let mut reader = serde_json::Deserializer::from_str(json);
-    let tree = Tree { path: String::new(), depth: 0, complaints: &complaints };
-    let value = tree.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
-    let value = value.map_err(|error| Violation::whole(format!("is not JSON: {error}")))?;
-    match (complaints.finish(()), read(&value)) {
-        (Ok(()), read) => read,
-        (Err(repeated), Ok(_)) => Err(repeated),
-        (Err(Violations(mut found)), Err(Violations(further))) => {
-            found.extend(further);
-            Err(Violations(found))
+    match tree(json) {
+        Ok((value, repeated)) => {
+            complaints.add_all(repeated);
+            read(&value, complaints)
+        }
+        Err(reason) => {
+            complaints.add(WHOLE, reason);
+            Err(complaints.refused())
         }
     }
+}
+
+/// Reads JSON, and which of its keys are repeated.
+fn tree(json: &str) -> Result<(Value, Complaints), String> {
+    if json.len() > REQUEST_BYTES_MAX {
+        return Err(format!("has {} bytes; {REQUEST_BYTES_MAX} are allowed", json.len()));
+    }
+    let repeated = Complaints::default();
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let tree = Tree { path: String::new(), depth: 0, complaints: &repeated };
+    let value = tree.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    Ok((value.map_err(|error| format!("is not JSON: {error}"))?, repeated))
 }
 
 /// Returns the text of one member of one object of a request, exactly as it stands there.

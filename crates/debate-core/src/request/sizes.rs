@@ -13,6 +13,8 @@ pub const NESTING_MAX: usize = 64;
 pub const VIOLATIONS_MAX: usize = 100;
 /// Bytes of a violation's path; what goes beyond is left out.
 pub const PATH_BYTES_MAX: usize = 500;
+/// Bytes of a violation's reason, which may tell words of the request; what goes beyond is left out.
+pub const REASON_BYTES_MAX: usize = 2_000;
 
 /// The caller's id of the task.
 pub const TASK_ID_CHARS_MAX: usize = 256;

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Resolved;
-use debate_core::formats::accept::accept_bytes;
+use debate_core::formats::accept::accept_beside;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
@@ -51,7 +51,7 @@ pub(super) async fn start(
 ) -> Result<Response, Refusal> {
     let desk = rest.desk(grant);
     let body = body_of(&headers, body)?;
-    let started = desk.start(accept_bytes(&body), super::opening(&headers, None)).await?;
+    let started = desk.start(|beside| accept_beside(beside, &body), super::opening(&headers, None)).await?;
     let debate = desk.debate(&started.debate.to_string(), None).await?;
     let status = if started.existing { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("{DEBATES}/{}", started.debate);

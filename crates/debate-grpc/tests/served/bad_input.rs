@@ -336,6 +336,15 @@ async fn k12_what_asks_of_the_policy_is_json_within_bounds_like_everything_else(
             assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{path}, {what}");
         }
     }
+    let long = "w".repeat(10_000);
+    for query in
+        [format!("insights?{long}=1"), format!("proposals?{long}=1"), format!("insights?days={long}")]
+    {
+        let told = house.get(&format!("/api/v1/reasoning/policy/{query}")).await;
+        let error = &told.json()["errors"][0];
+        let [field, reason] = ["field", "reason"].map(|name| error[name].as_str().unwrap().len());
+        assert!(told.status == 422 && field <= 510 && reason <= 2_010, "{field} and {reason} bytes");
+    }
 }
 
 #[tokio::test]

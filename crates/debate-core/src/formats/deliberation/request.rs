@@ -43,8 +43,10 @@ const KNOWN: [&str; 15] = [
 ///
 /// # Errors
 /// Everything that is wrong with the request.
-pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limits), Violations> {
-    let complaints = Complaints::default();
+pub(in crate::formats) fn accept(
+    request: &Value,
+    complaints: Complaints,
+) -> Result<(Config, Brief, Limits), Violations> {
     let fields = Fields::of_request(request, &KNOWN, &complaints);
     let topic = fields.required("topic").words(TOPIC_CHARS_MAX).unwrap_or_default().to_owned();
     let mode = fields.field("mode").choice(&Mode::ALL, Mode::as_str);

@@ -25,8 +25,10 @@ const KNOWN: [&str; 8] =
 ///
 /// # Errors
 /// Everything that is wrong with the request.
-pub(in crate::formats) fn accept(request: &Value) -> Result<(Config, Brief, Limits), Violations> {
-    let complaints = Complaints::default();
+pub(in crate::formats) fn accept(
+    request: &Value,
+    complaints: Complaints,
+) -> Result<(Config, Brief, Limits), Violations> {
     let fields = Fields::of_request(request, &KNOWN, &complaints);
     let problem = fields.required("problem").words(TOPIC_CHARS_MAX).unwrap_or_default().to_owned();
     let context = fields.field("context").text_or_empty(TOPIC_CHARS_MAX);
@@ -130,7 +132,7 @@ mod tests {
     use serde_json::json;
 
     fn refused(request: &Value) -> Vec<String> {
-        accept(request).unwrap_err().0.iter().map(ToString::to_string).collect()
+        accept(request, Complaints::default()).unwrap_err().0.iter().map(ToString::to_string).collect()
     }
 
     fn hypothesis(statement: &str) -> Value {
@@ -141,14 +143,14 @@ mod tests {
     fn i7_hypotheses_come_with_the_request_or_are_left_to_the_lead() {
         let request = json!({ "problem": "It hangs.", "language": "zh",
             "hypotheses": [hypothesis("a lock"), hypothesis("a leak")] });
-        let (config, brief, limits) = accept(&request).unwrap();
+        let (config, brief, limits) = accept(&request, Complaints::default()).unwrap();
         let names: Vec<&str> = config.seats.iter().map(|seat| seat.investigator.as_str()).collect();
         assert_eq!(names, ["investigator_1", "investigator_2"]);
         assert_eq!((config.hypotheses, config.rounds, config.language), (Some(2), 3, Language::Zh));
         assert_eq!((brief.hypotheses.len(), config.calls_expected()), (2, 20));
         assert_eq!(limits.deadline_ms, DEADLINE_MS_DEFAULT);
         let request = json!({ "problem": "It hangs.", "investigators": ["ann", "bo"], "rounds": 1 });
-        let (config, ..) = accept(&request).unwrap();
+        let (config, ..) = accept(&request, Complaints::default()).unwrap();
         assert_eq!((config.hypotheses, config.seats.len(), config.calls_expected()), (None, 2, 9));
     }
 

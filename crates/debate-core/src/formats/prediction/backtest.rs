@@ -75,16 +75,17 @@ fn question(
     rounds: Option<u32>,
     now: Timestamp,
 ) -> Result<Option<Question>, Violations> {
-    parse(line, |value| resolved(value, number, rounds, now))
+    let read = |value: &Value, complaints| resolved(value, complaints, number, rounds, now);
+    parse(line, Complaints::default(), read)
 }
 
 fn resolved(
     value: &Value,
+    complaints: Complaints,
     number: usize,
     rounds: Option<u32>,
     now: Timestamp,
 ) -> Result<Option<Question>, Violations> {
-    let complaints = Complaints::default();
     let fields = any_fields(&Field::root(value, &complaints));
     let resolution = fields.field("resolution");
     if resolution.value().is_none() {
@@ -106,7 +107,7 @@ fn resolved(
     let Some(outcome) = happened else { return complaints.finish(None) };
     complaints.finish(())?;
     let resolved = Resolved { outcome, happened_at, market };
-    let (config, brief, limits) = request::accept(&request.to_string(), &request)?;
+    let (config, brief, limits) = request::accept(&request.to_string(), &request, Complaints::default())?;
     let digest = request::digest(&config, &brief, &limits);
     let request = Accepted { config, brief, limits, digest };
     Ok(Some(Question { id, line: number, request, resolved }))

@@ -40,8 +40,11 @@ const CUT: &str = "…";
 ///
 /// # Errors
 /// Everything that is wrong with the request.
-pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config, Brief, Limits), Violations> {
-    let complaints = Complaints::default();
+pub(in crate::formats) fn accept(
+    json: &str,
+    request: &Value,
+    complaints: Complaints,
+) -> Result<(Config, Brief, Limits), Violations> {
     let known = ["format", "task_id", "prediction_context", "config", "options"];
     let fields = Fields::of_request(request, &known, &complaints);
     let context = fields.required("prediction_context").object(&[

@@ -36,8 +36,11 @@ const RESERVED: [&str; 6] = ["role_a", "role_b", "first", "second", "tie", JUDGE
 ///
 /// # Errors
 /// Everything that is wrong with the request.
-pub(in crate::formats) fn accept(json: &str, request: &Value) -> Result<(Config, Brief, Limits), Violations> {
-    let complaints = Complaints::default();
+pub(in crate::formats) fn accept(
+    json: &str,
+    request: &Value,
+    complaints: Complaints,
+) -> Result<(Config, Brief, Limits), Violations> {
     let known = ["format", "original_prompt", "context", "critiques", "conflicts", "debate", "options"];
     let fields = Fields::of_request(request, &known, &complaints);
     let raw = |name: &str| raw_field(json, name).map(|raw| raw.get().to_owned());

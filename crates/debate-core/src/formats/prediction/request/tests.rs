@@ -361,6 +361,28 @@ fn k12_a_flood_of_violations_is_counted_not_listed() {
     let unknown = (0..150).map(|n| (format!("f{n}"), json!(1))).collect::<serde_json::Map<_, _>>();
     let found = violations(&with("config", Value::Object(unknown)).to_string());
     assert_eq!((found.len(), found[100].as_str()), (101, "request: breaks 50 more rules"));
+    let repeated: String = (0..150).map(|n| format!(r#""f{n}":1,"f{n}":1,"#)).collect();
+    let found = violations(&format!(r#"{{{repeated}"config":{{}}}}"#));
+    let more = "request: breaks 202 more rules";
+    assert_eq!(
+        (found.len(), found[100].as_str()),
+        (101, more),
+        "repeated, unknown and missing ones are one list"
+    );
+}
+
+#[test]
+fn k12_however_long_its_words_are_a_violation_says_no_more_of_them_than_their_beginning() {
+    let long = "\u{7f}".repeat(10_000);
+    for (json, at_most) in [
+        (json!({ "format": long }), 2_020),
+        (json!({ "format": [long] }), 2_020),
+        (with("options", json!({ long.as_str(): 1 })), 540),
+    ] {
+        let told = violations(&json.to_string());
+        let longest = told.iter().map(String::len).max().unwrap();
+        assert!((at_most - 40..=at_most).contains(&longest), "{longest} bytes of {told:?}");
+    }
 }
 
 #[test]

@@ -67,11 +67,10 @@ impl Scenario {
 /// # Errors
 /// Everything that is wrong with it, by path, such as `scenarios[1].mode`.
 pub fn read(json: &str) -> Result<Vec<Scenario>, Violations> {
-    parse(json, accept_all)
+    parse(json, Complaints::default(), accept_all)
 }
 
-fn accept_all(document: &Value) -> Result<Vec<Scenario>, Violations> {
-    let complaints = Complaints::default();
+fn accept_all(document: &Value, complaints: Complaints) -> Result<Vec<Scenario>, Violations> {
     let fields = Fields::of_request(document, &["scenarios"], &complaints);
     let list = fields.required("scenarios");
     if matches!(list.value(), Some(Value::Array(given)) if given.is_empty()) {

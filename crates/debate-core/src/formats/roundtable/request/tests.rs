@@ -5,7 +5,7 @@ use crate::formats::roundtable::agent::Stance;
 use crate::formats::roundtable::mode::{Parallelization, Pattern};
 
 fn config(request: &Value) -> Config {
-    super::accept(request).unwrap().0
+    super::accept(request, Complaints::default()).unwrap().0
 }
 
 fn request(mode: &str) -> Value {
@@ -13,7 +13,7 @@ fn request(mode: &str) -> Value {
 }
 
 fn refused(request: &Value) -> Vec<String> {
-    super::accept(request).unwrap_err().0.iter().map(ToString::to_string).collect()
+    super::accept(request, Complaints::default()).unwrap_err().0.iter().map(ToString::to_string).collect()
 }
 
 fn parts(config: &Config) -> Vec<&'static str> {
