@@ -76,10 +76,11 @@ pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next
     }
 }
 
-/// Has an answer that no token was needed for given up, like all others, where its client stops reading.
+/// Has an answer that no token is needed for given up, like all others, where its client stops reading; a panic is answered.
 pub(crate) async fn watch_over(State(unread): State<Arc<Unread>>, request: Request, next: Next) -> Response {
     let protocol = Protocol::of(request.headers());
-    watched(next.run(request).await, protocol, &unread)
+    let answered = Refusal::instead_of_panic(next.run(request).map(Ok)).await;
+    watched(answered.unwrap_or_else(|panicked| protocol.refuse(panicked)), protocol, &unread)
 }
 
 fn watched(answer: Response, protocol: Protocol, unread: &Unread) -> Response {

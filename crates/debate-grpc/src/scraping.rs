@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access;
 use crate::listen::{Connections, listen};
+use crate::refusal::Refusal;
 
 /// The media type of Prometheus's text format.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4";
@@ -25,11 +26,12 @@ const CONNECTIONS_MAX: usize = 64;
 /// spoken. Where only this machine can connect, pages of other sites in the browsers on it are refused.
 pub async fn serve_metrics(listener: TcpListener, scraped: fn() -> String) -> Infallible {
     let is_private = listener.local_addr().is_ok_and(access::is_private);
-    let answer = async move |request: Request| -> Response {
+    let answer = async move |request: Request| -> Result<Response, Refusal> {
         if is_private && access::is_of_another_site(request.headers(), request.uri()) {
-            return StatusCode::FORBIDDEN.into_response();
+            return Ok(StatusCode::FORBIDDEN.into_response());
         }
-        ([(CONTENT_TYPE, TEXT_FORMAT)], scraped()).into_response()
+        let text = Refusal::instead_of_panic(async { Ok(scraped()) }).await?;
+        Ok(([(CONTENT_TYPE, TEXT_FORMAT)], text).into_response())
     };
     let app = Router::new().route("/metrics", get(answer));
     listen(listener, None, app, connections(), CancellationToken::new()).await;

@@ -1,7 +1,13 @@
-//! Every request is measured once, with its method and how it ended.
+//! Every request is measured once, with its method and how it ended, and what panics where no token is needed is told of.
 
+use axum::Router;
+use axum::routing::get;
+use debate_grpc::{ServeOptions, serve_metrics};
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::hearing::Hearing;
 use crate::house::House;
@@ -49,4 +55,30 @@ async fn requests_are_measured_by_method_and_status_and_never_by_what_strangers_
     ] {
         hearing.wait(&measurement, 1).await;
     }
+}
+
+#[tokio::test]
+async fn a_panic_where_no_token_is_needed_is_an_answer_without_its_message_and_an_error_in_the_log() {
+    fn panics() -> String {
+        panic!("on purpose")
+    }
+    let (hearing, _listening) = Hearing::begin();
+    let pages = Router::new().route("/page", get(async || panics()));
+    let house = House::with(ServeOptions { pages, ..ServeOptions::default() }, "simulated:7").await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let scraped = listener.local_addr().unwrap();
+    let scraping = tokio::spawn(serve_metrics(listener, panics));
+    for (address, path) in [(house.address, "/page"), (scraped, "/metrics")] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let asked = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        stream.write_all(asked.as_bytes()).await.unwrap();
+        let mut told = String::new();
+        stream.read_to_string(&mut told).await.unwrap();
+        let (head, problem) = told.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{path}: no answer"));
+        let problem: Value = serde_json::from_str(problem).unwrap();
+        assert!(head.starts_with("HTTP/1.1 500") && problem["reason"] == "INTERNAL", "{path}: {told}");
+        assert!(!told.contains("purpose"), "{path}: {told}");
+    }
+    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 2);
+    scraping.abort();
 }
