@@ -417,12 +417,13 @@ async fn k12_bad_input_over_grpc_has_a_code_and_the_connection_goes_on() {
         ..Default::default()
     };
     let id = client.start_debate(crate::tokens::start("")).await.unwrap().into_inner().debate.unwrap().id;
-    let states = v1::ListDebatesRequest { states: vec![99], ..Default::default() };
+    let states = |state| v1::ListDebatesRequest { states: vec![state], ..Default::default() };
     let kinds = v1::WatchDebateRequest { debate_id: id.clone(), kinds: 99, ..Default::default() };
     let all_kinds = v1::WatchDebatesRequest { kinds: 99, ..Default::default() };
     let future = v1::WatchDebateRequest { debate_id: id, after_seq: 99_999, ..Default::default() };
     for (what, done, code) in [
-        ("an unknown state", client.list_debates(states).await.map(drop), Code::InvalidArgument),
+        ("an unknown state", client.list_debates(states(99)).await.map(drop), Code::InvalidArgument),
+        ("no state", client.list_debates(states(0)).await.map(drop), Code::InvalidArgument),
         ("unknown kinds", client.watch_debate(kinds).await.map(drop), Code::InvalidArgument),
         ("unknown kinds of all", client.watch_debates(all_kinds).await.map(drop), Code::InvalidArgument),
         ("a resume point in the future", client.watch_debate(future).await.map(drop), Code::OutOfRange),
