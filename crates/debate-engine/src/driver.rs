@@ -17,7 +17,7 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::decide::Draft;
 use debate_core::event::{AttemptRef, PromptRef};
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_llm::ChatModel;
 use debate_prompts::prompts::Prompts;
 use debate_store::{AppendError, ReadError};
@@ -181,6 +181,11 @@ async fn drive_on<P: Prompts>(
     Ok(if concluded { Ended::Concluded } else { Ended::ClaimLost })
 }
 
+/// Returns whether a deadline is due that was not acted upon.
+fn is_due<F: Format>(debate: &Debate<F>, now: Timestamp) -> bool {
+    debate.due_at().is_some_and(|due| due <= now)
+}
+
 impl<P: Prompts> Driver<P> {
     async fn run(&mut self, orders: &mut mpsc::Receiver<Order>) -> Result<Ended, DriveError> {
         let mut foreign = tokio::time::interval(FOREIGN_WRITES_EVERY);
@@ -189,6 +194,11 @@ impl<P: Prompts> Driver<P> {
         loop {
             if !self.start_wanted(draft).await? {
                 return Ok(Ended::ClaimLost);
+            }
+            if is_due(self.debate(), self.house.surroundings.now()) {
+                // The store took until now: what it has begun, or was given its turn meanwhile, is not to leave any more.
+                draft = self.draft();
+                continue;
             }
             match self.debate().lifecycle() {
                 Lifecycle::Concluded => {
@@ -238,7 +248,7 @@ impl<P: Prompts> Driver<P> {
     ///
     /// A deadline that is due goes first, so that nothing is paid for after it (rule K9).
     async fn start_wanted(&mut self, mut draft: Draft<P::Format>) -> Result<bool, DriveError> {
-        if draft.debate().due_at().is_some_and(|due| due <= draft.at()) {
+        if is_due(draft.debate(), draft.at()) {
             draft.decide(Command::CheckDeadline).map_err(DriveError::Plan)?;
         }
         self.ground_unwanted(&mut draft)?;

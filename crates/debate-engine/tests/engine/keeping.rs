@@ -126,6 +126,36 @@ async fn k9_calls_that_are_given_up_where_argument_ends_take_no_turn_from_the_sy
     assert_eq!(answered.collect::<Vec<_>>(), ["argue", "argue", "synthesise"]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn k9_no_call_is_made_behind_the_deadline_where_the_store_took_until_then() {
+    // Where all have turns, calls are begun in what the store takes so long for. Where there is one, it goes to the other
+    // tenant's call twice, then to one of this one's, to the other's again, and comes to this one's while its driver waits.
+    for (calls_max, until_ms) in [(1_000, 500), (1, 2_500)] {
+        let store = Arc::new(MoodyStore::default());
+        let model = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+        let settings = Settings { calls_max, call_timeout: Duration::from_secs(1), ..Settings::default() };
+        let engine = Engine::builder(store.clone(), Arc::clone(&model) as Arc<dyn ChatModel>)
+            .format(PredictionPrompts)
+            .settings(settings)
+            .surroundings(paused_clock())
+            .build();
+        engine.start(start_of("busy")).await.unwrap();
+        let request = start(None);
+        let deadline = Duration::from_millis(request.limits.deadline_ms);
+        let debate = engine.start(request).await.unwrap().debate;
+        let asked = || model.asked().iter().filter(|request| request.tenant.is_empty()).count();
+        sleep(Duration::from_millis(until_ms)).await;
+        let held_up = store.hold_up().await;
+        sleep(deadline).await;
+        let before = asked();
+        drop(held_up);
+        assert!(engine.concluded(debate, Duration::from_millis(1)).await.unwrap());
+        let started = kinds(&log(&engine, debate).await)["call_started"];
+        assert!(before > 0 && before < started, "{before} of {started} were made");
+        assert_eq!(asked(), before, "with {calls_max} turns");
+    }
+}
+
 fn start_of(tenant: &str) -> Start<Prediction> {
     let mut start = start(None);
     start.author.tenant = tenant.to_owned();
