@@ -19,7 +19,7 @@ use crate::args::Options;
 use crate::exit::{self, End, Failure};
 use crate::house::House;
 use crate::plain::one_line;
-use crate::proof::archive::bundle_name;
+use crate::proof::archive::{bundle_name, bundle_path};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -101,8 +101,9 @@ impl Archive {
     ) -> anyhow::Result<Moved> {
         let stream = StreamId::from(debate);
         if let Some(archived) = house.store.events().find_archived(stream).await? {
+            let path = bundle_path(&self.to, &archived)?;
             let bundle = archived.bundle;
-            if !self.to.join(&bundle).exists() {
+            if !path.exists() {
                 let folder = self.to.display();
                 return Ok(Moved::Kept(format!("it was archived in {bundle}, which is not in {folder}")));
             }

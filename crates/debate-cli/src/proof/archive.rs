@@ -29,6 +29,18 @@ pub(crate) fn bundle_name(stream: StreamId, head: Seq) -> String {
     format!("{}-{head}.bundle", stream.id)
 }
 
+/// Returns where the bundle of an archived debate is.
+///
+/// # Errors
+/// What the store says is its name, which whoever made the store may have put there, is none of a file of that folder.
+pub(crate) fn bundle_path(folder: &Path, archived: &Archived) -> anyhow::Result<PathBuf> {
+    let name = Path::new(&archived.bundle);
+    if name.file_name() != Some(name.as_os_str()) {
+        return Err(Failure::fault(format!("{} is no bundle's name", archived.bundle)));
+    }
+    Ok(folder.join(name))
+}
+
 /// Returns all archived debates of a store.
 pub(crate) async fn all(store: &dyn EventStore) -> Result<BTreeMap<StreamId, Archived>, ReadError> {
     let mut filter = ListFilter { limit: PAGE, ..ListFilter::default() };
@@ -47,7 +59,7 @@ pub(crate) async fn all(store: &dyn EventStore) -> Result<BTreeMap<StreamId, Arc
 /// # Errors
 /// Its bundle cannot be read, has a fault, does not end where the debate did, or lacks words.
 pub(crate) fn events(folder: &Path, archived: &Archived) -> anyhow::Result<Vec<Envelope>> {
-    let path = folder.join(&archived.bundle);
+    let path = bundle_path(folder, archived)?;
     let fault = |what: String| Failure::fault(format!("{}: {what}", path.display()));
     let mut lines = BundleLines::open(&path)?;
     let mut check = BundleCheck::new(None, None);

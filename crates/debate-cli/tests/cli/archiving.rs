@@ -195,6 +195,39 @@ fn k15_another_end_of_the_same_length_is_not_what_was_archived() {
 }
 
 #[test]
+fn k15_no_name_of_a_bundle_leads_out_of_the_archive() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    assert_eq!(program.run(["archive", &id, "--to", "archive"]).code, Some(0));
+    let bundle = program.path("archive").join(bundle_of(&program, &id));
+    // The very bundle, wherever a name could lead.
+    let elsewhere = program.path("it.bundle");
+    fs::create_dir(program.path("archive/below")).unwrap();
+    for path in [&elsewhere, &program.path("archive/below/it.bundle"), &program.path("archive/it.bundle")] {
+        fs::copy(&bundle, path).unwrap();
+    }
+    alter(&program, &["DROP TRIGGER archived_update"]);
+    let is_named = |name: &str| alter(&program, &[&format!("UPDATE archived SET bundle = '{name}'")]);
+    let absolute = elsewhere.to_str().unwrap();
+    for name in ["../it.bundle", absolute, "below/it.bundle", "./it.bundle", "it.bundle/", "..", ".", "/"] {
+        is_named(name);
+        let told = format!("{name} is no bundle's name\n");
+        let shown = program.run(["show", &id, "--archive", "archive"]);
+        assert!(
+            shown.code != Some(0) && shown.stdout.is_empty() && shown.stderr.ends_with(&told),
+            "{shown:?}"
+        );
+        says(&program.run(["verify", &id, "--archive", "archive"]), 4, &told);
+        let restored = program.run(["restore", &id, "--from", "archive"]);
+        assert!(restored.code == Some(4) && restored.stderr.ends_with(&told), "{restored:?}");
+        let again = program.run(["archive", &id, "--to", "archive"]);
+        says(&again, 2, &format!("kept      {id}  {told}"));
+    }
+    is_named("it.bundle");
+    says(&program.run(["restore", &id, "--from", "archive"]), 0, "restored  ");
+}
+
+#[test]
 fn k15_an_archive_out_of_which_words_were_taken_is_neither_shown_nor_restored() {
     let program = Program::new();
     let id = program.debate("deliberation.json");
