@@ -10,7 +10,8 @@ use tokio::runtime::Runtime;
 
 use crate::program::{Program, Ran, example};
 use crate::provider::{Answer, Provider};
-use crate::steering::{STEERS, has_no_markup, is_calm, ran, refusing, requests, steering};
+use crate::proving::audited;
+use crate::steering::{STEERS, has_no_markup, is_calm, is_drawn_calmly, ran, refusing, requests, steering};
 use crate::verifying::alter;
 
 async fn opened(program: &Program) -> SqliteStore {
@@ -103,9 +104,8 @@ fn k13_names_out_of_a_log_that_somebody_sent_steer_no_terminal() {
         assert_eq!(ran.code, Some(if command[0] == "verify" { 4 } else { 0 }), "{command:?}: {ran:?}");
     }
     assert!(shown > 5, "the names are shown all the same: {outputs:?}");
-    if let Some(Ran { stdout, .. }) = program.run_on_terminal(&["watch", &id]) {
-        let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
-        assert!(!steers.iter().any(|steers| stdout.contains(steers)), "{stdout:?}");
+    if let Some(watched) = program.run_on_terminal(&["watch", &id]) {
+        is_drawn_calmly(&watched.stdout);
     }
 }
 
@@ -138,11 +138,15 @@ fn k13_the_change_of_a_fork_and_rules_that_were_broken_are_shown_and_neither_ste
     let parent = held["debate_id"].as_str().unwrap();
     let forked = ran(&stranger, &provider, &["fork", parent, "--set", "model=simulated:1", "--json"]).json();
     let fork = forked["debate_id"].as_str().unwrap();
-    let forged = renamed(&stranger, stream(parent), &["T3"], 1_000);
+    let forged = holding([renamed(&stranger, stream(parent), &["T3"], 1_000)]);
+    if let Some(watched) = forged.run_on_terminal(&["watch", parent]) {
+        assert!(watched.stdout.contains("is asked again (T3a"), "{watched:?}");
+        is_drawn_calmly(&watched.stdout);
+    }
     let its_own =
         [recorded(&stranger, stream(parent)), renamed(&stranger, stream(fork), &["simulated:1"], 1_000)];
     for (program, id, told) in
-        [(holding([forged]), parent, "set aside: T3a"), (holding(its_own), fork, "with model=simulated:1a")]
+        [(forged, parent, "set aside: T3a"), (holding(its_own), fork, "with model=simulated:1a")]
     {
         let report = program.run(["report", id, "--format", "md"]).stdout;
         assert!(is_calm(&report) && report.contains(told), "{report}");
@@ -211,6 +215,49 @@ fn k13_what_a_log_that_somebody_sent_says_is_missing_neither_steers_nor_formats(
         assert!(is_calm(&report) && report.contains(told), "{report}");
         has_no_markup(&report, false);
     }
+}
+
+#[test]
+fn k13_names_of_bundles_in_a_file_that_somebody_sent_are_shown_and_neither_steer_nor_format() {
+    let program = audited();
+    let [here, gone] = ["deliberation.json"; 2].map(|name| program.debate(name));
+    // A name that a file may have, so that there can be one of it too.
+    let name = STEERS.replace('/', ":");
+    assert_eq!(program.run(["archive", &gone, "--to", "archive"]).code, Some(0));
+    let otherwise = format!(
+        "INSERT INTO archived (stream_kind, stream_id, seq, hash, bundle, at, position, tenant, opened_at) \
+         SELECT stream_kind, stream_id, 1, zeroblob(32), '{name}', 0, position, '', 0 FROM events WHERE seq = 1"
+    );
+    let renamed = format!("UPDATE archived SET bundle = '{name}'");
+    let freely = ["insert", "taken", "update"].map(|when| format!("DROP TRIGGER archived_{when}"));
+    let [insert, taken, update] = freely.each_ref().map(String::as_str);
+    alter(&program, &[insert, taken, update, &otherwise, &renamed]);
+
+    let report = program.run(["report", &here, "--format", "md"]).stdout;
+    assert!(is_calm(&report) && report.contains("NOT INTACT at event 1: "), "{report}");
+    has_no_markup(&report, false);
+    let shows = |command: &[&str]| {
+        let ran = program.run(command);
+        assert!(
+            is_calm(&ran.stdout) | is_calm(&ran.stderr),
+            "it is shown all the same: {command:?}: {ran:?}"
+        );
+    };
+    shows(&["report", &here]);
+    shows(&["verify", &here]);
+    for command in ["show", "log", "verify"] {
+        shows(&[command, &gone]);
+    }
+    shows(&["show", &gone, "--archive", "elsewhere"]);
+    shows(&["verify", "--all"]);
+    shows(&["restore", &gone, "--from", "archive"]);
+    shows(&["archive", &gone, "--to", "elsewhere"]);
+    program.write(&format!("elsewhere/{name}"), "");
+    shows(&["archive", &gone, "--to", "elsewhere"]);
+    shows(&["checkpoint", "--folder", "proof", "--key", "audit.key"]);
+    let listed = program.run(["list"]).stdout;
+    is_calm(&listed);
+    assert!(listed.contains("  in a"), "there is room for the beginning: {listed}");
 }
 
 #[test]

@@ -25,6 +25,13 @@ pub(crate) fn is_calm(text: &str) -> bool {
     text.contains("owned")
 }
 
+/// Checks that what was drawn on a terminal, with controls of its own, has none of [`STEERS`].
+pub(crate) fn is_drawn_calmly(drawn: &str) {
+    let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
+    let sent: Vec<&str> = steers.into_iter().filter(|it| drawn.contains(it)).collect();
+    assert!(sent.is_empty(), "{sent:?}: {drawn:?}");
+}
+
 /// Checks that a document has no images and HTML, and no links where it may have none.
 pub(crate) fn has_no_markup(document: &str, links: bool) {
     for event in Parser::new_ext(document, Options::all()) {
@@ -250,9 +257,7 @@ fn k13_words_that_are_drawn_live_on_a_terminal_do_not_steer_it() {
     };
     let ran = Ran::of(ran);
     assert!(ran.code == Some(0) && ran.stdout.contains("owned"), "{ran:?}");
-    let steers = ["\u{1b}[2J", "\u{1b}]0;", "\u{7}", "\u{9b}", "\u{202e}"];
-    let sent: Vec<&str> = steers.into_iter().filter(|it| ran.stdout.contains(it)).collect();
-    assert!(sent.is_empty(), "{sent:?}: {:?}", ran.stdout);
+    is_drawn_calmly(&ran.stdout);
 }
 
 #[test]
