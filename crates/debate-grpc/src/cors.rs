@@ -37,26 +37,25 @@ const KEPT: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin(HeaderValue);
 
-/// The text is no site.
+/// The text is no site. It is not told, for it may hold a login.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is no origin; write scheme, host and port as in https://app.example or http://localhost:3000")]
-pub struct OriginError(String);
+#[error("it is no origin; write scheme, host and port as in https://app.example or http://localhost:3000")]
+pub struct OriginError;
 
 impl std::str::FromStr for Origin {
     type Err = OriginError;
 
     fn from_str(text: &str) -> Result<Self, OriginError> {
-        let wrong = || OriginError(text.to_owned());
-        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let uri: Uri = text.parse().map_err(|_| OriginError)?;
         let scheme =
-            uri.scheme_str().filter(|scheme| ["http", "https"].contains(scheme)).ok_or_else(wrong)?;
-        let place = uri.authority().ok_or_else(wrong)?;
+            uri.scheme_str().filter(|scheme| ["http", "https"].contains(scheme)).ok_or(OriginError)?;
+        let place = uri.authority().ok_or(OriginError)?;
         let host = place.host().to_ascii_lowercase();
         let port = place.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
         if text != format!("{scheme}://{host}{port}") {
-            return Err(wrong());
+            return Err(OriginError);
         }
-        HeaderValue::from_str(text).map(Self).map_err(|_| wrong())
+        HeaderValue::from_str(text).map(Self).map_err(|_| OriginError)
     }
 }
 

@@ -140,10 +140,10 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the next bytes of the message under way.
+    /// Returns the next bytes of a message of several pieces: a copy, for a part of the message would keep all of it in memory.
     fn piece(&mut self) -> Polled {
         let piece = self.rest.split_to(self.rest.len().min(PIECE_BYTES_MAX));
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece)))))
     }
 
     fn next(&mut self, context: &mut Context<'_>) -> Option<Polled> {
@@ -153,6 +153,7 @@ impl Waiting {
         let polled = Pin::new(self.body.as_mut()?).poll_frame(context);
         let Poll::Ready(Some(Ok(frame))) = polled else { return Some(polled) };
         match frame.into_data() {
+            Ok(data) if data.len() <= PIECE_BYTES_MAX => Some(Poll::Ready(Some(Ok(Frame::data(data))))),
             Ok(data) => {
                 self.rest = data;
                 Some(self.piece())
@@ -251,12 +252,29 @@ mod tests {
         let is_there = |held: &Held| locked(&held.waiting).body.is_some();
         let [unread, unasked] = &held;
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let piece = std::future::poll_fn(|context| unread.poll_frame(context).unwrap());
-        assert_eq!(piece.now_or_never().unwrap().unwrap().unwrap().into_data().unwrap(), "words");
+        assert_eq!(next(unread), "words");
         tokio::time::sleep(patience - Duration::from_millis(1)).await;
         assert!(is_there(unread), "it still may be read");
         tokio::time::sleep(patience / LOOKS).await;
         assert!(!is_there(unread) && is_there(unasked), "it alone is waited for by nobody");
+    }
+
+    /// Returns the next piece of a body that was not given up.
+    fn next(held: &Held) -> Bytes {
+        let polled = std::future::poll_fn(|context| held.poll_frame(context).expect("it is there"));
+        polled.now_or_never().unwrap().unwrap().unwrap().into_data().unwrap()
+    }
+
+    #[test]
+    fn a_piece_that_nobody_reads_keeps_nothing_else_of_its_answer() {
+        let answer = |text: &Arc<[u8]>| Held::new(Body::from(Bytes::from_owner(Arc::clone(text))), false);
+        let text: Arc<[u8]> = vec![0; 3 * PIECE_BYTES_MAX].into();
+        for pieces in 1..=3 {
+            let held = answer(&text);
+            let read: Vec<Bytes> = (0..pieces).map(|_| next(&held)).collect();
+            held.let_go();
+            assert_eq!((read.len(), Arc::strong_count(&text)), (pieces, 1));
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -267,9 +285,7 @@ mod tests {
         unread.watch(&held);
         tokio::spawn(async move { unread.watch_over().await });
         for piece in 0..20 {
-            let polled = std::future::poll_fn(|context| held.poll_frame(context).expect("it is there"));
-            let read = polled.now_or_never().unwrap().unwrap().unwrap().into_data().unwrap();
-            assert_eq!(read.len(), PIECE_BYTES_MAX, "{piece}");
+            assert_eq!(next(&held).len(), PIECE_BYTES_MAX, "{piece}");
             tokio::time::sleep(patience - Duration::from_secs(1)).await;
         }
     }

@@ -234,6 +234,34 @@ mod tests {
         assert!(keyring.grant(Some(&token)).is_none() && !before.holds());
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_file_behind_links_is_read_again_when_it_or_a_link_to_it_changes() {
+        use std::os::unix::fs::symlink;
+        // As Kubernetes has the files of a secret, of which a link to their folder is replaced.
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name| folder.path().join(name);
+        for version in ["v1", "v2"] {
+            fs::create_dir(path(version)).unwrap();
+        }
+        symlink("v1", path("data")).unwrap();
+        symlink("data/tokens.json", path("tokens.json")).unwrap();
+        let file = path("v1").join("tokens.json");
+        let [first, second] = ["first", "second"].map(|name| {
+            TokenFile::change(&file, |file| file.create(wishes(name, None), Timestamp(0))).unwrap()
+        });
+        let keyring = Keyring::new(None, Some(&path("tokens.json"))).unwrap();
+        let held = [&first, &second].map(|token| keyring.grant(Some(token)).unwrap());
+        TokenFile::change(&path("tokens.json"), |file| Ok(file.revoke("first"))).unwrap();
+        assert!(keyring.grant(Some(&first)).is_none() && !held[0].holds() && held[1].holds());
+        let newer = path("v2").join("tokens.json");
+        fs::copy(&file, &newer).unwrap();
+        TokenFile::change(&newer, |file| Ok(file.revoke("second"))).unwrap();
+        symlink("v2", path("data.new")).unwrap();
+        fs::rename(path("data.new"), path("data")).unwrap();
+        assert!(keyring.grant(Some(&second)).is_none() && !held[1].holds());
+    }
+
     #[test]
     fn a_token_that_expires_while_the_server_runs_opens_nothing_from_then_on() {
         let folder = tempfile::tempdir().unwrap();
@@ -309,5 +337,14 @@ mod tests {
     fn without_tokens_everybody_gets_everything() {
         let keyring = Keyring::new(None, None).unwrap();
         assert!(keyring.grant(None).unwrap().may(Scope::Admin));
+    }
+
+    #[test]
+    fn what_is_asked_without_tokens_or_with_the_servers_own_is_counted_together() {
+        for token in [None, Some("service")] {
+            let keyring = Keyring::new(token, None).unwrap();
+            let [first, next] = [(); 2].map(|()| keyring.grant(token).unwrap());
+            assert!(Arc::ptr_eq(&first, &next), "{token:?}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Tokens are found, and nothing else is.
 
+use serde_json::{Value, json};
+
 use super::*;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -134,12 +136,23 @@ fn a_file_that_others_may_write_is_refused() {
     let good = fs::read_to_string(&path).unwrap();
     TokenFile::read(&path).unwrap();
     let [renamed, moved] = ["app", "acme"].map(|word| good.replace(&format!("\"{word}\""), "\"a b\""));
+    let with = |change: &dyn Fn(&mut Vec<Value>)| {
+        let mut file: Value = serde_json::from_str(&good).unwrap();
+        change(file["tokens"].as_array_mut().unwrap());
+        file.to_string()
+    };
     for (text, why) in [
         ("{", "EOF"),
         ("{\"key\":\"00\",\"tokens\":[]}", ""),
         ("[]", ""),
         (&*renamed, "name must have"),
         (&*moved, "tenant must have"),
+        (&with(&|tokens| tokens[0]["format"] = json!(["review"])), "unknown field `format`"),
+        (
+            &with(&|tokens| tokens[0]["limits"] = json!({"requests_per_minut": 5})),
+            "unknown field `requests_per",
+        ),
+        (&with(&|tokens| tokens.push(tokens[0].clone())), "there are two tokens"),
     ] {
         fs::write(&path, text).unwrap();
         let refused = TokenFile::read(&path).unwrap_err();
@@ -205,12 +218,23 @@ fn a_file_stays_as_it_is_where_there_is_no_room_for_another() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tokens.json");
-    TokenFile::change(&path, |file| file.create(wishes("app"), NOW)).unwrap();
+    for name in ["app"].iter().chain(&["other"; 10]) {
+        TokenFile::change(&path, |file| file.create(wishes(name), NOW)).unwrap();
+    }
     let before = fs::read(&path).unwrap();
-    let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#]).arg(std::env::current_exe().unwrap());
-    in_another_process("a_file_stays_as_it_is_where_there_is_no_room_for_another", folder.path(), &mut shell);
-    assert_eq!((fs::read(&path).unwrap(), fs::read_dir(folder.path()).unwrap().count()), (before, 1));
+    // For none of it, and for 512 or 1,024 bytes of it.
+    for blocks in ["0", "1"] {
+        let mut shell = std::process::Command::new("sh");
+        let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$0" "$@""#);
+        shell.args(["-c", &script]).arg(std::env::current_exe().unwrap());
+        in_another_process(
+            "a_file_stays_as_it_is_where_there_is_no_room_for_another",
+            folder.path(),
+            &mut shell,
+        );
+        let now = (fs::read(&path).unwrap(), fs::read_dir(folder.path()).unwrap().count());
+        assert_eq!(now, (before.clone(), 1), "room for {blocks}");
+    }
 }
 
 #[cfg(unix)]

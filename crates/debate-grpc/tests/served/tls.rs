@@ -119,17 +119,22 @@ async fn certificates_of_no_use_are_told_before_anything_is_served() {
     let foreign = write(&folder, &(certificate, authority.sign("localhost").1));
     let other = tempfile::tempdir().unwrap();
     let good = write(&other, &authority.sign("localhost"));
-    let half = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-    fs::write(other.path().join("half.pem"), format!("{}{half}", authority.pem)).unwrap();
-    let no_authorities = ["key.pem", "gone.pem", "half.pem"].map(|name| {
+    let no_authorities = ["key.pem", "gone.pem"].map(|name| {
         let client_authorities = Some(other.path().join(name));
         TlsFiles { client_authorities, ..good.clone() }
     });
-    let third = tempfile::tempdir().unwrap();
-    let (certificate, key) = authority.sign("localhost");
-    let half_a_chain = write(&third, &(format!("{certificate}{half}"), key));
+    // Neither a certificate, nor base64.
+    let folders = ["AAAA", "!!!"].map(|text| (text, tempfile::tempdir().unwrap()));
+    let no_whole_ones = folders.iter().flat_map(|(text, folder)| {
+        let half = format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+        let authorities = folder.path().join("authorities.pem");
+        fs::write(&authorities, format!("{}{half}", authority.pem)).unwrap();
+        let (certificate, key) = authority.sign("localhost");
+        let half_a_chain = write(folder, &(format!("{certificate}{half}"), key));
+        [TlsFiles { client_authorities: Some(authorities), ..good.clone() }, half_a_chain]
+    });
     let engine = House::quiet().await.engine;
-    for files in no_authorities.into_iter().chain([foreign, half_a_chain]) {
+    for files in no_authorities.into_iter().chain(no_whole_ones).chain([foreign]) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let options = ServeOptions { tls: Some(files.clone()), ..ServeOptions::default() };
         let served = serve(listener, engine.clone(), options, async {}).await;
