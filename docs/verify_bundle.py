@@ -22,6 +22,7 @@ import zlib
 
 GENESIS = bytes(32)
 LINE_BYTES_MAX = 64 * 1024 * 1024
+NOTE_BYTES_MAX = 64 * 1024
 
 
 class Bad(Exception):
@@ -206,6 +207,7 @@ def read_key(text):
 
 def open_note(note, key):
     """Returns the text of a note; with a key, only where the key has signed it."""
+    need(len(note.encode()) <= NOTE_BYTES_MAX, "the note is too long")
     need(not any(ord(c) < 32 and c != "\n" or ord(c) == 127 for c in note), "the note has control characters")
     end = note.rfind("\n\n") + 1
     need(end > 0 and note.endswith("\n"), "the note has no signatures")
@@ -311,9 +313,9 @@ class Stream:
             self.bare.add(event["seq"])
         if event["kind"] == "redacted":
             self.redacted.add(redaction(event))
+        if event["seq"] in self.leaves:
+            need(self.leaves.pop(event["seq"]) == digest, "history up to here is not what was recorded")
         self.seq, self.hash = event["seq"], digest
-        if self.seq in self.leaves:
-            need(self.leaves.pop(self.seq) == digest, "history up to here is not what was recorded")
 
     def unsigned(self):
         """Returns how many of its events no leaf covers."""
@@ -436,6 +438,7 @@ class Bundle:
         need(kind in ("debate", "policy") and is_uuid(name), "it names no stream")
         stream = "%s/%s" % (kind, name)
         need(stream not in self.streams, "the stream is there already")
+        need(re.fullmatch("[!-~]{0,128}", value.get("request_id", "")), "it names no request")
         inclusion, leaves = value.get("inclusion"), self.leaves.get(stream, [])
         need(not (inclusion and self.whole), "it does not belong in this place")
         fault = None

@@ -22,6 +22,9 @@ pub const EVENTS_MAX: u64 = 1_000_000;
 /// The most bytes of the events of one stream, as they stand in their lines: who reads a stream may keep all of it.
 pub const STREAM_BYTES_MAX: usize = 256 * 1024 * 1024;
 
+/// The most bytes of the id of a request, as of those that are asked for.
+pub const REQUEST_ID_BYTES_MAX: usize = 128;
+
 /// A bundle cannot be read on: from here on nothing can be said about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the bundle: {what}")]

@@ -68,8 +68,11 @@ impl Checkpoint {
     /// Reads what a note states without checking who signed it.
     ///
     /// # Errors
-    /// [`CheckpointError::Text`] where its text is not a checkpoint.
+    /// [`CheckpointError::Text`] where its text is not a checkpoint, [`CheckpointError::Note`] where it is no note.
     pub fn read_unchecked(note: &str) -> Result<Self, CheckpointError> {
+        if note.len() > note::BYTES_MAX {
+            return Err(NoteError::TooLong.into());
+        }
         let end = note.rfind("\n\n").ok_or(NoteError::Unsigned)? + 1;
         Self::read(&note[..end])
     }

@@ -5,7 +5,7 @@ use debate_core::id::{Digest, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{EVENTS_MAX, LINE_BYTES_MAX, STREAM_BYTES_MAX, VERSION};
+use super::{EVENTS_MAX, LINE_BYTES_MAX, REQUEST_ID_BYTES_MAX, STREAM_BYTES_MAX, VERSION};
 use crate::leaf::LeafError;
 use crate::leaves::LeavesError;
 use crate::told::beginning;
@@ -146,6 +146,9 @@ pub enum LineError {
     /// A stream is of an unknown kind.
     #[error("`{0}` is not a kind of stream")]
     Kind(String),
+    /// The id of a request has more than [`REQUEST_ID_BYTES_MAX`] bytes, or others than printable ASCII without spaces.
+    #[error("its request id has more than {REQUEST_ID_BYTES_MAX} bytes, or others than printable ASCII")]
+    RequestId,
     /// A salt is not sixteen bytes in hex.
     #[error("`{0}` is not a salt")]
     Salt(String),
@@ -218,7 +221,14 @@ impl Line {
 
 impl StreamStart {
     /// Returns which stream begins.
+    ///
+    /// # Errors
+    /// There is no such kind, or no request that it names: whoever imports writes its id as it is.
     pub(super) fn stream(&self) -> Result<StreamId, LineError> {
+        let request_id = self.request_id.as_deref().unwrap_or_default();
+        if request_id.len() > REQUEST_ID_BYTES_MAX || !request_id.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(LineError::RequestId);
+        }
         let kind = StreamKind::from_name(&self.kind).ok_or_else(|| LineError::Kind(beginning(&self.kind)))?;
         Ok(StreamId { kind, id: self.id })
     }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use debate_core::chain::GENESIS;
-use debate_proof::bundle::{EventLine, Line, StreamReport};
+use debate_proof::bundle::{End, EventLine, Line, REQUEST_ID_BYTES_MAX, Signed, StreamReport};
 use debate_proof::checkpoint::Checkpoint;
+use debate_proof::note;
 use debate_proof::tree;
 use serde_json::{Value, json};
 
@@ -168,6 +169,65 @@ fn k15_a_second_verifier_agrees_on_altered_bundles() {
         assert!(said.contains(&format!("FAULT  {}: ", path.display())), "{}: {said}", path.display());
     }
     assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Returns bundles of one debate that somebody forged without the key, around what it signed, each with what the second
+/// verifier says of it.
+fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 6] {
+    let sound = log.single(0, None);
+    let (mut changed, mut shorter) = (log.clone(), log.clone());
+    changed.streams[0].last_mut().unwrap().actor = "x".to_owned();
+    rehash(&mut changed.streams[0]);
+    shorter.streams[0].pop();
+    let rewritten = changed.single(0, None);
+    let mut twice = rewritten.clone();
+    twice.splice(8.., sound[2..8].iter().cloned());
+    twice.push(Line::End(End { streams: 1, events: 10 }).text());
+    let named = |request_id: &str| {
+        let mut lines = sound.clone();
+        let place = ",\"inclusion\"";
+        lines[2] = lines[2].replacen(place, &format!(",\"request_id\":\"{request_id}\"{place}"), 1);
+        lines
+    };
+    assert!(check(&named(&"x".repeat(REQUEST_ID_BYTES_MAX)), None, None).unwrap().is_sound());
+    let longer = format!("\n{}\n\n", "x".repeat(note::BYTES_MAX));
+    let mut long_note = sound.clone();
+    let note = log.note().replacen("\n\n", &longer, 1);
+    long_note[1] = Line::Checkpoint(Signed { note, since: None }).text();
+    [
+        ("rewritten", rewritten, "event 5: history up to here is not what was recorded"),
+        ("shorter", shorter.single(0, None), "cut short at event 4, it had 5"),
+        ("twice", twice, "line 9: the stream is there already"),
+        ("long-request", named(&"x".repeat(REQUEST_ID_BYTES_MAX + 1)), "line 3: it names no request"),
+        ("odd-request", named("a b"), "line 3: it names no request"),
+        ("long-note", long_note, "the note is too long"),
+    ]
+}
+
+#[test]
+fn k15_a_second_verifier_agrees_on_bundles_that_are_forged_around_what_a_key_signed() {
+    let folder = std::env::temp_dir().join(format!("debate-proof-forged-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let forged = forged(&log());
+    let paths = forged.each_ref().map(|(name, ..)| folder.join(name));
+    for ((name, lines, _), path) in forged.iter().zip(&paths) {
+        for key in [None, Some(verifier())] {
+            assert!(!check(lines, key, None).is_ok_and(|report| report.is_sound()), "{name}");
+        }
+        std::fs::write(path, text(lines)).unwrap();
+    }
+    let (key, bundles) = (verifier().to_string(), paths.each_ref().map(PathBuf::as_path));
+    let with_key = [&[Path::new("--key"), Path::new(&key)], &bundles[..]].concat();
+    let ran = [&bundles[..], &with_key].map(second_verifier);
+    std::fs::remove_dir_all(&folder).unwrap();
+    for output in ran.into_iter().flatten() {
+        let said = String::from_utf8_lossy(&output.stdout);
+        for ((name, _, told), path) in forged.iter().zip(&paths) {
+            let fault = format!("FAULT  {}: ", path.display());
+            let is_fault = |line: &str| line.starts_with(&fault) && line.ends_with(told);
+            assert!(said.lines().any(is_fault), "{name}: {said}");
+        }
+    }
 }
 
 #[test]
