@@ -17,11 +17,12 @@ use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
+use debate_prompts::tokens;
 use serde_json::Value;
 
 use crate::bench_of_one::{PATIENCE, memory, model, paused_clock};
 
-/// A request of every format, and one whose agents use tools, so that calls have more than one turn.
+/// A request of every format, and of roundtables one whose agents use tools, so that calls have more than one turn.
 const REQUESTS: [&str; 6] = [
     include_str!("../../../../examples/ice.json"),
     include_str!("../../../../examples/deliberation.json"),
@@ -54,7 +55,11 @@ async fn held(engine: &Engine, request: &str) -> DebateId {
         AcceptedRequest::Deliberation(accepted) => begin(engine, *accepted).await,
         AcceptedRequest::Roundtable(accepted) => begin(engine, *accepted).await,
         AcceptedRequest::Review(accepted) => begin(engine, *accepted).await,
-        AcceptedRequest::Investigation(accepted) => begin(engine, *accepted).await,
+        AcceptedRequest::Investigation(mut accepted) => {
+            // As a server with a workspace says, so that its investigators look there first.
+            accepted.config.workspace = true;
+            begin(engine, *accepted).await
+        }
     };
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     debate
@@ -107,6 +112,24 @@ async fn k2_every_prompt_of_every_format_is_rendered_again_as_it_was_sent() {
         }
     }
     assert!(turns.contains(&Some(2)), "some asked for a tool first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn k8_all_that_a_request_of_any_format_reads_is_reserved() {
+    let mut with_tools = 0;
+    for request in REQUESTS {
+        let engine = engine("seed=7", Settings::default());
+        let debate = held(&engine, request).await;
+        let prompts = sent(&engine, debate, &history(&engine, debate).await);
+        all_agree(&prompts);
+        for (facts, prompt) in &prompts {
+            let messages = &prompt.rendered.as_ref().unwrap().messages;
+            let read: u32 = messages.iter().map(|message| tokens::count(&message.text)).sum();
+            assert_eq!(facts["reserved"]["input"], read, "{facts}");
+        }
+        with_tools += usize::from(prompts.iter().any(|(facts, _)| facts["turn"] == 2));
+    }
+    assert_eq!(with_tools, 2, "a roundtable and an investigation read what their tools found");
 }
 
 #[tokio::test(start_paused = true)]
