@@ -151,9 +151,9 @@ impl<'a> Shadow<'a> {
             git.env_remove(name);
         }
         git.env("GIT_DIR", self.folder.path()).env("GIT_OBJECT_DIRECTORY", &self.objects);
-        git.env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_TERMINAL_PROMPT", "0");
+        // The workspace may be somebody's home, where git looks for configuration and attributes.
+        git.env("HOME", self.folder.path()).env_remove("XDG_CONFIG_HOME");
+        git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0");
         git.stdout(Stdio::piped()).stderr(Stdio::piped());
         git
     }
@@ -284,5 +284,7 @@ fn packed(git: &Path, wanted: &str) -> Option<String> {
     lines.find(|(_, name)| *name == wanted).map(|(commit, _)| commit.to_owned())
 }
 
+#[cfg(test)]
+mod environment_tests;
 #[cfg(test)]
 mod tests;

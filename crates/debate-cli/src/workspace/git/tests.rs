@@ -12,7 +12,7 @@ use super::super::tests::run;
 use super::*;
 
 /// Runs git as whoever made the folder may have done.
-fn git(folder: &Path, arguments: &[&str]) -> String {
+pub(super) fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut git = process::Command::new("git");
     git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "protocol.file.allow=always"]);
     let done = git.args(arguments).current_dir(folder).output().unwrap();
@@ -21,7 +21,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
 }
 
 /// Makes a repository with two commits; returns it opened, and the name of the second commit.
-fn repository(folder: &Path) -> (Arc<Workspace>, String) {
+pub(super) fn repository(folder: &Path) -> (Arc<Workspace>, String) {
     fs::create_dir(folder).unwrap();
     git(folder, &["init", "--quiet", "--initial-branch=main"]);
     for text in ["listener = on(x)\n", "listener = on(x)\nlistener.remove()\n"] {
@@ -43,7 +43,7 @@ async fn look(workspace: &Arc<Workspace>, commit: &str) -> [anyhow::Result<Strin
     ]
 }
 
-async fn assert_sound(workspace: &Arc<Workspace>, commit: &str) {
+pub(super) async fn assert_sound(workspace: &Arc<Workspace>, commit: &str) {
     let found = look(workspace, commit).await.map(Result::unwrap);
     assert_eq!(found[0].lines().count(), 2, "{found:?}");
     assert!(found[1].contains("listener.remove()") && found[1].lines().count() == 2, "{found:?}");
