@@ -222,6 +222,11 @@ mod tests {
     use super::super::verify::forks::tests::bundle;
     use super::*;
 
+    #[test]
+    fn a_bundle_may_have_every_id_that_a_request_may_have() {
+        assert_eq!(debate_proof::bundle::REQUEST_ID_BYTES_MAX, debate_grpc::REQUEST_ID_CHARS_MAX);
+    }
+
     #[tokio::test]
     async fn k15_of_a_bundle_that_is_imported_a_stream_is_stored_when_the_next_one_begins() {
         let folder = tempfile::tempdir().unwrap();
