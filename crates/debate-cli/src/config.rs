@@ -290,7 +290,7 @@ fn masked(arg: &Arg, value: &str) -> Option<String> {
 
 /// Returns an address without its login and its query; nothing where what stands before its `://` is no scheme and may be a
 /// login.
-fn without_login(address: &str) -> Option<String> {
+pub(crate) fn without_login(address: &str) -> Option<String> {
     let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     let (scheme, rest) = address.split_once("://")?;
     let told = ToldAddress::of(rest);

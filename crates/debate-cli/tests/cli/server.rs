@@ -29,6 +29,18 @@ impl Server {
         Self::of(program.command(args))
     }
 
+    /// Starts a server on a free port, with a store in memory, twice: a setting is given as an argument, and in its environment.
+    pub(crate) fn start_both_ways(
+        program: &Program,
+        (flag, variable): (&str, &str),
+        value: &str,
+    ) -> [Self; 2] {
+        let memory = ["serve", "--listen", "127.0.0.1:0", "--store", "memory"];
+        let mut of_the_environment = program.command(memory);
+        of_the_environment.env(variable, value);
+        [program.command(memory.iter().chain(&[flag, value])), of_the_environment].map(Self::of)
+    }
+
     /// Starts the server that a command is.
     pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

@@ -147,13 +147,15 @@ fn a_server_that_others_can_reach_needs_a_token() {
 #[test]
 fn p22_a_client_without_the_token_is_refused_and_one_with_it_is_not() {
     let program = Program::new();
-    let server = Server::start(&program, &["--token", "open-sesame-4711", "--store", "memory"]);
-    let url = format!("http://{}", server.address);
-    let nobody = "00000000-0000-4000-8000-000000000000";
-    let refused = program.run(["watch", nobody, "--server", &url]);
-    assert_eq!(refused.code, Some(5), "{refused:?}");
-    let let_in = program.run(["watch", nobody, "--server", &url, "--token", "open-sesame-4711"]);
-    assert_eq!(let_in.code, Some(3), "{let_in:?}");
+    let token = "open-sesame-4711";
+    for server in Server::start_both_ways(&program, ("--token", "DEBATE_TOKEN"), token) {
+        let url = format!("http://{}", server.address);
+        let nobody = "00000000-0000-4000-8000-000000000000";
+        let refused = program.run(["watch", nobody, "--server", &url]);
+        assert_eq!(refused.code, Some(5), "{refused:?}");
+        let let_in = program.run(["watch", nobody, "--server", &url, "--token", token]);
+        assert_eq!(let_in.code, Some(3), "{let_in:?}");
+    }
 }
 
 #[test]

@@ -30,10 +30,14 @@ fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
         !listed.stdout.contains(token)
             && !std::fs::read_to_string(program.path("tokens.json")).unwrap().contains(token)
     );
-    let server = Server::start(&program, &["--store", "memory", "--tokens", "tokens.json"]);
-    let url = format!("http://{}", server.address);
-    let watch = |token: &str| program.run(["watch", NOBODY, "--server", &url, "--token", token]).code;
-    assert_eq!((watch(token), watch("wrong")), (Some(3), Some(5)));
+    let servers = Server::start_both_ways(&program, ("--tokens", "DEBATE_TOKENS"), "tokens.json");
+    let watch = |server: &Server, token: &str| {
+        let url = format!("http://{}", server.address);
+        program.run(["watch", NOBODY, "--server", &url, "--token", token]).code
+    };
+    for server in &servers {
+        assert_eq!((watch(server, token), watch(server, "wrong")), (Some(3), Some(5)));
+    }
     let beside_a_server =
         program.command(["watch", NOBODY]).env("DEBATE_TOKENS", "tokens.json").output().unwrap();
     let told = String::from_utf8(beside_a_server.stderr).unwrap();
@@ -42,7 +46,9 @@ fn a_token_is_made_listed_used_and_revoked_while_the_server_runs() {
     let revoked = program.run(["token", "revoke", "app"].iter().chain(&file));
     assert_ne!(before.metadata().unwrap().ino(), std::fs::metadata(&path).unwrap().ino(), "it is replaced");
     assert_eq!((revoked.code, revoked.stdout.starts_with(id)), (Some(0), true), "{revoked:?}");
-    assert_eq!(watch(token), Some(5));
+    for server in &servers {
+        assert_eq!(watch(server, token), Some(5));
+    }
     let again = program.run(["token", "revoke", "app"].iter().chain(&file));
     assert_eq!(again.code, Some(2), "{again:?}");
 }
@@ -220,6 +226,17 @@ fn what_is_odd_in_a_file_of_passwords_or_an_address_of_a_database_is_not_logged(
         assert_eq!(ran.code, Some(5), "{ran:?}");
         let told = &ran.stderr;
         assert!(told.contains("127.0.0.1:1") && !told.contains("open-sesame"), "{levels}: {told}");
+    }
+}
+
+#[test]
+fn a_password_in_an_origin_that_is_refused_is_not_told() {
+    let program = Program::new();
+    let origin = "https://app:open-sesame@app.example";
+    for args in [&["serve"][..], &["serve", "--cors-origins", origin], &["config", "check"], &["doctor"]] {
+        let refused = Ran::of(program.command(args).env("DEBATE_CORS_ORIGINS", origin).output().unwrap());
+        let told = [refused.stdout.as_str(), &refused.stderr].concat();
+        assert!(told.contains("it is no origin") && !told.contains("sesame"), "{args:?}: {told}");
     }
 }
 

@@ -6,6 +6,7 @@ use debate_llm::{ChatModel, HttpConfig, HttpModel, Provider};
 
 use super::{Check, Verdict};
 use crate::args::Options;
+use crate::config::without_login;
 use crate::exit;
 use crate::model::{self, ModelChoice};
 use crate::search;
@@ -64,8 +65,7 @@ fn of(options: &Options, name: &str, choice: &ModelChoice) -> Check {
 
 /// Says where a model is and whether there is a key; never the key.
 fn configured(name: &str, full: &str, provider: Provider, config: &HttpConfig) -> Check {
-    // What stands behind the path may be a secret.
-    let base = config.base_url.split(['?', '#']).next().unwrap_or_default().trim();
+    let base = without_login(config.base_url.trim()).unwrap_or_default();
     let key = provider.key_variable();
     let has_key = config.api_key.is_some();
     let key_said = if has_key { "a key is set" } else { "no key is set" };
@@ -106,6 +106,12 @@ mod tests {
         };
         for (base, key, verdict, says) in [
             ("https://api.example.com/v1?token=hush", Some("hush"), Verdict::Ok, "a key is set"),
+            (
+                "https://api.example.com/v1;key=hush",
+                Some("hush"),
+                Verdict::Ok,
+                "at https://[hidden]; a key is set",
+            ),
             ("https://api.example.com/v1", None, Verdict::Warn, "set OPENAI_API_KEY"),
             ("http://api.example.com/v1", Some("hush"), Verdict::Warn, "unencrypted"),
             ("http://localhost:11434/v1", None, Verdict::Ok, "no key is set"),
