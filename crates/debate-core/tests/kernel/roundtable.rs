@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use debate_core::call::{Want, Work};
-use debate_core::debate::Lifecycle;
+use debate_core::debate::{Debate, Lifecycle};
 use debate_core::event::{Event, KernelEvent};
 use debate_core::format::Format;
 use debate_core::formats::roundtable::Roundtable;
@@ -385,6 +385,24 @@ fn k17_continued_rounds_come_after_those_that_were_held_and_old_exits_do_not_end
          when     answer respond/2/bo: Move now.
          concluded max_rounds full",
     );
+}
+
+#[test]
+fn k17_however_late_a_round_was_held_as_a_log_says_there_are_no_more_than_the_rules_have() {
+    let mut stage = check::<Roundtable>(
+        "given    started agents=ada,bo rounds=1 mode=collaborative
+         when     answer respond/1/ada: Move now.
+         when     answer respond/1/bo: Move now.
+         concluded max_rounds full",
+    );
+    for recorded in &mut stage.log {
+        if let Event::Fact(Fact::RoundJudged(judged)) = &mut recorded.event {
+            judged.round = 100;
+        }
+    }
+    stage.debate = Debate::replay(&stage.log).unwrap();
+    stage.act("continue 9");
+    assert_eq!((stage.debate.config().rounds, stage.debate.state().rounds_max()), (10, 10));
 }
 
 #[test]

@@ -55,12 +55,12 @@ impl State {
     }
 
     /// Goes on with more rounds: so many as were added to the rules, after the last round that was held, with a question
-    /// of their own or with none.
+    /// of their own or with none. A log may say of any round that it was held: there are no more than the rules have.
     pub(super) fn reopen(&mut self, config: &Config, focus: Option<&Prose<String>>) {
         let held = self.rounds_judged();
         let more = config.rounds.saturating_sub(self.rounds_asked);
-        (self.rounds_asked, self.rounds_max, self.continued_after) =
-            (config.rounds, held.saturating_add(more), held);
+        let rounds_max = held.saturating_add(more).min(config.rounds);
+        (self.rounds_asked, self.rounds_max, self.continued_after) = (config.rounds, rounds_max, held);
         self.focuses.insert(held, focus.cloned());
         let spoke = self.responses.get(&(held, Kind::Respond)).map_or(0, BTreeMap::len);
         if spoke < config.agents.len() {
