@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::event::{PolicyEvent, ProposalAccepted, ProposalMade, ProposalStarted};
 use super::insights::PolicyInsights;
+use super::reviewer::ReviewerName;
 use crate::chain::{ChainBreak, ChainCheck};
 use crate::codec::Head;
 use crate::envelope::Envelope;
@@ -26,6 +27,8 @@ pub struct Proposal {
     pub started: ProposalStarted,
     /// When.
     pub at: Timestamp,
+    /// Whether the latest attempt at it brought nothing.
+    failed: bool,
     /// What was proposed, if anything.
     pub made: Option<ProposalMade>,
     /// When its files were written, as far as is recorded.
@@ -60,6 +63,10 @@ pub struct Shown<'a> {
 }
 
 impl Proposal {
+    fn asked(started: ProposalStarted, at: Timestamp) -> Self {
+        Self { started, at, failed: false, made: None, written: None, accepted: None }
+    }
+
     /// Returns the proposal as every interface shows it.
     #[must_use]
     pub fn shown(&self) -> Shown<'_> {
@@ -174,11 +181,10 @@ impl Desk {
         let event = PolicyEvent::decode(&envelope.kind, envelope.version, &envelope.body, prose);
         match event.ok_or_else(order)?.map_err(|source| DeskError::Record { seq, source })? {
             PolicyEvent::ProposalStarted(started) => {
-                if !self.may_start(&started) {
+                if !is_of(envelope, &started) || !self.may_start(&started) {
                     return Err(order());
                 }
-                let fresh = Proposal { started, at: envelope.at, made: None, written: None, accepted: None };
-                self.proposals.insert(fresh.started.number, fresh);
+                self.proposals.insert(started.number, Proposal::asked(started, envelope.at));
             }
             PolicyEvent::ProposalMade(made) => {
                 let proposal = self.asked(made.number, made.attempt).ok_or_else(order)?;
@@ -190,7 +196,8 @@ impl Desk {
                 proposal.written = Some(envelope.at);
             }
             PolicyEvent::ProposalFailed(failed) => {
-                self.asked(failed.number, failed.attempt).ok_or_else(order)?;
+                let proposal = self.asked(failed.number, failed.attempt).ok_or_else(order)?;
+                proposal.failed = true;
             }
             PolicyEvent::ProposalAccepted(accepted) => {
                 let proposal = self.proposals.get_mut(&accepted.number).ok_or_else(order)?;
@@ -212,10 +219,10 @@ impl Desk {
         }
     }
 
-    /// Returns a proposal that was not made, where this is the latest attempt at it.
+    /// Returns a proposal that was not made, where this is the latest attempt at it and has not failed.
     fn asked(&mut self, number: u32, attempt: u32) -> Option<&mut Proposal> {
         let asked = self.proposals.get_mut(&number)?;
-        (asked.made.is_none() && asked.started.attempt == attempt).then_some(asked)
+        (asked.made.is_none() && !asked.failed && asked.started.attempt == attempt).then_some(asked)
     }
 
     /// Returns the end of the stream.
@@ -263,4 +270,10 @@ impl Desk {
         }
         Ok(ProposalAccepted { number, digest: made.digest })
     }
+}
+
+/// Returns whether a stream is where proposals for the reviewer that one names are recorded.
+fn is_of(envelope: &Envelope, started: &ProposalStarted) -> bool {
+    let reviewer = started.role.as_str().parse::<ReviewerName>();
+    reviewer.is_ok_and(|reviewer| reviewer.stream(&envelope.tenant) == envelope.stream)
 }
