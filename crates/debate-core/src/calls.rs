@@ -153,6 +153,11 @@ impl CallState {
         self.answered == Some(self.revision)
     }
 
+    /// Returns whether nothing more is to be had from this revision: it has its answer, or has failed for good.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_answered() || self.failed
+    }
+
     /// Returns the open attempt that a reference names.
     #[must_use]
     pub fn open_at(&self, attempt: &AttemptRef) -> Option<&OpenAttempt> {
@@ -174,18 +179,7 @@ impl CallState {
 
     /// Records a start; returns the attempts that are now known to be lost.
     pub(crate) fn start(&mut self, started: &CallStarted) -> Result<Vec<OpenAttempt>, String> {
-        if started.revision < self.revision {
-            return Err(format!("revision {} is past; {} is asked for", started.revision, self.revision));
-        }
-        if started.revision > self.revision {
-            self.revise(started.revision, None);
-        }
-        if self.is_answered() || self.failed {
-            return Err(format!("revision {} is settled", self.revision));
-        }
-        if started.turn != self.next_turn() || started.attempt != self.next_attempt(started.turn) {
-            return Err(format!("attempt {} of turn {} is out of order", started.attempt, started.turn));
-        }
+        self.begin(started.revision, started.attempt, started.turn)?;
         let lost = match started.cause {
             Cause::Hedge => Vec::new(),
             Cause::First | Cause::Lost | Cause::Reask | Cause::Void => std::mem::take(&mut self.open),
@@ -203,6 +197,32 @@ impl CallState {
         Ok(lost)
     }
 
+    /// Turns to a revision of which an attempt begins, or would if it could be sent.
+    fn begin(&mut self, revision: u32, attempt: u32, turn: u32) -> Result<(), String> {
+        if revision < self.revision {
+            return Err(format!("revision {revision} is past; {} is asked for", self.revision));
+        }
+        if revision > self.revision {
+            self.revise(revision, None);
+        }
+        self.not_settled()?;
+        if turn != self.next_turn() || attempt != self.next_attempt(turn) {
+            return Err(format!("attempt {attempt} of turn {turn} is out of order"));
+        }
+        // Once for each turn: the one before it may have many tools.
+        if turn > self.turn_started && self.turns.last().is_some_and(|before| !before.is_done()) {
+            return Err(format!("tools of the turn before turn {turn} have not answered"));
+        }
+        Ok(())
+    }
+
+    fn not_settled(&self) -> Result<(), String> {
+        if self.is_settled() {
+            return Err(format!("revision {} is settled", self.revision));
+        }
+        Ok(())
+    }
+
     /// Ends an open attempt and returns it.
     pub(crate) fn close(&mut self, attempt: &AttemptRef) -> Result<OpenAttempt, String> {
         if attempt.revision != self.revision {
@@ -214,6 +234,16 @@ impl CallState {
             return Err(format!("attempt {} of turn {} is not open", attempt.attempt, attempt.turn));
         };
         Ok(self.open.remove(index))
+    }
+
+    /// Ends an open attempt by what came of it, and returns it; nothing comes of one whose turn or question is settled.
+    pub(crate) fn land(&mut self, attempt: &AttemptRef) -> Result<OpenAttempt, String> {
+        let open = self.close(attempt)?;
+        self.not_settled()?;
+        if attempt.turn != self.next_turn() {
+            return Err(format!("turn {} has been answered", attempt.turn));
+        }
+        Ok(open)
     }
 
     /// Goes on in a fork: what is under way is the parent's, and starts count anew. A question that has failed is put
@@ -250,11 +280,17 @@ impl CallState {
         self.used = self.used.plus(reported);
     }
 
+    /// Takes a failure of the attempt that would have begun next.
+    pub(crate) fn fail_unsent(&mut self, failed: &AttemptFailed) -> Result<(), String> {
+        let AttemptRef { revision, attempt, turn, .. } = failed.attempt;
+        self.begin(revision, attempt, turn)?;
+        self.fail(failed);
+        Ok(())
+    }
+
+    /// Takes a failure of the revision that is asked for.
     pub(crate) fn fail(&mut self, failed: &AttemptFailed) {
         self.count(&failed.reply.usage);
-        if failed.attempt.revision > self.revision {
-            self.revise(failed.attempt.revision, None);
-        }
         // A question that is raced has not failed while another request for it is open.
         if self.open.is_empty() {
             self.failures += 1;
@@ -264,10 +300,10 @@ impl CallState {
     }
 
     pub(crate) fn reject(&mut self, rejected: &AnswerRejected) -> Result<(), String> {
-        if self.answered != Some(rejected.revision) {
+        if !self.is_answered() {
             return Err(format!("revision {} has no answer to reject", rejected.revision));
         }
-        let next = after(rejected.revision)?;
+        let next = self.next_revision(rejected.revision)?;
         // The reason rests on what the answer was shown; if that changes, so must the question.
         let sees = std::mem::take(&mut self.sees);
         self.revise(next, Some(Cause::Reask));
@@ -278,15 +314,29 @@ impl CallState {
     }
 
     pub(crate) fn void(&mut self, revision: u32) -> Result<(), String> {
+        self.revise(self.next_revision(revision)?, Some(Cause::Void));
+        self.rejections = 0;
+        Ok(())
+    }
+
+    /// Returns the revision that follows one that is taken back.
+    fn next_revision(&self, revision: u32) -> Result<u32, String> {
         if revision != self.revision {
             return Err(format!("revision {revision} is not the one that stands"));
         }
         if !self.open.is_empty() {
             return Err("an attempt at it is still open".to_owned());
         }
-        self.revise(after(revision)?, Some(Cause::Void));
-        self.rejections = 0;
-        Ok(())
+        // A log may have made the number up.
+        revision.checked_add(1).ok_or_else(|| format!("there is no revision after {revision}"))
+    }
+
+    /// Returns a tool use of any revision.
+    pub(crate) fn tool_used(&self, used: &ToolRef) -> Option<&ToolState> {
+        let turns = if used.revision == self.revision { &self.turns } else { &self.turns_before };
+        let place =
+            turns.binary_search_by_key(&(used.revision, used.turn), |turn| (turn.revision, turn.turn));
+        turns[place.ok()?].tools.get(used.index as usize)
     }
 
     /// Returns a tool use of a turn of the revision that is asked for.
@@ -312,9 +362,4 @@ impl CallState {
         self.sees.clear();
         self.rejection = Prose::default();
     }
-}
-
-/// Returns the revision after one that a log may have made up.
-fn after(revision: u32) -> Result<u32, String> {
-    revision.checked_add(1).ok_or_else(|| format!("there is no revision after {revision}"))
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::call::{CallKey, Sight, Want};
 use crate::calls::{CallState, OpenAttempt};
 use crate::event::{
-    AttemptRef, CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
+    CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
     StopRuleFired, ToolAnswered, ToolStarted,
 };
 use crate::format::Format;
@@ -154,7 +154,7 @@ impl<F: Format> Debate<F> {
             }
             KernelEvent::CallStarted(started) => self.apply_started(started)?,
             KernelEvent::TurnAnswered(turn) => {
-                let open = self.close_attempt(&turn.attempt)?;
+                let open = self.call_mut(&turn.attempt.call)?.land(&turn.attempt)?;
                 self.settle(Some(&turn.reply), &open);
                 self.call_mut(&turn.attempt.call)?.ask_tools(turn);
             }
@@ -163,27 +163,28 @@ impl<F: Format> Debate<F> {
                 self.call_mut(call)?.tool_at(*revision, *turn, *index)?.start(*attempt)?;
             }
             KernelEvent::ToolAnswered(answered) => {
+                self.check_reused(answered)?;
                 let ToolAnswered { call, revision, turn, index, .. } = answered;
                 self.call_mut(call)?.tool_at(*revision, *turn, *index)?.answer(answered)?;
             }
             KernelEvent::CallAnswered(answered) => {
-                let open = self.close_attempt(&answered.attempt)?;
+                let open = self.call_mut(&answered.attempt.call)?.land(&answered.attempt)?;
                 self.settle(Some(&answered.reply), &open);
                 self.call_mut(&answered.attempt.call)?.answer(answered);
             }
+            KernelEvent::AttemptFailed(failed) if failed.failure.is_never_sent() => {
+                let call = self.calls.entry(failed.attempt.call.clone()).or_default();
+                Arc::make_mut(call).fail_unsent(failed)?;
+            }
             KernelEvent::AttemptFailed(failed) => {
-                match self.close_attempt(&failed.attempt) {
-                    Ok(open) if failed.may_be_charged() => {
-                        self.settle(Some(&failed.reply), &open);
-                    }
-                    Ok(_) => {}
-                    Err(_) if failed.failure.is_never_sent() => {}
-                    Err(why) => return Err(why),
+                let open = self.call_mut(&failed.attempt.call)?.land(&failed.attempt)?;
+                if failed.may_be_charged() {
+                    self.settle(Some(&failed.reply), &open);
                 }
-                Arc::make_mut(self.calls.entry(failed.attempt.call.clone()).or_default()).fail(failed);
+                self.call_mut(&failed.attempt.call)?.fail(failed);
             }
             KernelEvent::AttemptAbandoned(abandoned) => {
-                let open = self.close_attempt(&abandoned.attempt)?;
+                let open = self.call_mut(&abandoned.attempt.call)?.close(&abandoned.attempt)?;
                 self.settle(None, &open);
             }
             KernelEvent::AnswerRejected(rejected) => {
@@ -272,11 +273,6 @@ impl<F: Format> Debate<F> {
 
     pub(crate) fn call_mut(&mut self, key: &CallKey) -> Result<&mut CallState, String> {
         self.calls.get_mut(key).map(Arc::make_mut).ok_or_else(|| format!("call {key} was never begun"))
-    }
-
-    /// Takes an open attempt off its call.
-    fn close_attempt(&mut self, attempt: &AttemptRef) -> Result<OpenAttempt, String> {
-        self.call_mut(&attempt.call)?.close(attempt)
     }
 
     /// Accounts for an attempt that has ended; one that a fork's parent sent is not its own to pay.

@@ -134,7 +134,7 @@ impl<F: Format> Draft<F> {
                 }
             }
             Command::FinishCall { attempt, reply, prose, answer } => {
-                self.open_attempt(&attempt)?;
+                self.unsettled_attempt(&attempt)?;
                 match F::facts(&self.debate, &attempt.want(), &answer) {
                     Ok(facts) => {
                         self.push(CallAnswered {
@@ -151,14 +151,14 @@ impl<F: Format> Draft<F> {
                 }
             }
             Command::AnswerTurn { attempt, reply, prose, tools } => {
-                self.open_attempt(&attempt)?;
+                self.unsettled_attempt(&attempt)?;
                 let (tools, arguments) = tools.into_iter().unzip();
                 let prose = Prose::new(TurnProse { reply: prose, arguments });
                 self.push(TurnAnswered { attempt: attempt.clone(), tools, reply, prose })?;
                 self.abandon_open(Some(&attempt), AbandonReason::Outrun)?;
             }
             Command::FailCall { attempt, failure, reply, message, text } => {
-                self.open_attempt(&attempt)?;
+                self.unsettled_attempt(&attempt)?;
                 self.fail(attempt, failure, reply, message, text)?;
             }
             Command::AbandonCall(attempt) => {
@@ -211,6 +211,13 @@ impl<F: Format> Draft<F> {
         call.and_then(|call| call.open_at(attempt))
             .map(|_| ())
             .ok_or_else(|| DecideError::NotOpen(attempt.clone()))
+    }
+
+    /// An attempt may be open whose question was given up: it was lost, and could not be sent once more.
+    fn unsettled_attempt(&self, attempt: &AttemptRef) -> Result<(), DecideError> {
+        self.open_attempt(attempt)?;
+        let call = self.debate.call(&attempt.call).filter(|call| !call.is_settled());
+        call.map(|_| ()).ok_or_else(|| DecideError::NotOpen(attempt.clone()))
     }
 
     /// Begins a call and says whether it did; other events follow where limits do not allow it.

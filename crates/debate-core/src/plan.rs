@@ -43,7 +43,7 @@ impl<F: Format> Debate<F> {
             work.push(Work::Turn { want, turn: 1 });
             return;
         };
-        if call.revision > want.revision || call.is_answered() || call.failed {
+        if call.revision > want.revision || call.is_settled() {
             return;
         }
         match call.turns.last().filter(|turn| !turn.is_done()) {

@@ -123,6 +123,12 @@ mod tests {
             reported.settle(Some(&reply), Reserved::NOTHING);
         }
         assert_eq!((reported.known, reported.bound), (all, all));
+        let mut priced = Spend::NONE;
+        for cost_micros in [u64::MAX, 2].map(Some) {
+            priced.settle(Some(&ReplyFacts { cost_micros, ..ReplyFacts::default() }), Reserved::NOTHING);
+        }
+        let most = Cost { cost_micros: u64::MAX, cost_micros_bound: u64::MAX, complete: true };
+        assert_eq!(priced.cost, Some(most));
         let mut unreported = Spend::NONE;
         [u64::MAX, 2].map(reserved).into_iter().for_each(|reserved| unreported.settle(None, reserved));
         assert_eq!((unreported.known, unreported.bound), (Tokens::default(), all));

@@ -81,6 +81,25 @@ impl<F: Format> Debate<F> {
         Some(ToolAnswered { call, revision, turn, index, ok: true, latency_ms: 0, reused, prose })
     }
 
+    /// Checks that an answer which is another use's is one that was given.
+    pub(crate) fn check_reused(&self, answered: &ToolAnswered) -> Result<(), String> {
+        let Some(used) = &answered.reused else { return Ok(()) };
+        let ToolAnswered { ref call, revision, turn, index, .. } = *answered;
+        let asked = self.tool_used(&ToolRef { call: call.clone(), revision, turn, index });
+        let is_so = |(given, asked): (&ToolState, &ToolState)| {
+            given.tool == asked.tool && given.answered == Some(answered.ok) && given.reused.is_none()
+        };
+        if self.tool_used(used).zip(asked).is_some_and(is_so) {
+            return Ok(());
+        }
+        let ToolRef { call, revision, turn, index } = used;
+        Err(format!("tool use {index} of turn {turn} of {call}, revision {revision}, has no such answer"))
+    }
+
+    fn tool_used(&self, used: &ToolRef) -> Option<&ToolState> {
+        self.call(&used.call)?.tool_used(used)
+    }
+
     /// Leaves out uses of a tool that ask what another one in the list asks, so that they wait for its answer. The one
     /// that is under way stays, else the first.
     pub(crate) fn without_twins(&self, work: Vec<Work>) -> Vec<Work> {

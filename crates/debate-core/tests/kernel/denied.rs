@@ -14,7 +14,7 @@ use debate_core::formats::prediction::Prediction;
 use debate_core::id::Digest;
 use debate_core::policy::desk::{Desk, DeskError};
 use debate_core::policy::event::{
-    PolicyEvent, ProposalAccepted, ProposalFailed, ProposalMade, ProposalStarted,
+    PolicyEvent, ProposalAccepted, ProposalFailed, ProposalMade, ProposalStarted, ProposalWritten,
 };
 use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
@@ -93,6 +93,17 @@ fn started(revision: u32, attempt: u32, turn: u32) -> CallStarted {
     }
 }
 
+/// Returns a failure of an attempt that was not sent.
+fn unsent(revision: u32, attempt: u32, turn: u32) -> AttemptFailed {
+    AttemptFailed {
+        attempt: AttemptRef { call: OPTIMIST.parse().unwrap(), revision, attempt, turn },
+        failure: FailureKind::StartsExhausted,
+        last: true,
+        reply: ReplyFacts::default(),
+        prose: Prose::new(FailureProse { message: String::new(), text: None }),
+    }
+}
+
 fn rejected(revision: u32) -> AnswerRejected {
     AnswerRejected {
         call: OPTIMIST.parse().unwrap(),
@@ -112,12 +123,19 @@ fn k15_events_of_calls_that_deny_what_is_before_them_are_not_folded() {
          when     answer argue/1/optimist
          when     answer score/1/optimist: score=0.1";
     let debate = check::<Prediction>(asked_again).debate;
-    assert_eq!(why(&debate, started(0, 2, 1)), "revision 0 is past; 1 is asked for");
-    assert_eq!(why(&debate, started(1, 2, 1)), "attempt 2 of turn 1 is out of order");
-    assert_eq!(why(&debate, started(1, 1, 2)), "attempt 1 of turn 2 is out of order");
+    let under_way = check::<Prediction>(&format!("{asked_again}\nwhen begin {OPTIMIST}")).debate;
+    for (debate, (revision, attempt, turn), denied) in [
+        (&debate, (0, 2, 1), "revision 0 is past; 1 is asked for"),
+        (&debate, (1, 2, 1), "attempt 2 of turn 1 is out of order"),
+        (&debate, (1, 1, 2), "attempt 1 of turn 2 is out of order"),
+        (&under_way, (1, 1, 1), "attempt 1 of turn 1 is out of order"),
+    ] {
+        assert_eq!(why(debate, started(revision, attempt, turn)), denied);
+        assert_eq!(why(debate, unsent(revision, attempt, turn)), denied);
+    }
+    assert_eq!(why(&debate, rejected(0)), "revision 0 has no answer to reject");
     assert_eq!(why(&debate, rejected(1)), "revision 1 has no answer to reject");
     assert_eq!(why(&debate, voided(0)), "revision 0 is not the one that stands");
-    let under_way = check::<Prediction>(&format!("{asked_again}\nwhen begin {OPTIMIST}")).debate;
     for (debate, call, revision, attempt, turn, denied) in [
         (&debate, "argue/1/x", 0, 1, 1, "call argue/1/x was never begun"),
         (&debate, OPTIMIST, 1, 1, 1, "attempt 1 of turn 1 is not open"),
@@ -141,10 +159,44 @@ fn k15_events_of_calls_that_deny_what_is_before_them_are_not_folded() {
     };
     assert_eq!(why(&under_way, tool), "turn 1 has no tool use 0 (0 turns so far)");
 
-    for settled in ["answer", "fail"] {
-        let how = if settled == "fail" { ": denied" } else { "" };
+    for (settled, how, denied) in [
+        ("answer", "", "revision 0 is not the one that stands"),
+        ("fail", ": denied", "revision 0 has no answer to reject"),
+    ] {
         let debate = check::<Prediction>(&format!("{asked_again}\nwhen {settled} {OPTIMIST}{how}")).debate;
         assert_eq!(why(&debate, started(1, 2, 1)), "revision 1 is settled", "{settled}");
+        assert_eq!(why(&debate, unsent(1, 2, 1)), "revision 1 is settled", "{settled}");
+        assert_eq!(why(&debate, rejected(0)), denied, "{settled}");
+    }
+}
+
+#[test]
+fn k15_of_attempts_that_race_each_other_one_comes_to_something_and_the_others_are_given_up() {
+    let raced = format!(
+        "given    started roles=optimist,pessimist
+         when     begin {OPTIMIST}
+         when     hedge {OPTIMIST}"
+    );
+    let raced = check::<Prediction>(&raced).debate;
+    let attempt = |attempt| AttemptRef { call: OPTIMIST.parse().unwrap(), revision: 0, attempt, turn: 1 };
+    let [answered, asks_for_tools, failed, _] = ends(&attempt(1));
+    // The first was lost with its process, and could not be sent once more.
+    let unsent = KernelEvent::from(unsent(0, 3, 1));
+    let (settled, unanswered) = ("revision 0 is settled", "revision 0 has no answer to reject");
+    for (first, denied, not_rejected) in [
+        (answered, settled, "an attempt at it is still open"),
+        (asks_for_tools, "turn 1 has been answered", unanswered),
+        (failed, settled, unanswered),
+        (unsent, settled, unanswered),
+    ] {
+        let mut debate = raced.clone();
+        debate.apply(START, &Event::Kernel(first.clone())).unwrap();
+        let [answered, asks_for_tools, failed, abandoned] = ends(&attempt(2));
+        for second in [answered, asks_for_tools, failed] {
+            assert_eq!(why(&debate, second), denied, "{first:?}");
+        }
+        assert_eq!(why(&debate, rejected(0)), not_rejected, "{first:?}");
+        debate.apply(START, &Event::Kernel(abandoned)).unwrap();
     }
 }
 
@@ -177,8 +229,12 @@ fn folded(events: &[PolicyEvent]) -> Result<Desk, u64> {
 }
 
 fn asked(number: u32, attempt: u32) -> PolicyEvent {
+    asked_for("security", number, attempt)
+}
+
+fn asked_for(role: &str, number: u32, attempt: u32) -> PolicyEvent {
     let started = json!({
-        "role": "security", "number": number, "attempt": attempt, "days": 30, "model": "simulated:0",
+        "role": role, "number": number, "attempt": attempt, "days": 30, "model": "simulated:0",
         "evidence": {
             "avg_argument_quality": 4.25, "debates": 6, "pairs": 8, "wins": 1, "ties": 2, "common_labels": [],
             "needs_update": true, "threshold": {"debates_min": 5, "score_min": 7.0}, "simulated": 0,
@@ -198,26 +254,71 @@ fn failed(number: u32, attempt: u32) -> PolicyEvent {
     ProposalFailed { number, attempt, failure, reply, prose: Prose::default() }.into()
 }
 
+fn written(number: u32, text: &str) -> PolicyEvent {
+    ProposalWritten { number, digest: Digest::of_text(text) }.into()
+}
+
 fn accepted(number: u32, text: &str) -> PolicyEvent {
     ProposalAccepted { number, digest: Digest::of_text(text) }.into()
 }
 
 #[test]
 fn k15_events_of_proposals_that_deny_what_is_before_them_are_not_folded() {
-    let log = [asked(1, 1), failed(1, 1), asked(1, 2), made(1, 2), accepted(1, "proposed"), asked(2, 1)];
+    let (written_so, accepted_so) = (|| written(1, "proposed"), || accepted(1, "proposed"));
+    let log = [
+        asked(1, 1),
+        failed(1, 1),
+        asked(1, 2),
+        made(1, 2),
+        written_so(),
+        accepted_so(),
+        asked(2, 1),
+        asked(2, 2),
+    ];
     assert_eq!(folded(&log).unwrap().next_number(), 3);
-    let first_of = |events: &[PolicyEvent]| folded(events).err();
-    for event in
-        [made(1, 1), failed(1, 1), accepted(1, "proposed"), asked(1, 2), asked(2, 1), asked(u32::MAX, 1)]
-    {
-        assert_eq!(first_of(std::slice::from_ref(&event)), Some(1), "{event:?}");
+    let first_of = |before: &[PolicyEvent], event: PolicyEvent| folded(&[before, &[event]].concat()).err();
+    for (before, denied) in [
+        (
+            vec![],
+            vec![
+                made(1, 1),
+                failed(1, 1),
+                written_so(),
+                accepted_so(),
+                asked(1, 2),
+                asked(2, 1),
+                asked(u32::MAX, 1),
+            ],
+        ),
+        (vec![], vec![asked_for("pessimist", 1, 1), asked_for("_security", 1, 1)]),
+        (
+            vec![asked(1, 1)],
+            vec![
+                asked(1, 1),
+                asked(1, 3),
+                made(1, 2),
+                failed(1, 2),
+                asked(3, 1),
+                written_so(),
+                accepted_so(),
+            ],
+        ),
+        (
+            vec![asked(1, 1), failed(1, 1)],
+            vec![made(1, 1), failed(1, 1), written_so(), accepted_so(), asked(1, 1), asked(1, 3)],
+        ),
+        (
+            vec![asked(1, 1), made(1, 1)],
+            vec![asked(1, 2), made(1, 1), failed(1, 1), written(1, "another"), accepted(1, "another")],
+        ),
+    ] {
+        for event in denied {
+            assert_eq!(
+                first_of(&before, event.clone()),
+                Some(before.len() as u64 + 1),
+                "{before:?} {event:?}"
+            );
+        }
     }
-    for event in [asked(1, 1), asked(1, 3), made(1, 2), failed(1, 2), asked(3, 1), accepted(1, "proposed")] {
-        assert_eq!(first_of(&[asked(1, 1), event.clone()]), Some(2), "{event:?}");
-    }
-    for event in [asked(1, 2), made(1, 1), failed(1, 1), accepted(1, "another")] {
-        assert_eq!(first_of(&[asked(1, 1), made(1, 1), event.clone()]), Some(3), "{event:?}");
-    }
-    let twice = [asked(1, 1), made(1, 1), accepted(1, "proposed"), accepted(1, "proposed")];
-    assert_eq!(first_of(&twice), Some(4));
+    assert_eq!(first_of(&[asked(1, 1), made(1, 1), accepted_so()], accepted_so()), Some(4));
 }

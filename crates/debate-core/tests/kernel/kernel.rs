@@ -128,7 +128,11 @@ fn k2_lost_starts_are_bounded() {
          when     begin argue/1/optimist
          logged   attempt_failed
          cause    argue/1/optimist      first lost lost
-         wants    argue/1/pessimist argue/1/historian",
+         wants    argue/1/pessimist argue/1/historian
+         refused  finish argue/1/optimist because attempt 3 of argue/1/optimist is not open
+         refused  fail argue/1/optimist because attempt 3 of argue/1/optimist is not open
+         when     lose argue/1/optimist
+         logged   attempt_abandoned",
     );
 }
 

@@ -4,8 +4,8 @@ use debate_core::call::{Reserved, Work};
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::event::{
-    AttemptRef, Event, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse, ToolAnswered,
-    ToolStarted, ToolUse,
+    AttemptRef, CallStarted, Event, KernelEvent, Opened, PromptRef, Recorded, ReplyFacts, ReplyProse,
+    ToolAnswered, ToolRef, ToolStarted, ToolUse,
 };
 use debate_core::format::Format;
 use debate_core::formats::accept::{AcceptedRequest, accept};
@@ -213,6 +213,57 @@ fn k15_answers_and_starts_of_tools_that_deny_what_is_before_them_are_not_folded(
     assert_eq!(why(&mut table.debate), "tool search_web has answered already");
     let mut not_started = Debate::replay(&before[..before.len() - 1]).unwrap();
     assert_eq!(why(&mut not_started), "tool search_web was never started");
+}
+
+#[test]
+fn k15_an_answer_that_is_another_uses_was_given_and_a_turn_begins_when_tools_have_answered() {
+    let mut table = Table::open("expert-panel", &json!({}));
+    table.asks("ada", &[CLAIM, CLAIM, "{}"]);
+    table.begins("ada/0");
+    table.finishes("ada/0", true, "found");
+    assert_eq!(table.begins("ada/1"), ["tool_answered"]);
+    let first = table.log.iter().find_map(|recorded| match &recorded.event {
+        Event::Kernel(KernelEvent::CallStarted(started)) => Some(started.clone()),
+        Event::Opened(_) | Event::Kernel(_) | Event::Fact(_) => None,
+    });
+    let next = CallStarted { turn: 2, ..first.unwrap() };
+    let why = |debate: &Debate<Roundtable>, event: KernelEvent| {
+        debate.clone().apply(START, &Event::Kernel(event)).unwrap_err().why
+    };
+    assert_eq!(why(&table.debate, next.into()), "tools of the turn before turn 2 have not answered");
+
+    table.asks("bo", &[CLAIM]);
+    assert_eq!(table.begins("bo/0"), ["tool_answered"]);
+    let (last, before) = table.log.split_last().unwrap();
+    let Event::Kernel(KernelEvent::ToolAnswered(answer)) = &last.event else { panic!("{last:?}") };
+    let debate = Debate::replay(before).unwrap();
+    for (call, revision, turn, index) in [
+        ("respond/1/cy", 0, 1, 0),
+        ("respond/1/bo", 0, 1, 0),
+        ("respond/1/ada", 1, 1, 0),
+        ("respond/1/ada", 0, 2, 0),
+        // The second one's answer is the first one's, the third has none, and there is no fourth.
+        ("respond/1/ada", 0, 1, 1),
+        ("respond/1/ada", 0, 1, 2),
+        ("respond/1/ada", 0, 1, 3),
+    ] {
+        let reused = Some(ToolRef { call: call.parse().unwrap(), revision, turn, index });
+        let denied =
+            format!("tool use {index} of turn {turn} of {call}, revision {revision}, has no such answer");
+        assert_eq!(why(&debate, ToolAnswered { reused, ..answer.clone() }.into()), denied);
+    }
+    let denied = "tool use 0 of turn 1 of respond/1/ada, revision 0, has no such answer";
+    assert_eq!(why(&debate, ToolAnswered { ok: false, ..answer.clone() }.into()), denied);
+    let other_tool = before.iter().cloned().map(|mut recorded| {
+        if let Event::Kernel(KernelEvent::TurnAnswered(turn)) = &mut recorded.event
+            && turn.attempt.call == answer.call
+        {
+            turn.tools[0].tool = Tool::FactCheck.as_str().to_owned();
+        }
+        recorded
+    });
+    let debate = Debate::replay(&other_tool.collect::<Vec<_>>()).unwrap();
+    assert_eq!(why(&debate, answer.clone().into()), denied);
 }
 
 #[test]
