@@ -70,6 +70,7 @@ mod tests {
         for state in [
             "",
             "a=\u{7f}",
+            "a=1\t2",
             "hello world",
             "a=1,b",
             "A=1",

@@ -74,7 +74,14 @@ pub(crate) struct Serve {
 
     /// Origins (scheme and host) of pages that may use this server through a browser (CORS); none unless set. They
     /// need a token as everybody does
-    #[arg(long, env = "DEBATE_CORS_ORIGINS", value_name = "ORIGINS", value_delimiter = ',')]
+    #[arg(
+        long,
+        env = "DEBATE_CORS_ORIGINS",
+        value_name = "ORIGINS",
+        value_delimiter = ',',
+        // One that is none may hold a login.
+        hide_env_values = true
+    )]
     cors_origins: Vec<Origin>,
 
     /// Debates driven at once; more wait their turn

@@ -147,12 +147,11 @@ impl<'a> Shadow<'a> {
         let mut git = Command::new(program);
         git.args(["--no-pager", "--literal-pathspecs", "--no-optional-locks", "--no-replace-objects"]);
         git.args(arguments).current_dir(self.workspace.root()).stdin(Stdio::null()).kill_on_drop(true);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
-            git.env_remove(name);
-        }
+        // What it would be given otherwise may lead it elsewhere, and holds the keys of providers.
+        git.env_clear();
         git.env("GIT_DIR", self.folder.path()).env("GIT_OBJECT_DIRECTORY", &self.objects);
         // The workspace may be somebody's home, where git looks for configuration and attributes.
-        git.env("HOME", self.folder.path()).env_remove("XDG_CONFIG_HOME");
+        git.env("HOME", self.folder.path());
         git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_TERMINAL_PROMPT", "0");
         git.stdout(Stdio::piped()).stderr(Stdio::piped());
         git

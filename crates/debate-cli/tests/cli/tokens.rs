@@ -232,11 +232,23 @@ fn what_is_odd_in_a_file_of_passwords_or_an_address_of_a_database_is_not_logged(
 #[test]
 fn a_password_in_an_origin_that_is_refused_is_not_told() {
     let program = Program::new();
-    let origin = "https://app:open-sesame@app.example";
-    for args in [&["serve"][..], &["serve", "--cors-origins", origin], &["config", "check"], &["doctor"]] {
-        let refused = Ran::of(program.command(args).env("DEBATE_CORS_ORIGINS", origin).output().unwrap());
-        let told = [refused.stdout.as_str(), &refused.stderr].concat();
-        assert!(told.contains("it is no origin") && !told.contains("sesame"), "{args:?}: {told}");
+    for origin in [
+        "https://app:open-sesame@app.example",
+        "app:open-sesame@app.example",
+        "https:app:open-sesame@app.example",
+        "https://app:open,sesame@app.example",
+    ] {
+        for (args, says) in [
+            (&["serve"][..], "it is no origin"),
+            (&["serve", "--cors-origins", origin], "it is no origin"),
+            (&["serve", "--help"], "Usage: debate serve"),
+            (&["config", "check"], "it is no origin"),
+            (&["doctor"], "it is no origin"),
+        ] {
+            let ran = Ran::of(program.command(args).env("DEBATE_CORS_ORIGINS", origin).output().unwrap());
+            let told = [ran.stdout.as_str(), &ran.stderr].concat();
+            assert!(told.contains(says) && !told.contains("sesame"), "{args:?}, {origin}: {told}");
+        }
     }
 }
 

@@ -84,3 +84,24 @@ async fn i10_no_other_folder_is_read_though_the_environment_names_it() {
         look_with(test, workspace.root(), [&commit, secret.trim()], &environment);
     }
 }
+
+#[tokio::test]
+async fn i10_git_is_given_nothing_of_the_environment() {
+    if is_look().await {
+        return;
+    }
+    let place = TempDir::new().unwrap();
+    let (workspace, commit) = repository(&place.path().join("own"));
+    let real = program(&std::env::var_os("PATH").unwrap(), workspace.root()).unwrap();
+    let (given, bin) = (place.path().join("given"), place.path().join("bin"));
+    fs::create_dir(&bin).unwrap();
+    let telling =
+        format!("#!/bin/sh\nexport -p >> '{}'\nexec '{}' \"$@\"\n", given.display(), real.display());
+    fs::write(bin.join("git"), telling).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let environment = [("PATH", bin.as_os_str()), ("OPENAI_API_KEY", OsStr::new("open-sesame"))];
+    let test = "i10_git_is_given_nothing_of_the_environment";
+    look_with(test, workspace.root(), [&commit, &"0".repeat(40)], &environment);
+    let given = fs::read_to_string(given).unwrap();
+    assert!(given.contains("GIT_DIR") && !given.contains("OPENAI") && !given.contains("sesame"), "{given}");
+}
