@@ -322,7 +322,7 @@ impl TokenFile {
                 break id;
             }
         };
-        let token = format!("{PREFIX}_{id}_{}", Digest(random()?));
+        let token = drawn(&id)?;
         let tag = hmac::sign(&self.hasher(), token.as_bytes());
         let hash = Digest(tag.as_ref().try_into().expect("HMAC-SHA-256 has 32 bytes"));
         let TokenWishes { name, tenant, scopes, formats, limits, expires_at } = wishes;
@@ -384,6 +384,11 @@ impl TokenWishes {
         wrong.extend(unknown.map(|format| format!("there is no format {format:?}")));
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
     }
+}
+
+/// Returns a token of which everybody may read the id.
+fn drawn(id: &str) -> Result<String, TokenFileError> {
+    Ok(format!("{PREFIX}_{id}_{}", Digest(random()?)))
 }
 
 fn random() -> Result<[u8; 32], TokenFileError> {

@@ -159,6 +159,10 @@ mod tests {
             WatchError::Read(ReadError::backend(cause())).into(),
             LoadError::Replay { debate, source: ReplayError::NotOpened("sesame") }.into(),
             Refused::of_replay(debate, &AnyReplayError::Format { kind: "sesame".to_owned() }),
+            Refused::of_prompt(
+                debate,
+                SentPromptError::Replay(AnyReplayError::Format { kind: "sesame".to_owned() }),
+            ),
         ] {
             let body = to_bytes(refused.into_response().into_body(), usize::MAX).await.unwrap();
             let body = String::from_utf8(body.to_vec()).unwrap();
@@ -166,6 +170,6 @@ mod tests {
         }
         let logged = std::fs::read_to_string(log.path()).unwrap();
         let causes = logged.lines().filter(|line| line.contains("ERROR") && line.contains("sesame"));
-        assert_eq!(causes.count(), 6, "{logged}");
+        assert_eq!(causes.count(), 7, "{logged}");
     }
 }

@@ -353,6 +353,8 @@ fn without_tokens_pages_of_other_sites_are_refused() {
         (Some("app.localhost.evil.example"), None, true),
         (Some(""), None, true),
         (Some("203.0.113.7:50051"), None, true),
+        (Some("0.0.0.0:50051"), None, true),
+        (Some("[::]:50051"), None, true),
         (Some("127.0.0.1:50051"), Some("http://203.0.113.7"), true),
         (Some("127.0.0.1:50051"), Some("http://[2001:db8::1]:8080"), true),
     ] {

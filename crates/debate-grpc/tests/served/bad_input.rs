@@ -302,11 +302,13 @@ async fn pages_of_other_sites_are_served_where_they_are_named_and_with_a_token_a
 
 #[tokio::test]
 async fn without_tokens_pages_of_other_sites_are_refused_though_they_are_named() {
-    let named = "https://app.example";
-    let cors_origins: Vec<Origin> = vec![named.parse().unwrap()];
+    let (named, here) = ("https://app.example", "http://localhost:3000");
+    let cors_origins: Vec<Origin> = [named, here].map(|origin| origin.parse().unwrap()).into();
     let house = House::with(ServeOptions { cors_origins, ..ServeOptions::default() }, "simulated:7").await;
     let web = ("Content-Type", "application/grpc-web+proto");
-    for (origin, status) in [(named, 403), ("https://evil.example", 403), ("http://localhost:8080", 200)] {
+    for (origin, status) in
+        [(named, 403), ("https://evil.example", 403), (here, 200), ("http://localhost:8080", 200)]
+    {
         let origin = ("Origin", origin);
         let listed = house.ask("GET", "/api/v1/debates", &[origin], b"").await;
         assert_eq!(listed.status, status, "{listed:?}");
