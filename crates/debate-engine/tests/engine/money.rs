@@ -8,7 +8,10 @@ use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_engine::{Engine, Hedge, Hedging, Price, Prices, Settings, StartError};
-use debate_llm::{ChatModel, ChatReply, ModelError, ModelErrorKind, Models, ScriptedModel, Usage};
+use debate_llm::{
+    ChatModel, ChatReply, FinishReason, ModelError, ModelErrorKind, Models, ScriptedAnswer, ScriptedModel,
+    TimeoutStage, Usage,
+};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::ListFilter;
 use serde_json::Value;
@@ -85,17 +88,62 @@ async fn k8_an_answer_that_costs_more_than_was_reserved_is_booked_whole_and_nobo
 #[tokio::test(start_paused = true)]
 async fn k8_what_an_answer_that_broke_off_is_told_to_have_cost_is_part_of_what_the_debate_did() {
     let usage = Box::new(Usage { input: Some(100), output: Some(20), ..Usage::default() });
-    let model = ScriptedModel::by(move |_| ModelError {
-        usage: usage.clone(),
-        received_any: true,
-        ..ModelError::new(ModelErrorKind::StreamError, "the provider failed")
-    });
+    let error = ModelError::new(ModelErrorKind::StreamError, "the provider failed");
+    let cost = cost_of(ModelError { usage, received_any: true, ..error }, "unavailable").await;
+    assert_eq!((cost.told, cost.booked), (200 * cost.failed, cost.told));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k8_a_whole_answer_that_a_filter_or_its_limit_cut_or_nobody_can_read_is_booked_as_told() {
+    let usage = Usage { input: Some(100), output: Some(20), ..Usage::default() };
+    for (finish, failure) in [
+        (FinishReason::ContentFilter, "refused"),
+        (FinishReason::Length, "truncated"),
+        (FinishReason::Stop, "unreadable"),
+    ] {
+        let cost = cost_of(ChatReply { usage, finish, ..ChatReply::new("m", "no answer") }, failure).await;
+        assert_eq!((cost.told, cost.booked), (200 * cost.failed, cost.told), "{failure}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k8_an_answer_that_was_waited_for_in_vain_is_booked_as_all_that_it_may_have_cost() {
+    let error = ModelError::new(ModelErrorKind::Timeout(TimeoutStage::Total), "the time is up");
+    let cost = cost_of(error, "timeout").await;
+    assert!(cost.reserved > 0);
+    assert_eq!((cost.booked, cost.bound), (0, cost.reserved));
+}
+
+/// What a debate costs in which no attempt is answered.
+struct Failed {
+    /// How many attempts failed; others may have been given up when the debate ended.
+    failed: u64,
+    /// What those that failed were told to have cost.
+    told: u64,
+    /// What was reserved for all.
+    reserved: u64,
+    /// What the debate says that it did cost, and may have cost.
+    booked: u64,
+    bound: u64,
+}
+
+/// Holds a debate in which every attempt comes to this, which is recorded as such a failure.
+async fn cost_of(answer: impl Into<ScriptedAnswer>, failure: &str) -> Failed {
+    let answer = answer.into();
+    let model = ScriptedModel::by(move |_| answer.clone());
     let engine = engine(Arc::new(model) as Arc<dyn ChatModel>, prices(&["scripted"]), Hedge::Off);
     let (result, events) = held(&engine, None).await;
-    let failed = events.iter().filter(|(kind, _)| kind == "attempt_failed").count() as u64;
-    assert!(failed > 0, "{events:?}");
-    assert_eq!(sum(&events, "attempt_failed", "/cost_micros"), 200 * failed);
-    assert_eq!(result.extra.cost.unwrap().cost_micros, 200 * failed);
+    let failed: Vec<_> = events.iter().filter(|(kind, _)| kind == "attempt_failed").collect();
+    assert!(!failed.is_empty() && failed.iter().all(|(_, body)| body["failure"] == failure), "{events:?}");
+    let told = failed.iter().filter_map(|(_, body)| body["cost_micros"].as_u64()).sum();
+    let cost = result.extra.cost.unwrap();
+    Failed {
+        failed: failed.len() as u64,
+        told,
+        reserved: sum(&events, "call_started", "/reserved/cost_micros"),
+        booked: cost.cost_micros,
+        bound: cost.cost_micros_bound,
+    }
 }
 
 #[tokio::test(start_paused = true)]
