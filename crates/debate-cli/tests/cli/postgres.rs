@@ -58,7 +58,7 @@ fn the_doctor_looks_at_the_database() {
     let url = fresh_database().unwrap();
     let ran = program.run(["doctor", "--store", &url]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("answers and has the schema of this program, 5"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("answers and has the schema of this program, 6"), "{}", ran.stdout);
     assert!(ran.stdout.contains("ok    clock   "), "{}", ran.stdout);
 }
 

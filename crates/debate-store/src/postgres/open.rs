@@ -12,12 +12,13 @@ use crate::postgres::fault::answer;
 use crate::postgres::{PostgresOptions, feed};
 
 /// The schema that this program knows, oldest step first. A step, once released, is never edited.
-const MIGRATIONS: [(i64, &str, &str); 5] = [
+const MIGRATIONS: [(i64, &str, &str); 6] = [
     (1, "log", include_str!("../../../../migrations/postgres/0001_log.sql")),
     (2, "leases", include_str!("../../../../migrations/postgres/0002_leases.sql")),
     (3, "archive", include_str!("../../../../migrations/postgres/0003_archive.sql")),
     (4, "insert", include_str!("../../../../migrations/postgres/0004_insert.sql")),
     (5, "paths", include_str!("../../../../migrations/postgres/0005_paths.sql")),
+    (6, "functions", include_str!("../../../../migrations/postgres/0006_functions.sql")),
 ];
 
 /// The newest schema that this program knows.
