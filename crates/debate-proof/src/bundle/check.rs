@@ -404,7 +404,8 @@ impl Open {
             self.report.fault.get_or_insert(broken.into());
             return None;
         }
-        if self.leaves.iter().any(|leaf| leaf.seq == envelope.seq) {
+        // Leaves ascend, as the events of a chain do: only the first that was not reached yet may be of this one.
+        if self.leaves.get(self.at_leaves.len()).is_some_and(|next| next.seq == envelope.seq) {
             self.at_leaves.insert(envelope.seq, envelope.hash);
         }
         self.report.events += 1;

@@ -173,7 +173,7 @@ fn k15_a_second_verifier_agrees_on_altered_bundles() {
 
 /// Returns bundles of one debate that somebody forged without the key, around what it signed, each with what the second
 /// verifier says of it.
-fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 6] {
+fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 8] {
     let sound = log.single(0, None);
     let (mut changed, mut shorter) = (log.clone(), log.clone());
     changed.streams[0].last_mut().unwrap().actor = "x".to_owned();
@@ -200,6 +200,8 @@ fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 6] {
         ("twice", twice, "line 9: the stream is there already"),
         ("long-request", named(&"x".repeat(REQUEST_ID_BYTES_MAX + 1)), "line 3: it names no request"),
         ("odd-request", named("a b"), "line 3: it names no request"),
+        ("wide-request", named("caf\u{e9}"), "line 3: it names no request"),
+        ("unseen-request", named("a\u{7f}"), "line 3: it names no request"),
         ("long-note", long_note, "the note is too long"),
     ]
 }
