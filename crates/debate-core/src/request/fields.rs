@@ -363,3 +363,17 @@ pub(super) fn whole_number(number: &Number) -> Option<i128> {
 pub(super) fn join(path: &str, name: &str) -> String {
     cut(if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }, PATH_BYTES_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k12_however_long_names_are_no_more_of_a_path_is_kept_than_may_be_told() {
+        let long = "é".repeat(100_000);
+        let path = join("", &long);
+        for path in [join(&path, "x"), join("x", &long), path] {
+            assert!((490..=510).contains(&path.len()), "{} bytes", path.len());
+        }
+    }
+}

@@ -239,6 +239,7 @@ fn p5_a_new_criterion_brings_its_rubric_and_its_weight() {
     assert_eq!((config.criteria[0].weight, config.criteria[1].weight), (0.2, 0.5));
     assert_eq!(brief.rubrics[0].bands[0].range, "0.0-0.5", "bands are in the order of their ranges");
     request["options"]["weights"] = json!({"relevance": 0, "novelty": -1, "wit": 1});
+    request["options"]["rubrics"]["brevity"] = json!({"bands": {"0.5-1.0": "short", "0.0-0.5": "long"}});
     assert_eq!(
         violations(&request.to_string()),
         [
@@ -246,6 +247,7 @@ fn p5_a_new_criterion_brings_its_rubric_and_its_weight() {
             "options.weights.novelty: must be above 0 to 1000",
             refused,
             "options.weights.wit: \"wit\" is not one of the scoring criteria",
+            "options.rubrics.brevity: \"brevity\" is not one of the scoring criteria",
         ]
     );
     check_refused(

@@ -30,7 +30,7 @@ fn k12_a_roundtable_needs_a_topic_and_two_agents() {
         "rounds": 0,
         "flags": { "groupthink_detection": { "threshold": 1.01 } },
         "sequential": { "max_tokens": 1 },
-        "options": { "similarity": "vibes" },
+        "options": { "similarity": "vibes", "models": { "roles": { "eve": "a:1" } } },
         "colour": "blue",
     }));
     assert_eq!(
@@ -45,6 +45,7 @@ fn k12_a_roundtable_needs_a_topic_and_two_agents() {
             "flags.groupthink_detection.threshold: must be from 0 to 1",
             "sequential.max_tokens: must be a whole number from 256 to 8192",
             "options.similarity: must be one of word-overlap, trigram-overlap",
+            "options.models.roles.eve: \"eve\" is not one of the agents",
         ]
     );
     let mut twice = request("delphi");
