@@ -136,6 +136,10 @@ fn k15_events_of_calls_that_deny_what_is_before_them_are_not_folded() {
     assert_eq!(why(&debate, rejected(0)), "revision 0 has no answer to reject");
     assert_eq!(why(&debate, rejected(1)), "revision 1 has no answer to reject");
     assert_eq!(why(&debate, voided(0)), "revision 0 is not the one that stands");
+    let never_begun = || "argue/1/x".parse().unwrap();
+    let denied = "call argue/1/x was never begun";
+    assert_eq!(why(&debate, AnswerRejected { call: never_begun(), ..rejected(0) }), denied);
+    assert_eq!(why(&debate, CallVoided { call: never_begun(), ..voided(0) }), denied);
     for (debate, call, revision, attempt, turn, denied) in [
         (&debate, "argue/1/x", 0, 1, 1, "call argue/1/x was never begun"),
         (&debate, OPTIMIST, 1, 1, 1, "attempt 1 of turn 1 is not open"),

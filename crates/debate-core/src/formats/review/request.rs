@@ -27,8 +27,8 @@ use crate::request::{Complaints, Field, Fields, Violations, meaning_digest, mode
 /// How the predecessor's models begin, which it names without their provider.
 const PREDECESSORS_MODELS: &str = "claude-";
 
-/// Words by which a judge names sides, and so nobody's name.
-const RESERVED: [&str; 6] = ["role_a", "role_b", "first", "second", "tie", JUDGE];
+/// Words by which a judge names sides, with the one by which a tie is shown, and so nobody's name.
+const RESERVED: [&str; 7] = ["role_a", "role_b", "first", "second", "tie", "neither", JUDGE];
 
 /// Makes rules, subject and limits of a request.
 ///

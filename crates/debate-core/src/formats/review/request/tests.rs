@@ -136,7 +136,7 @@ fn v2_given_conflicts_stand_in_the_place_of_found_ones() {
 #[test]
 fn k13_no_reviewer_is_called_by_a_word_of_the_judges_wherever_and_however_it_is_written() {
     let ops = |role: &str| json!([{"reviewer_role": role, "op": "AddX", "target": "t"}]);
-    for word in ["tie", "role_a", "role_b", "first", "second", "judge"] {
+    for word in ["tie", "neither", "role_a", "role_b", "first", "second", "judge"] {
         for word in
             [word.to_owned(), word.to_uppercase(), format!("{}{}", word[..1].to_uppercase(), &word[1..])]
         {
