@@ -25,9 +25,9 @@ const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bring the debates of a bundle into the store, exact to the byte
 ///
 /// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
-/// left as they are; where it has other events under the same id, it keeps them and the import ends. Debates that have not
-/// ended go on where a server opens the store, and words whose deletion the bundle records are deleted where the store has
-/// them: import what you trust.
+/// left as they are; where it has other events under the same id, it keeps them, takes the other debates and ends with code 4.
+/// Debates that have not ended go on where a server opens the store, and words whose deletion the bundle records are deleted
+/// where the store has them: import what you trust.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -85,7 +85,8 @@ impl Import {
         // Also where it ended early: asked again, it would end there again.
         let deleted = imported.finish_redactions(store).await;
         stored?;
-        Ok(Imported { deleted: deleted?, ..imported })
+        imported.deleted = deleted?;
+        imported.end()
     }
 
     async fn store(&self, store: &dyn EventStore, imported: &mut Imported) -> anyhow::Result<()> {
@@ -98,10 +99,16 @@ impl Import {
             let Some(envelope) = found else { continue };
             imported.count(&envelope);
             let request = check.request_id().filter(|_| envelope.seq == Seq(1)).map(str::to_owned);
-            batch.push(store, envelope).await?;
+            if !batch.has_room_for(&envelope) {
+                imported.others.extend(batch.offer(store).await?.err());
+            }
+            if imported.is_other(envelope.stream) {
+                continue;
+            }
+            batch.add(envelope);
             batch.opened_by(request);
         }
-        batch.flush(store).await?;
+        imported.others.extend(batch.offer(store).await?.err());
         let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
         if report.is_sound() { Ok(()) } else { Err(Failure::fault("the bundle changed meanwhile")) }
     }
@@ -118,6 +125,15 @@ struct Imported {
     redacted: BTreeMap<StreamId, Vec<Seq>>,
     /// The events whose words the store had, and has no longer.
     deleted: usize,
+    /// The debates of which the store has other events, in the order of the bundle.
+    others: Vec<Other>,
+}
+
+/// Says that the store has other events of a stream, which it keeps.
+#[derive(Debug)]
+struct Other {
+    stream: StreamId,
+    why: String,
 }
 
 impl Imported {
@@ -135,6 +151,23 @@ impl Imported {
                 self.going_on.insert(envelope.stream);
             }
             _ => {}
+        }
+    }
+
+    /// Returns whether the stream, which is the one that is being read, has other events in the store.
+    fn is_other(&self, stream: StreamId) -> bool {
+        self.others.last().is_some_and(|other| other.stream == stream)
+    }
+
+    /// Ends the import: with a fault where the store has other events of a debate.
+    fn end(self) -> anyhow::Result<Self> {
+        match &self.others[..] {
+            [] => Ok(self),
+            [other] => Err(Failure::fault(&other.why)),
+            [first, more @ ..] => {
+                let more = counted(more.len(), "more debate", "more debates");
+                Err(Failure::fault(format!("{}; so it is with {more}", first.why)))
+            }
         }
     }
 
@@ -160,14 +193,22 @@ pub(super) struct Batch {
 impl Batch {
     /// Adds the next event; a full batch is stored.
     pub(super) async fn push(&mut self, store: &dyn EventStore, envelope: Envelope) -> anyhow::Result<()> {
-        let is_other = self.events.last().is_some_and(|last| last.stream != envelope.stream);
-        let bytes = envelope.text_bytes();
-        if is_other || self.events.len() == EVENTS_PER_APPEND_MAX || self.bytes + bytes > BATCH_BYTES_MAX {
+        if !self.has_room_for(&envelope) {
             self.flush(store).await?;
         }
-        self.bytes += bytes;
-        self.events.push(envelope);
+        self.add(envelope);
         Ok(())
+    }
+
+    fn has_room_for(&self, envelope: &Envelope) -> bool {
+        self.events.last().is_none_or(|last| last.stream == envelope.stream)
+            && self.events.len() < EVENTS_PER_APPEND_MAX
+            && self.bytes + envelope.text_bytes() <= BATCH_BYTES_MAX
+    }
+
+    fn add(&mut self, envelope: Envelope) {
+        self.bytes += envelope.text_bytes();
+        self.events.push(envelope);
     }
 
     /// Says which request opened the stream whose first event was just added (rule K11). It stands for the body that the
@@ -180,21 +221,27 @@ impl Batch {
         self.request = digest.map(|body_hash| RequestKey { tenant, request_id, body_hash });
     }
 
-    /// Stores what is not there yet.
+    /// Stores what is not there yet; it is a fault where the store has other events of the stream.
     pub(super) async fn flush(&mut self, store: &dyn EventStore) -> anyhow::Result<()> {
+        self.offer(store).await?.map_err(|other| Failure::fault(other.why))
+    }
+
+    /// Stores what is not there yet, unless the store has other events of the stream.
+    async fn offer(&mut self, store: &dyn EventStore) -> anyhow::Result<Result<(), Other>> {
         let Self { mut events, request, .. } = std::mem::take(self);
-        let Some(stream) = events.first().map(|first| first.stream) else { return Ok(()) };
+        let Some(stream) = events.first().map(|first| first.stream) else { return Ok(Ok(())) };
+        let told = format!("the store has other events in {stream}");
         let head = store.head(stream).await?.map_or(Seq::START, |head| head.seq);
         if let Some(last) = events.iter().rev().find(|event| event.seq <= head) {
             // The chain says that all before are the same where this one is.
             let there = store.read(stream, Seq(last.seq.0 - 1), 1).await?;
             if there.first().is_none_or(|there| there.hash != last.hash) {
-                return Err(Failure::fault(format!("the store has other events in {stream}; it keeps them")));
+                return Ok(Err(Other { stream, why: format!("{told}; it keeps them") }));
             }
         }
         events.retain(|event| event.seq > head);
         if events.is_empty() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let mut append = Append::new(stream, head, events);
         append.request = request.filter(|_| head == Seq::START);
@@ -204,9 +251,9 @@ impl Batch {
             appended = store.append(append).await;
         }
         match appended {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(Ok(())),
             Err(error @ (AppendError::Conflict { .. } | AppendError::Invalid(_))) => {
-                Err(Failure::fault(format!("the store has other events in {stream}: {error}")))
+                Ok(Err(Other { stream, why: format!("{told}: {error}") }))
             }
             Err(error) => Err(error.into()),
         }

@@ -34,7 +34,7 @@ impl BundleWriter {
             _ => Err(error),
         });
         let file = gone
-            .and_then(|()| private_file::new().open(&draft))
+            .and_then(|()| begin(&draft))
             .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", draft.display())))?;
         let file = GzEncoder::new(BufWriter::new(file), Compression::default());
         Ok(Self { path: path.to_owned(), draft, file })
@@ -66,6 +66,11 @@ impl BundleWriter {
         }
         Ok(())
     }
+}
+
+/// Makes the file that a bundle is written into. What somebody puts there meanwhile is not written into, nor over.
+fn begin(draft: &Path) -> io::Result<File> {
+    private_file::new().open(draft)
 }
 
 /// The lines of a bundle.
@@ -103,5 +108,27 @@ impl BundleLines {
         }
         let line = std::str::from_utf8(&self.buffer);
         Ok(Some(line.map_err(|error| damaged(error.to_string()))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_is_written_into_nothing_that_was_put_in_its_place_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let draft = folder.path().join("it.bundle.new");
+        let is_refused = || begin(&draft).unwrap_err().kind() == io::ErrorKind::AlreadyExists;
+        fs::write(&draft, "words").unwrap();
+        assert!(is_refused());
+        assert_eq!(fs::read_to_string(&draft).unwrap(), "words");
+        #[cfg(unix)]
+        {
+            let elsewhere = folder.path().join("elsewhere");
+            fs::remove_file(&draft).unwrap();
+            std::os::unix::fs::symlink(&elsewhere, &draft).unwrap();
+            assert!(is_refused() && !elsewhere.exists());
+        }
     }
 }

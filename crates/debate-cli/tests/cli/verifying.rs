@@ -128,6 +128,33 @@ fn k14_what_cannot_be_read_of_a_parent_is_a_fault_of_its_fork() {
 }
 
 #[test]
+fn k15_words_taken_from_a_parent_are_missed_in_its_fork_whatever_is_put_behind_what_they_share() {
+    for behind in [
+        // A record of it that does not follow from what is before it.
+        "INSERT INTO events (stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body)
+         SELECT stream_kind, stream_id, seq + 1, 'redacted', 1, at, tenant, actor, hash, '{\"seq\":1}'
+         FROM parent ORDER BY seq DESC LIMIT 1",
+        "UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE position = (SELECT max(position) FROM parent)",
+    ] {
+        let program = Program::new();
+        let id = program.debate("deliberation.json");
+        let fork = program.run(["fork", &id, "--json", "--at", "9"]).json();
+        let fork = fork["debate_id"].as_str().unwrap();
+        let hex = id.replace('-', "");
+        let parent = format!("CREATE TEMP VIEW parent AS SELECT * FROM events WHERE stream_id = x'{hex}'");
+        let take = "UPDATE events SET prose = NULL, salt = NULL
+                    WHERE position = (SELECT position FROM parent WHERE seq = 1)";
+        alter(&program, &[&parent, take, behind]);
+        let told = format!(
+            "FAULT  {fork}  at event 1: what it was forked from does not hold: event 1 of {id}: \
+             its words were deleted and no redaction is on record\n"
+        );
+        let found = program.run(["verify", fork]);
+        assert!(found.code == Some(4) && found.stdout.starts_with(&told), "{behind}: {found:?}");
+    }
+}
+
+#[test]
 fn k15_a_changed_order_of_the_store_is_found() {
     let program = Program::new();
     let id = program.debate("deliberation.json");
