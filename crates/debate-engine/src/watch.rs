@@ -163,8 +163,10 @@ pub(crate) async fn watch(
 async fn was_concluded(store: &dyn EventStore, stream: StreamId, after: Seq) -> Result<bool, ReadError> {
     let mut concluded = false;
     let mut from = Seq::START;
+    let mut pages = Pages::of(PAGE);
     while from < after {
-        let page = store.read(stream, from, crate::journal::PAGE).await?;
+        let mut page = store.read(stream, from, pages.next()).await?;
+        pages.cut(&mut page, |event| event);
         let Some(last) = page.last() else { break };
         from = last.seq;
         for envelope in page.iter().take_while(|envelope| envelope.seq <= after) {

@@ -96,6 +96,10 @@ async fn k10_a_subscriber_has_at_most_64_events_in_hand_whether_the_debate_runs_
         let mut stream = engine.watch(debate, Seq::START, false).await.unwrap().boxed();
         assert!(stream.next().await.is_some());
         assert_eq!(store.read_at_once_max(), 64, "has ended: {has_ended}");
+        let head = Seq(log(&engine, debate).await.len() as u64);
+        store.read_at_once_max();
+        assert!(engine.watch(debate, head, false).await.is_ok());
+        assert_eq!(store.read_at_once_max(), 64, "before its place, has ended: {has_ended}");
     }
 }
 
