@@ -85,7 +85,8 @@ pub(crate) async fn watch_over(State(unread): State<Arc<Unread>>, request: Reque
 
 fn watched(answer: Response, protocol: Protocol, unread: &Unread) -> Response {
     answer.map(|body| {
-        let outbound = Outbound::new(Held::new(body, false), protocol, Arc::new(Grant::everything()), None);
+        let held = Held::for_everybody(body);
+        let outbound = Outbound::new(held, protocol, Arc::new(Grant::everything()), None);
         Body::new(outbound.watched_over(None, unread))
     })
 }

@@ -67,7 +67,7 @@ pub struct ServeOptions {
     pub admission: Admission,
     /// Where proposals for prompts of reviewers are written; without it they cannot be asked for (rule V7).
     pub reviewers: Option<Arc<ReviewersFolder>>,
-    /// Further routes that hold no data: everybody may have them.
+    /// Further routes that hold no data: everybody may have them. Whatever is long among their answers is static text.
     pub pages: Router,
     /// Further routes behind the same door as the interfaces. Those of them alone are served that are in the door's table,
     /// and each request has its [`debate_engine::Tenant`] among its extensions.

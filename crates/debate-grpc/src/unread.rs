@@ -1,5 +1,6 @@
 //! Answers that their clients stop reading. What such an answer holds is given up after a while, so that whoever does not read
-//! costs no more than the piece under way; the client of a stream that reads again is told from where to go on (rule K10).
+//! costs no more than what is under way: the piece that was handed over, and of a stream that can be gone on with the rest of
+//! its message. The client of such a stream that reads again is told from where to go on (rule K10).
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -133,6 +134,8 @@ struct Waiting {
     body: Option<Body>,
     /// What is left of the message under way.
     rest: Bytes,
+    /// Whether the messages are static text, of which a piece keeps nothing in memory.
+    is_static: bool,
     /// Whether a piece that was handed over waits for its client.
     is_waiting: bool,
     /// How often it was seen to.
@@ -140,10 +143,12 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the next bytes of a message of several pieces: a copy, for a part of the message would keep all of it in memory.
+    /// Returns the next bytes of a message of several pieces: a copy, for a part of the message would keep all of it in memory,
+    /// unless that stays there anyway.
     fn piece(&mut self) -> Polled {
         let piece = self.rest.split_to(self.rest.len().min(PIECE_BYTES_MAX));
-        Poll::Ready(Some(Ok(Frame::data(Bytes::copy_from_slice(&piece)))))
+        let piece = if self.is_static { piece } else { Bytes::copy_from_slice(&piece) };
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn next(&mut self, context: &mut Context<'_>) -> Option<Polled> {
@@ -165,8 +170,17 @@ impl Waiting {
 
 impl Held {
     pub(crate) fn new(body: Body, is_resumable: bool) -> Self {
-        let waiting = Waiting { body: Some(body), rest: Bytes::new(), is_waiting: false, looks: 0 };
+        let waiting =
+            Waiting { body: Some(body), rest: Bytes::new(), is_static: false, is_waiting: false, looks: 0 };
         Self { waiting: Mutex::new(waiting), is_resumable }
+    }
+
+    /// Begins with an answer that needs no token: as many as there are streams may be waited for, so that they are to cost
+    /// nothing, and what is longer than a piece among them is static text.
+    pub(crate) fn for_everybody(body: Body) -> Self {
+        let mut held = Self::new(body, false);
+        held.waiting.get_mut().unwrap_or_else(PoisonError::into_inner).is_static = true;
+        held
     }
 
     /// Returns the next piece; `None` where the body was given up.
@@ -237,9 +251,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
+    use axum::Router;
+    use axum::extract::Request;
+    use axum::middleware::from_fn_with_state;
+    use axum::routing::get;
+    use futures::{FutureExt as _, StreamExt as _};
+    use tower::Service as _;
 
     use super::*;
+    use crate::access;
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_nobody_reads_is_let_go_after_the_patience_and_not_before() {
@@ -274,6 +294,20 @@ mod tests {
             let read: Vec<Bytes> = (0..pieces).map(|_| next(&held)).collect();
             held.let_go();
             assert_eq!((read.len(), Arc::strong_count(&text)), (pieces, 1));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_piece_of_a_page_that_nobody_reads_is_no_copy() {
+        static PAGE: &[u8] = &[b' '; 3 * PIECE_BYTES_MAX];
+        let unread = Arc::new(Unread::new(Duration::from_secs(30)));
+        let pages = Router::new().route("/page", get(async || PAGE));
+        let mut pages = pages.layer(from_fn_with_state(unread, access::watch_over));
+        let request = Request::get("/page").body(Body::empty()).unwrap();
+        let mut page = pages.call(request).await.unwrap().into_body().into_data_stream();
+        for piece in PAGE.chunks(PIECE_BYTES_MAX) {
+            let read = page.next().await.unwrap().unwrap();
+            assert_eq!((read.as_ptr(), read.len()), (piece.as_ptr(), piece.len()));
         }
     }
 
