@@ -223,7 +223,9 @@ async fn k12_all_violations_come_as_details_and_nothing_is_recorded() {
     let refused = client.start_debate(wrong.clone()).await.unwrap_err();
     assert_eq!(fields(refused), [&["request_id"][..], &of_debate].concat());
     let mask = |path: &str, count| Some(prost_types::FieldMask { paths: vec![path.to_owned(); count] });
+    let of_no_format = v1::StartDebateRequest { request_id: "a b".to_owned(), format: None };
     for (start, read_mask, named) in [
+        (of_no_format, mask("weather", 1), vec!["start.request_id", "read_mask.paths[0]", "format"]),
         (start(""), mask("weather", 1), vec!["read_mask.paths[0]"]),
         (start(""), mask("held", 101), vec!["read_mask"]),
         (wrong, mask("weather", 1), [&["start.request_id", "read_mask.paths[0]"][..], &of_debate].concat()),
