@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use debate_core::formats::any::FORMATS;
 use debate_core::id::Timestamp;
 use debate_engine::Engine;
 use debate_grpc::ServeOptions;
@@ -172,6 +173,27 @@ async fn a_token_may_be_kept_to_some_formats() {
     for scope in [Scope::Write, Scope::Admin] {
         let token = guarded.token(TokenWishes { formats: formats.clone(), ..wishes("some", &[scope]) });
         nothing_is_begun_with(&guarded, &token).await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_is_kept_to_one_format_starts_that_one() {
+    let guarded = Guarded::open().await;
+    let files = ["rates", "deliberation", "roundtable-socratic", "review", "leap_second"];
+    let requests = FORMATS.into_iter().zip(files).map(|(format, file)| {
+        let folder = env!("CARGO_MANIFEST_DIR");
+        (format, std::fs::read(format!("{folder}/../../examples/{file}.json")).unwrap())
+    });
+    let requests: Vec<(&str, Vec<u8>)> = requests.collect();
+    for kept in FORMATS {
+        let formats = BTreeSet::from([kept.to_owned()]);
+        let token = guarded.token(TokenWishes { formats, ..wishes("some", &[Scope::Write]) });
+        let bearer = format!("Bearer {token}");
+        for (format, body) in &requests {
+            let headers = [("Authorization", &*bearer), ("Content-Type", "application/json")];
+            let asked = guarded.house.ask("POST", "/api/v1/debates", &headers, body).await;
+            assert_eq!(asked.status, if *format == kept { 201 } else { 403 }, "{kept}, {format}: {asked:?}");
+        }
     }
 }
 

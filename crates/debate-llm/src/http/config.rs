@@ -233,6 +233,7 @@ fn scheme_len(url: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::call::ERROR_BYTES_MAX;
+    use super::super::search::SearchEndpoint;
     use super::*;
 
     fn from(provider: Provider, pairs: &[(&str, &str)]) -> Result<HttpConfig, ConfigError> {
@@ -288,8 +289,10 @@ mod tests {
             ("http://[::1]:9/v1", Some("k1"), true, false),
         ] {
             let api_key = key.map(ApiKey::new);
+            let search = SearchEndpoint::new(base, api_key.as_ref()).unwrap();
             let config = HttpConfig { api_key, ..HttpConfig::new(Provider::OpenAi, base, "m") };
-            assert_eq!((config.is_local(), config.exposes_key()), (is_local, is_exposed), "{base}");
+            let exposed = [config.exposes_key(), search.exposes_key()];
+            assert_eq!((config.is_local(), exposed), (is_local, [is_exposed; 2]), "{base}");
         }
     }
 
