@@ -12,6 +12,7 @@ use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::Opened;
 use debate_core::format::Format;
+use debate_core::formats::any::format_of;
 use debate_core::id::{DebateId, Seq};
 use debate_core::prices::Prices;
 use debate_core::prose::Prose;
@@ -471,9 +472,3 @@ impl Origin {
     }
 }
 
-/// Returns the format that the first event of a debate names.
-#[must_use]
-pub fn format_of(first: &Envelope) -> Option<String> {
-    let body: serde_json::Value = serde_json::from_str(&first.body).ok()?;
-    Some(body.get("format")?.as_str()?.to_owned())
-}

@@ -40,7 +40,7 @@ pub use debate_core::prices::{Price, Prices};
 
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
-pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, NotReady, format_of};
+pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, NotReady};
 pub use exporting::{exported_events, exported_streams, withhold_redacted};
 pub use fork::{Fork, ForkError};
 pub use hedging::{Hedge, Hedging};

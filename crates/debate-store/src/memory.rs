@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use debate_core::chain::GENESIS;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
+use debate_core::formats::any::format_of;
 use debate_core::id::{Seq, Timestamp};
 
 use crate::append::{Append, AppendError};
@@ -313,12 +314,6 @@ impl Log {
             position: position_of(first),
         })
     }
-}
-
-/// Returns the text in the field `format` of an event's body.
-fn format_of(envelope: &Envelope) -> Option<String> {
-    let body: serde_json::Value = serde_json::from_str(&envelope.body).ok()?;
-    Some(body.get("format")?.as_str()?.to_owned())
 }
 
 fn position_of(index: usize) -> Position {

@@ -4,10 +4,10 @@ use debate_core::codec;
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Concluded;
-use debate_core::formats::any::{AnyDebate, FORMATS};
+use debate_core::formats::any::{AnyDebate, FORMATS, format_of};
 use debate_core::id::{DebateId, Seq, Timestamp};
 use debate_core::spend::Spend;
-use debate_engine::{LIFECYCLE_KINDS, Tenant, format_of};
+use debate_engine::{LIFECYCLE_KINDS, Tenant};
 use debate_store::{ListFilter, Listed, Position};
 use serde::{Deserialize, Serialize};
 

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId};
-use debate_core::id::Seq;
+use debate_core::id::{Digest, Seq};
 use debate_engine::{LIFECYCLE_KINDS, finish_redactions};
 use debate_proof::bundle::BundleCheck;
 use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore, RequestKey};
+use serde::Deserialize;
 
 use super::print;
 use super::verify::bundle;
@@ -215,10 +216,8 @@ impl Batch {
     /// event tells of; an event that tells of none was opened by none.
     fn opened_by(&mut self, request_id: Option<String>) {
         let (Some(request_id), Some(first)) = (request_id, self.events.last()) else { return };
-        let body: Option<serde_json::Value> = serde_json::from_str(&first.body).ok();
-        let digest = body.and_then(|body| serde_json::from_value(body.get("request_digest")?.clone()).ok());
         let tenant = first.tenant.clone();
-        self.request = digest.map(|body_hash| RequestKey { tenant, request_id, body_hash });
+        self.request = request_digest(first).map(|body_hash| RequestKey { tenant, request_id, body_hash });
     }
 
     /// Stores what is not there yet; it is a fault where the store has other events of the stream.
@@ -260,9 +259,19 @@ impl Batch {
     }
 }
 
+/// Returns the digest of the request that the first event of a stream tells of, and reads nothing else of it.
+fn request_digest(first: &Envelope) -> Option<Digest> {
+    #[derive(Deserialize)]
+    struct Opened {
+        request_digest: Digest,
+    }
+    serde_json::from_str::<Opened>(&first.body).ok().map(|opened| opened.request_digest)
+}
+
 #[cfg(test)]
 mod tests {
     use debate_core::chain::{GENESIS, hash_of};
+    use debate_core::formats::any::format_of;
     use debate_store::MemoryStore;
 
     use super::super::verify::fold::tests::{event, stream};
@@ -272,6 +281,15 @@ mod tests {
     #[test]
     fn a_bundle_may_have_every_id_that_a_request_may_have() {
         assert_eq!(debate_proof::bundle::REQUEST_ID_BYTES_MAX, debate_grpc::REQUEST_ID_CHARS_MAX);
+    }
+
+    #[test]
+    fn of_a_first_event_nothing_is_kept_but_what_is_looked_for() {
+        let digest = Digest([7; 32]);
+        // No tree of JSON has such a number.
+        let body = format!(r#"{{"format": "review", "request_digest": "{digest}", "list": [1e999]}}"#);
+        let first = Envelope { body, ..event(stream(1)) };
+        assert_eq!((format_of(&first).as_deref(), request_digest(&first)), (Some("review"), Some(digest)));
     }
 
     #[tokio::test]

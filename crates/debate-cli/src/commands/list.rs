@@ -6,10 +6,10 @@ use debate_core::codec;
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Concluded;
-use debate_core::formats::any::{AnyDebate, FORMATS};
+use debate_core::formats::any::{AnyDebate, FORMATS, format_of};
 use debate_core::record::Body as _;
 use debate_core::spend::Cost;
-use debate_engine::{LIFECYCLE_KINDS, format_of};
+use debate_engine::LIFECYCLE_KINDS;
 use debate_store::{Archived, ListFilter, Listed};
 use serde::Serialize;
 

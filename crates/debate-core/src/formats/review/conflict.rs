@@ -61,13 +61,15 @@ impl Operation {
     /// Returns the value as a text.
     #[must_use]
     pub fn value_text(&self) -> String {
-        match &self.value {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                value.to_string()
-            }
-        }
+        value_text(&self.value)
+    }
+}
+
+pub(super) fn value_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::config::{
     Brief, Config, Critique, JUDGE_MODEL_DEFAULT, MAX_PAIRS_DEFAULT, MIN_CONFLICTS_DEFAULT, MODEL_DEFAULT,
     Speech,
 };
-use super::conflict::{self, Conflict, Operation};
+use super::conflict::{self, Conflict, Operation, value_text};
 use super::{Review, findings};
 use crate::format::Format as _;
 use crate::id::{Digest, Role};
@@ -167,21 +167,19 @@ fn critiques(list: &Field<'_>) -> Vec<Critique> {
         let fields = item.object(&["role", "system_prompt", "operations", "findings"]);
         let named = fields.required("role");
         let roles: Vec<Role> = critiques.iter().map(|critique| critique.role.clone()).collect();
-        let Some(role) = reviewer(&named, &roles) else { continue };
-        if roles.contains(&role) {
-            named.refuse(format_args!("{:?} is given more than once", role.as_str()));
-            continue;
-        }
+        let role = reviewer(&named, &roles);
+        // Of a critique of nobody the rest is looked at, too: all that is wrong is told at once.
         let findings = findings_of(&fields.field("findings"));
         let stated = fields.field("operations").items(OPERATIONS_MAX);
-        let stated = stated.iter().filter_map(|item| operation(item, Some(&role), &[]));
-        let asked = findings.iter().filter_map(|finding| findings::operation(&role, finding));
-        critiques.push(Critique {
-            operations: stated.chain(asked).collect(),
-            system_prompt: fields.field("system_prompt").text_or_empty(PERSONA_CHARS_MAX),
-            findings,
-            role,
-        });
+        let whose = Whose::Critique(role.as_ref());
+        let mut operations: Vec<_> = stated.iter().filter_map(|item| operation(item, &whose)).collect();
+        let system_prompt = fields.field("system_prompt").text_or_empty(PERSONA_CHARS_MAX);
+        let Some(role) = role else { continue };
+        if roles.contains(&role) {
+            named.refuse(format_args!("{:?} is given more than once", role.as_str()));
+        }
+        operations.extend(findings.iter().filter_map(|finding| findings::operation(&role, finding)));
+        critiques.push(Critique { operations, system_prompt, findings, role });
     }
     critiques
 }
@@ -223,39 +221,45 @@ fn findings_of(list: &Field<'_>) -> Vec<String> {
     list.items(TEXTS_MAX).into_iter().filter_map(read).collect()
 }
 
+/// Where an operation stands, and so whose it may be.
+enum Whose<'a> {
+    /// In the critique of a reviewer, if that has a name.
+    Critique(Option<&'a Role>),
+    /// In a conflict, where it names its reviewer; these were named before.
+    Conflict(&'a [Role]),
+}
+
 /// Reads an operation; within a critique it is that reviewer's.
 ///
 /// What else an operation of the caller's conflicts has is the caller's, and stays.
-fn operation(item: &Field<'_>, reviewer_role: Option<&Role>, known: &[Role]) -> Option<Operation> {
-    let fields = match reviewer_role {
-        Some(_) => item.object(&["reviewer_role", "op", "target", "value"]),
-        None => item.open_object(),
+fn operation(item: &Field<'_>, whose: &Whose<'_>) -> Option<Operation> {
+    let (fields, known) = match whose {
+        Whose::Critique(_) => (item.object(&["reviewer_role", "op", "target", "value"]), &[][..]),
+        Whose::Conflict(known) => (item.open_object(), *known),
     };
-    let named = match reviewer_role {
-        Some(_) => fields.field("reviewer_role"),
-        None => fields.required("reviewer_role"),
+    let named = match whose {
+        Whose::Critique(_) => fields.field("reviewer_role"),
+        Whose::Conflict(_) => fields.required("reviewer_role"),
     };
     let stated = if named.value().is_some() { reviewer(&named, known) } else { None };
-    if let (Some(stated), Some(role)) = (&stated, reviewer_role)
-        && stated != role
+    if let (Some(stated), Whose::Critique(Some(role))) = (&stated, whose)
+        && stated != *role
     {
         named.refuse(format_args!("must be {:?}, whose critique this is", role.as_str()));
     }
     let op = fields.required("op").name();
     let target = fields.required("target").words(LABEL_CHARS_MAX);
-    let value = fields.field("value");
-    let shown = value.value().cloned().unwrap_or_default();
-    let operation = Operation {
-        reviewer_role: reviewer_role.cloned().or(stated)?,
-        op: op?.to_owned(),
-        target: target?.to_owned(),
-        value: shown,
-    };
-    let chars = operation.value_text().chars().count();
+    let field = fields.field("value");
+    let value = field.value().cloned().unwrap_or_default();
+    let chars = value_text(&value).chars().count();
     if chars > TEXT_CHARS_MAX {
-        value.refuse(format_args!("has {chars} characters; {TEXT_CHARS_MAX} are allowed"));
+        field.refuse(format_args!("has {chars} characters; {TEXT_CHARS_MAX} are allowed"));
     }
-    Some(operation)
+    let reviewer_role = match whose {
+        Whose::Critique(role) => role.cloned(),
+        Whose::Conflict(_) => stated,
+    };
+    Some(Operation { reviewer_role: reviewer_role?, op: op?.to_owned(), target: target?.to_owned(), value })
 }
 
 /// Reads the caller's conflicts; whatever else they hold stays in the text that goes back untouched.
@@ -266,13 +270,14 @@ fn conflicts(list: &Field<'_>, critiques: &[Critique]) -> Vec<Conflict> {
         let operations = fields.field("ops").items(OPERATIONS_MAX);
         let mut ops: Vec<Operation> = Vec::new();
         for item in &operations {
-            let Some(operation) = operation(item, None, &known) else { continue };
+            let Some(operation) = operation(item, &Whose::Conflict(&known)) else { continue };
             known.push(operation.reviewer_role.clone());
             ops.push(operation);
         }
+        let (kind, target) = (fields.required("type").name(), fields.required("target").words(LABEL_CHARS_MAX));
         Some(Conflict {
-            kind: fields.required("type").name()?.to_owned(),
-            target: fields.required("target").words(LABEL_CHARS_MAX)?.to_owned(),
+            kind: kind?.to_owned(),
+            target: target?.to_owned(),
             ops,
             resolution: fields.field("resolution").value().cloned().unwrap_or_default(),
         })

@@ -107,9 +107,7 @@ impl<'a> Options<'a> {
 fn personas(field: &Field<'_>) -> Vec<Persona> {
     let mut personas = Vec::new();
     for (role, entry) in field.entries(PARTICIPANTS_MAX) {
-        if !entry.check_name(role) {
-            continue;
-        }
+        entry.check_name(role);
         let persona = entry.object(&["system_prompt", "bias_direction", "evidence_preference"]);
         let words = persona.required("system_prompt").words(PERSONA_CHARS_MAX).unwrap_or_default();
         personas.push(Persona {
@@ -137,11 +135,8 @@ fn rubrics(field: &Field<'_>) -> Vec<Rubric> {
     for (criterion, entry) in field.entries(CRITERIA_MAX) {
         if default_weight(criterion).is_some() {
             entry.refuse("is the contract's own criterion and has its rubric");
-            continue;
         }
-        if !entry.check_name(criterion) {
-            continue;
-        }
+        entry.check_name(criterion);
         let bands = entry.object(&["bands"]).required("bands");
         let mut read: Vec<RubricBand> = Vec::new();
         for (range, meaning) in bands.entries(RUBRIC_BANDS_MAX) {
