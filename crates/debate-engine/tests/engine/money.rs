@@ -251,8 +251,10 @@ async fn k8_money_that_suffices_alone_suffices_with_races() {
         max += 1_000;
     }
     let racing = engine(model, prices, Hedge::P75);
-    let hedges =
-        |events: &[(String, Value)]| events.iter().filter(|(_, body)| body["cause"] == "hedge").count();
+    let hedges = |events: &[(String, Value)]| {
+        let raced = events.iter().filter(|(_, body)| body["cause"] == "hedge");
+        raced.inspect(|(_, body)| assert!(body["reserved"]["cost_micros"].is_u64(), "{body}")).count()
+    };
     let mut unlimited = 0;
     for _ in 0..4 {
         unlimited += hedges(&held(&racing, None).await.1);

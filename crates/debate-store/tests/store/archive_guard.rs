@@ -63,6 +63,8 @@ fn refused(id: impl Fn(u8) -> String) -> Vec<String> {
         format!(
             "UPDATE archived SET restoring = NOT restoring; DELETE FROM archived WHERE stream_id = {one}"
         ),
+        // What was put in its place would stay there.
+        ["UPDATE archived SET restoring = NOT restoring"; 2].join("; "),
     ]
 }
 
@@ -97,15 +99,28 @@ fn partly_back(id: impl Fn(u8) -> String, place: &str) -> [String; 4] {
         ("policy", &one, 3, its_hash),
     ];
     histories.map(|(kind, stream, end, hash)| {
-        format!(
-            "UPDATE archived SET restoring = NOT restoring; \
-             INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
-             SELECT {place}, '{kind}', {stream}, seq, kind, version, at, tenant, actor, \
-             CASE seq WHEN {end} THEN {hash} ELSE hash END, body FROM events \
-             WHERE stream_id = {three} AND seq <= {end} ORDER BY seq; \
-             DELETE FROM archived"
-        )
+        let back = put_back(place, kind, stream, &three, end, hash);
+        format!("{back}; DELETE FROM archived")
     })
+}
+
+/// Puts events back as if they were those of an archived debate.
+fn put_back(place: &str, kind: &str, stream: &str, of: &str, end: u8, hash: &str) -> String {
+    format!(
+        "UPDATE archived SET restoring = NOT restoring; \
+         INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
+         SELECT {place}, '{kind}', {stream}, seq, kind, version, at, tenant, actor, \
+         CASE seq WHEN {end} THEN {hash} ELSE hash END, body FROM events \
+         WHERE stream_id = {of} AND seq <= {end} ORDER BY seq"
+    )
+}
+
+/// A statement that no database takes, where the debate 1 is archived with three events and 3 has as many: an event of 1 goes when
+/// all are back.
+fn back_but_for_one(id: impl Fn(u8) -> String, place: &str) -> String {
+    let (one, three) = (id(1), id(3));
+    let back = put_back(place, "debate", &one, &three, 3, "(SELECT a.hash FROM archived a)");
+    format!("{back}; DELETE FROM events WHERE stream_id = {one} AND seq = 1; DELETE FROM archived")
 }
 
 #[tokio::test]
@@ -172,11 +187,14 @@ async fn a_record_goes_from_a_file_only_when_its_very_last_event_is_back() {
     finished(&store, 3).await;
     store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
     let mut connection = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
-    for statement in partly_back(|number| format!("x'{number:032x}'"), "NULL") {
+    let id = |number: u8| format!("x'{number:032x}'");
+    let partly = partly_back(id, "NULL").map(|statement| (statement, "the events are not back"));
+    let one_less = (back_but_for_one(id, "NULL"), "the log is append only");
+    for (statement, why) in partly.into_iter().chain([one_less]) {
         let transaction = format!("BEGIN IMMEDIATE; {statement}; COMMIT");
         let done = sqlx::raw_sql(AssertSqlSafe(transaction.as_str())).execute(&mut connection).await;
         let told = done.unwrap_err().to_string();
-        assert!(told.contains("the events are not back"), "{statement}: {told}");
+        assert!(told.contains(why), "{statement}: {told}");
         sqlx::raw_sql("ROLLBACK").execute(&mut connection).await.unwrap();
     }
     store.restore(gone[0].stream, gone.clone()).await.unwrap();
@@ -282,9 +300,12 @@ mod postgres {
         let gone = finished(&store, 1).await;
         finished(&store, 3).await;
         store.archive(gone[0].stream, head_of(&gone), "one", NOW).await.unwrap();
-        for statement in partly_back(id, "position_of(pg_current_xact_id()) + seq") {
+        let place = "position_of(pg_current_xact_id()) + seq";
+        let partly = partly_back(id, place).map(|statement| (statement, "the events are not back"));
+        let one_less = (back_but_for_one(id, place), "the log is append only");
+        for (statement, why) in partly.into_iter().chain([one_less]) {
             let told = server.sql("postgres", &statement).unwrap_err().to_string();
-            assert!(told.contains("the events are not back"), "{statement}: {told}");
+            assert!(told.contains(why), "{statement}: {told}");
         }
         store.restore(gone[0].stream, gone.clone()).await.unwrap();
         assert_eq!(read_stream(&store, gone[0].stream).await, gone);
