@@ -78,9 +78,11 @@ pub(super) async fn check(workspace: &Arc<Workspace>, commit: &str, quote: &str)
     ensure!(!commit.is_empty() && commit.chars().all(|c| c.is_ascii_hexdigit()), "that names no commit");
     let shadow = Shadow::of(workspace).await?;
     let named = format!("{commit}^{{commit}}");
-    if shadow.run(&["rev-parse", "--verify", "--quiet", &named], SAID_BYTES_MAX).await.is_err() {
+    let found = shadow.run(&["rev-parse", "--verify", "--quiet", &named], SAID_BYTES_MAX).await;
+    if found.as_ref().is_err_and(|error| error.is::<Failed>()) {
         return Ok(format!("{REFUTED}: there is no commit {commit}"));
     }
+    found?;
     let wanted = folded(quote);
     if wanted.is_empty() {
         return Ok(format!("{VERIFIED}: there is a commit {commit}"));
@@ -112,6 +114,11 @@ async fn said(workspace: &Arc<Workspace>, arguments: &[&str]) -> anyhow::Result<
     Ok(text)
 }
 
+/// Git ran and found nothing, or could not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[error("git: {0}")]
+struct Failed(String);
+
 /// A repository of ours over the objects of the workspace's.
 struct Shadow<'a> {
     workspace: &'a Workspace,
@@ -139,7 +146,7 @@ impl<'a> Shadow<'a> {
         let heard =
             async { try_join!(all(stdout, bytes_max), beginning(stderr), async { Ok(git.wait().await?) }) };
         let (said, errors, status) = timeout(PATIENCE, heard).await.context("git took too long")??;
-        ensure!(status.success(), "git: {}", errors.trim());
+        ensure!(status.success(), Failed(errors.trim().to_owned()));
         Ok(said)
     }
 
