@@ -79,7 +79,7 @@ pub(super) async fn check(workspace: &Arc<Workspace>, commit: &str, quote: &str)
     let shadow = Shadow::of(workspace).await?;
     let named = format!("{commit}^{{commit}}");
     let found = shadow.run(&["rev-parse", "--verify", "--quiet", &named], SAID_BYTES_MAX).await;
-    if found.as_ref().is_err_and(|error| error.is::<Failed>()) {
+    if found.as_ref().is_err_and(anyhow::Error::is::<Failed>) {
         return Ok(format!("{REFUTED}: there is no commit {commit}"));
     }
     found?;

@@ -274,7 +274,8 @@ fn conflicts(list: &Field<'_>, critiques: &[Critique]) -> Vec<Conflict> {
             known.push(operation.reviewer_role.clone());
             ops.push(operation);
         }
-        let (kind, target) = (fields.required("type").name(), fields.required("target").words(LABEL_CHARS_MAX));
+        let (kind, target) =
+            (fields.required("type").name(), fields.required("target").words(LABEL_CHARS_MAX));
         Some(Conflict {
             kind: kind?.to_owned(),
             target: target?.to_owned(),
