@@ -471,4 +471,3 @@ impl Origin {
         Some(Self { format: format_of(first)?, tenant: first.tenant.clone() })
     }
 }
-
