@@ -1,4 +1,4 @@
-//! Budgets in money (rule K8): each request reserves 100 millionths and costs 50, one that overruns 200.
+//! Budgets in money (rule K8): each request reserves 100 millionths and costs 50, one that overruns 200 or what is said.
 
 use debate_core::event::{Event, KernelEvent};
 use debate_core::formats::deliberation::Deliberation;
@@ -84,6 +84,20 @@ fn k8_what_a_provider_counts_beyond_what_was_reserved_is_booked_and_no_more_is_a
          when     begin synthesise/1/judge
          logged   attempt_failed concluded
          cost     400, at most 400",
+    );
+}
+
+#[test]
+fn k8_money_beyond_what_a_number_holds_is_over_every_limit() {
+    // One question has cost all that a number holds, one is under way, and one more is begun.
+    check::<Prediction>(
+        "given    started roles=optimist,pessimist,historian priced=yes cost_max=500 closing_cost=100
+         when     begin argue/1/optimist
+         when     begin argue/1/pessimist
+         when     overrun argue/1/optimist: 18446744073709551615
+         cost     18446744073709551615, at most 18446744073709551615
+         when     begin argue/1/historian
+         stopped  budget of cost_micros, 18446744073709552000 against 500",
     );
 }
 

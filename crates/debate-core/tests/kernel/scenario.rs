@@ -208,7 +208,10 @@ impl<F: Cast> Stage<F> {
                 if name == "answer" { self.finish(&want, said) } else { self.fail(&want, said) }
             }
             "finish" => self.finish(&self.want(target), said),
-            "overrun" => self.finish_for(&self.want(target), said, 200),
+            "overrun" => {
+                let cost_micros = if said.is_empty() { 200 } else { said.parse().unwrap() };
+                self.finish_for(&self.want(target), "", cost_micros)
+            }
             "lose" => self.decide(Command::AbandonCall(self.attempt(&self.want(target)))),
             "pause" => self.decide(Command::Pause),
             "resume" => self.decide(Command::Resume),

@@ -202,7 +202,12 @@ fn k15_answers_and_starts_of_tools_that_deny_what_is_before_them_are_not_folded(
     };
     let KernelEvent::ToolAnswered(answer) = kernel(answered) else { panic!("{answered:?}") };
     let KernelEvent::ToolStarted(start) = kernel(started) else { panic!("{started:?}") };
+    let of_turn = |turn| ToolStarted { turn, ..start.clone() }.into();
     let start = |revision, attempt| ToolStarted { revision, attempt, ..start.clone() }.into();
+    for turn in [0, 2] {
+        let missing = format!("turn {turn} has no tool use 0 (1 turns so far)");
+        assert_eq!(denied(asked, of_turn(turn)), missing);
+    }
     assert_eq!(denied(asked, start(1, 1)), "revision 1 is not the one that stands");
     assert_eq!(denied(asked, start(0, 2)), "start 2 of tool search_web is out of order");
     assert_eq!(denied(before, start(0, 1)), "start 1 of tool search_web is out of order");

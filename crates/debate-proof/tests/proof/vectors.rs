@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use debate_core::chain::GENESIS;
-use debate_proof::bundle::{End, EventLine, Line, REQUEST_ID_BYTES_MAX, Signed, StreamReport};
+use debate_proof::bundle::{End, EventLine, Inclusion, Line, REQUEST_ID_BYTES_MAX, Signed, StreamReport};
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::note;
 use debate_proof::tree;
@@ -173,7 +173,7 @@ fn k15_a_second_verifier_agrees_on_altered_bundles() {
 
 /// Returns bundles of one debate that somebody forged without the key, around what it signed, each with what the second
 /// verifier says of it.
-fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 8] {
+fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 9] {
     let sound = log.single(0, None);
     let (mut changed, mut shorter) = (log.clone(), log.clone());
     changed.streams[0].last_mut().unwrap().actor = "x".to_owned();
@@ -194,7 +194,15 @@ fn forged(log: &Log) -> [(&'static str, Vec<String>, &'static str); 8] {
     let mut long_note = sound.clone();
     let note = log.note().replacen("\n\n", &longer, 1);
     long_note[1] = Line::Checkpoint(Signed { note, since: None }).text();
+    // All leaves are there, and the first debate brings a proof of its first one alone, behind which it ends.
+    let mut ended = log.clone();
+    ended.streams[0].truncate(3);
+    let mut ended = ended.whole(None);
+    let proof = tree::inclusion_proof(&log.leaves.tree_hashes(), 0).unwrap();
+    let inclusion = Inclusion { leaf: log.leaves.as_slice()[0].to_string(), index: 0, proof };
+    ended[7] = Line::stream(stream(1), Some(inclusion)).text();
     [
+        ("ended", ended, "line 8: it does not belong in this place"),
         ("rewritten", rewritten, "event 5: history up to here is not what was recorded"),
         ("shorter", shorter.single(0, None), "cut short at event 4, it had 5"),
         ("twice", twice, "line 9: the stream is there already"),
