@@ -55,7 +55,7 @@ async def check_tools(client):
     check({tool.name for tool in listed} == TOOLS, f"the tools are {[tool.name for tool in listed]}")
     check(all(tool.input_schema and tool.output_schema and tool.description for tool in listed), "a tool says too little")
     wrong = await refusal(client, "start_roundtable", agents=["ada"], mode="chaos", rounds=0, wait_s=-1, colour="red")
-    check(wrong == ["topic", "mode", "agents", "rounds", "wait_s", "colour"], f"at fault are {wrong}")
+    check(wrong == ["wait_s", "colour", "topic", "mode", "agents", "rounds"], f"at fault are {wrong}")
     check(await refusal(client, "get_round_details", round=11) == ["debate_id", "round"], "not every argument is named")
     check(await refusal(client, "get_consensus", debate_id="nobody") == [], "an unknown roundtable is no wrong argument")
 
