@@ -137,6 +137,8 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
     let half = sound.len() / 2;
     let forge = |kind, body| text(&append(lines.clone(), kind, body));
     let no_redaction = |body| (forge("redacted", body), Verdict::Fault);
+    let own = lines.iter().filter(|line| line.get("event").is_some()).count() + 1;
+    let of_itself = format!("{{\"seq\":{own}}}");
     let mut long_leaf = lines.clone();
     let leaf = long_leaf.iter_mut().find_map(|line| line.get_mut("leaf")).unwrap();
     *leaf = format!("debate/{FORGED} {} {}", "9".repeat(5_000), "0".repeat(64)).into();
@@ -162,6 +164,7 @@ fn k15_both_verifiers_come_to_the_same_verdict_on_forged_bundles() {
         no_redaction("[]"),
         no_redaction("{\"seq\":\"1\"}"),
         no_redaction("{\"seq\":0}"),
+        no_redaction(&of_itself),
         no_redaction("{\"seq\":9999}"),
         (forge("redacted", &"[".repeat(100_000)), Verdict::Fault),
         (text(&long_leaf), Verdict::Fault),
