@@ -20,7 +20,7 @@ use crate::{feed, telemetry};
 const LOOKS: u32 = 4;
 /// Bytes that are handed over at once, and so the most that is sent before its client made room for any of it. A multiple of
 /// three, so that pieces in base64 (gRPC-web's text) join without padding.
-const PIECE_BYTES_MAX: usize = 48 * 1024;
+pub(crate) const PIECE_BYTES_MAX: usize = 48 * 1024;
 
 /// Where a stream that was given up can be gone on with.
 #[derive(Debug, Clone, PartialEq, Eq)]

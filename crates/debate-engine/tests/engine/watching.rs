@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use debate_core::envelope::Envelope;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{Engine, WatchError, Watched};
+use debate_llm::{ChatReply, ScriptedModel};
 use futures::StreamExt;
 
 use crate::bench_of_one::{PATIENCE, engine, log, memory, model, start};
@@ -101,6 +103,23 @@ async fn k10_a_subscriber_has_at_most_64_events_in_hand_whether_the_debate_runs_
         assert!(engine.watch(debate, head, false).await.is_ok());
         assert_eq!(store.read_at_once_max(), 64, "before its place, has ended: {has_ended}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k10_of_long_events_a_subscriber_has_2_mib_in_hand_while_it_looks_for_its_place_too() {
+    let words = ChatReply::new("scripted", "x".repeat(600_000));
+    let store = Arc::new(MoodyStore::default());
+    let engine = engine(store.clone(), Arc::new(ScriptedModel::by(move |_| words.clone())));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    let log = log(&engine, debate).await;
+    let bytes: usize = log.iter().map(Envelope::text_bytes).sum();
+    let pages = bytes.div_ceil(2 * 1024 * 1024);
+    assert!(pages > log.len().div_ceil(64), "by their number they are as few pages: {bytes} bytes");
+    store.looked_up();
+    assert!(engine.watch(debate, Seq(log.len() as u64), false).await.is_ok());
+    let read = store.looked_up().iter().filter(|(_, what)| *what == "events").count();
+    assert!(read >= pages, "{bytes} bytes are {read} pages");
 }
 
 #[tokio::test(start_paused = true)]

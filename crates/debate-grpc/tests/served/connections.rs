@@ -115,16 +115,20 @@ async fn header_floods_are_refused() {
     }
     // Behind a request that was answered, too.
     for (bytes, status) in [(31 * 1024, "200"), (33 * 1024, "431"), (60 * 1024, "431")] {
-        let mut stream = TcpStream::connect(house.address).await.unwrap();
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: y\r\n\r\n").await.unwrap();
-        let mut told = [0; 12];
-        stream.read_exact(&mut told).await.unwrap();
-        assert_eq!(&told, b"HTTP/1.1 200");
-        let last = format!("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}\r\n", long(bytes));
-        stream.write_all(last.as_bytes()).await.unwrap();
-        let mut told = String::new();
-        stream.read_to_string(&mut told).await.unwrap();
-        assert!(told.contains(&format!("HTTP/1.1 {status}")), "{bytes} bytes: {told}");
+        // A path counts like headers.
+        for (query, header) in [(String::new(), long(bytes)), ("y".repeat(bytes), String::new())] {
+            let mut stream = TcpStream::connect(house.address).await.unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: y\r\n\r\n").await.unwrap();
+            let mut told = [0; 12];
+            stream.read_exact(&mut told).await.unwrap();
+            assert_eq!(&told, b"HTTP/1.1 200");
+            let last =
+                format!("GET /healthz?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{header}\r\n");
+            stream.write_all(last.as_bytes()).await.unwrap();
+            let mut told = String::new();
+            stream.read_to_string(&mut told).await.unwrap();
+            assert!(told.contains(&format!("HTTP/1.1 {status}")), "{bytes} bytes: {told}");
+        }
     }
     for (count, bytes, status) in [(500, 1, 200), (1_000, 1, 431), (1, 31 * 1024, 200), (1, 33 * 1024, 431)] {
         let stream = TcpStream::connect(house.address).await.unwrap();
