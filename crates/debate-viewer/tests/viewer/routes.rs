@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use axum::http::StatusCode;
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use debate_core::codec::{Author, Head, seal};
 use debate_core::event::{Event, KernelEvent, Redacted, Resolved};
 use debate_core::formats::any::{AnyDebate, FORMATS};
@@ -16,6 +17,7 @@ use debate_viewer::{DebatePage, Log, Report};
 use flate2::read::GzDecoder;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 use crate::house::{Answer, House, asked, deliberation, investigation, prediction, review, roundtable};
 
@@ -459,11 +461,14 @@ fn is_guarded(answer: &Answer, of: &str) {
     assert_eq!(header("cache-control"), "no-store", "{of}");
 }
 
+/// What a browser fetches to show the page.
+const FILES: [&str; 4] = ["/", "/assets/viewer.js", "/assets/viewer.css", "/assets/icon.svg"];
+
 #[tokio::test]
 async fn the_first_paint_is_small_and_nothing_is_fetched_from_elsewhere() {
     let house = House::open();
     let mut bytes = 0;
-    for path in ["/", "/assets/viewer.js", "/assets/viewer.css", "/assets/icon.svg"] {
+    for path in FILES {
         let answer = asked(&house.viewer.pages, path, &[]).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
         is_guarded(&answer, path);
@@ -474,6 +479,20 @@ async fn the_first_paint_is_small_and_nothing_is_fetched_from_elsewhere() {
         let page = asked(&house.viewer.pages, path, &[]).await;
         is_guarded(&page, path);
         assert!(!page.text().contains("https:") && !page.text().contains("style="), "{}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn no_answer_has_a_copy_of_a_file_of_the_page() {
+    let house = House::open();
+    for path in FILES {
+        let mut answers = Vec::new();
+        for _ in 0..2 {
+            let request = Request::get(format!("/viewer{path}")).body(Body::empty()).unwrap();
+            let answer = house.viewer.pages.clone().oneshot(request).await.unwrap();
+            answers.push(answer.into_body().into_data_stream().next().await.unwrap().unwrap());
+        }
+        assert_eq!(answers[0].as_ptr(), answers[1].as_ptr(), "{path}");
     }
 }
 
