@@ -100,9 +100,7 @@ impl Import {
             let Some(envelope) = found else { continue };
             imported.count(&envelope);
             let request = check.request_id().filter(|_| envelope.seq == Seq(1)).map(str::to_owned);
-            if !batch.has_room_for(&envelope) {
-                imported.others.extend(batch.offer(store).await?.err());
-            }
+            imported.others.extend(batch.make_room(store, &envelope).await?.err());
             if imported.is_other(envelope.stream) {
                 continue;
             }
@@ -194,17 +192,21 @@ pub(super) struct Batch {
 impl Batch {
     /// Adds the next event; a full batch is stored.
     pub(super) async fn push(&mut self, store: &dyn EventStore, envelope: Envelope) -> anyhow::Result<()> {
-        if !self.has_room_for(&envelope) {
-            self.flush(store).await?;
-        }
+        self.make_room(store, &envelope).await?.map_err(|other| Failure::fault(other.why))?;
         self.add(envelope);
         Ok(())
     }
 
-    fn has_room_for(&self, envelope: &Envelope) -> bool {
-        self.events.last().is_none_or(|last| last.stream == envelope.stream)
+    /// Stores a batch that is full, or of another stream.
+    async fn make_room(
+        &mut self,
+        store: &dyn EventStore,
+        next: &Envelope,
+    ) -> anyhow::Result<Result<(), Other>> {
+        let has_room = self.events.last().is_none_or(|last| last.stream == next.stream)
             && self.events.len() < EVENTS_PER_APPEND_MAX
-            && self.bytes + envelope.text_bytes() <= BATCH_BYTES_MAX
+            && self.bytes + next.text_bytes() <= BATCH_BYTES_MAX;
+        if has_room { Ok(Ok(())) } else { self.offer(store).await }
     }
 
     fn add(&mut self, envelope: Envelope) {
