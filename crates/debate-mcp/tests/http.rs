@@ -20,7 +20,7 @@ use axum::http::Request;
 use debate_core::id::Timestamp;
 use debate_engine::Engine;
 use debate_grpc::tokens::{Scope, TokenFile, TokenWishes};
-use debate_grpc::{Facade, ServeOptions};
+use debate_grpc::{Connections, Facade, ServeOptions};
 use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ScriptedAnswer, ScriptedModel, SimulatedConfig, WebSource, debater,
 };
@@ -85,10 +85,18 @@ async fn serve_kept(
     model: Arc<dyn ChatModel>,
     tokens: Option<PathBuf>,
 ) -> (SocketAddr, JoinHandle<()>) {
+    serve_with(store, model, ServeOptions { tokens, ..ServeOptions::default() }).await
+}
+
+async fn serve_with(
+    store: Arc<dyn EventStore>,
+    model: Arc<dyn ChatModel>,
+    options: ServeOptions,
+) -> (SocketAddr, JoinHandle<()>) {
     let engine = Engine::builder(store, model).format(RoundtablePrompts).build();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let options = ServeOptions { tokens, mount: Some(debate_mcp::mount()), ..ServeOptions::default() };
+    let options = ServeOptions { mount: Some(debate_mcp::mount()), ..options };
     let serving = debate_grpc::serve(listener, engine, options, std::future::pending());
     (address, tokio::spawn(async { serving.await.unwrap() }))
 }
@@ -393,11 +401,13 @@ async fn k12_an_agent_is_told_all_its_arguments_at_fault_at_once_and_nothing_is_
     server.abort();
 }
 
-/// What an agent can have done that looks into the store.
-fn looks() -> [(&'static str, Value); 3] {
+/// What an agent can have done that looks into the store, or writes into it: that is carried out in a task of its own.
+fn uses_of_the_store() -> [(&'static str, Value); 4] {
     let log = "debate://00000000-0000-4000-8000-000000000000/log";
+    let table = json!({ "topic": "Should we move?", "agents": ["ada", "bo"] });
     [
         ("tools/call", json!({ "name": "list_sessions", "arguments": {} })),
+        ("tools/call", json!({ "name": "start_roundtable", "arguments": table })),
         ("resources/list", json!({})),
         ("resources/read", json!({ "uri": log })),
     ]
@@ -418,13 +428,13 @@ async fn a_panic_in_a_tool_or_a_resource_is_an_answer_without_its_message_and_an
     let (hearing, _listening) = Hearing::begin();
     let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(giving_in));
     let (address, server) = serve_kept(Arc::new(PanickingStore), Arc::clone(&model), None).await;
-    for (method, params) in looks() {
+    for (method, params) in uses_of_the_store() {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let answered = tokio::time::timeout(PATIENCE, post(address, None, &call)).await;
         let (_, body) = answered.unwrap_or_else(|_| panic!("{method} has no answer"));
         tells_of_a_defect(method, &serde_json::from_str(&body).unwrap());
     }
-    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 3);
+    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 4);
     server.abort();
 
     let engine = Engine::builder(Arc::new(PanickingStore), model).format(RoundtablePrompts).build();
@@ -437,7 +447,7 @@ async fn a_panic_in_a_tool_or_a_resource_is_an_answer_without_its_message_and_an
     let client = json!({ "name": "test", "version": "1" });
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
     let mut said = vec![("initialize", hello)];
-    said.extend(looks());
+    said.extend(uses_of_the_store());
     for (method, params) in said {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         writing.write_all(format!("{call}\n").as_bytes()).await.unwrap();
@@ -450,7 +460,7 @@ async fn a_panic_in_a_tool_or_a_resource_is_an_answer_without_its_message_and_an
             tells_of_a_defect(method, &serde_json::from_str(&answer).unwrap());
         }
     }
-    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 6);
+    assert_eq!(hearing.logged("ERROR", "a handler panicked").len(), 8);
     server.abort();
 }
 
@@ -483,4 +493,23 @@ async fn a_tool_that_waits_stops_when_its_client_is_gone() {
     over.expect("it waits for nobody").unwrap();
     server.abort();
     driving.abort();
+}
+
+#[tokio::test]
+async fn a_message_that_never_ends_is_answered_when_its_time_is_over() {
+    let connections = Connections { body: Duration::from_millis(300), ..Connections::default() };
+    let options = ServeOptions { connections, ..ServeOptions::default() };
+    let model = Arc::new(ScriptedModel::by(giving_in));
+    let (address, server) = serve_with(Arc::new(MemoryStore::default()), model, options).await;
+    let endless = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Content-Length: 9\r\n\r\n{{"
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(endless.as_bytes()).await.unwrap();
+    let mut told = String::new();
+    let read = tokio::time::timeout(PATIENCE, stream.read_to_string(&mut told)).await;
+    read.expect("the server ends the connection").unwrap();
+    assert!(told.starts_with("HTTP/1.1 408") && told.contains("REQUEST_TOO_SLOW"), "{told}");
+    server.abort();
 }

@@ -1,14 +1,17 @@
-//! What the kernel promises whatever the format, shown on prediction debates (rules K2, K8, K9, K17).
+//! What the kernel promises whatever the format, shown on prediction debates (rules K2, K8, K9, K14, K17).
 
 use std::collections::BTreeSet;
 
 use debate_core::call::Want;
 use debate_core::debate::Debate;
 use debate_core::event::Recorded;
+use debate_core::fork::Change;
 use debate_core::format::Format;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::prediction::Prediction;
+use debate_core::formats::review::Review;
+use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::Seq;
 use debate_core::prose::Texts;
 use serde_json::Value;
@@ -429,4 +432,25 @@ fn k1_the_same_log_gives_the_same_state_to_whoever_folds_it_step_by_step() {
         }
         assert_eq!(longer.outcome_digest(), stage.debate.outcome_digest());
     }
+}
+
+/// Checks that a fork may give another model to `somebody`, and to nobody who takes no part.
+fn check_models_of_forks<F: Cast>(opened: &str, somebody: &str) {
+    let stage = Stage::<F>::open(opened);
+    let given = |name: &str| {
+        let change: Change = format!("model.roles.{name}=a:1").parse().unwrap();
+        F::changed(stage.debate.config(), &change).map(drop)
+    };
+    assert_eq!(given(somebody), Ok(()), "{opened}");
+    let why = "there is no model for \"roles.nobody\" in this debate";
+    assert_eq!(given("nobody"), Err(why.to_owned()), "{opened}");
+}
+
+#[test]
+fn k14_a_fork_gives_another_model_to_those_alone_who_take_part() {
+    check_models_of_forks::<Prediction>("roles=optimist,pessimist,judge", "judge");
+    check_models_of_forks::<Deliberation>("participants=ada,bo orchestrator=mo", "mo");
+    check_models_of_forks::<Roundtable>("agents=ada,bo rounds=1 mode=delphi", "bo");
+    check_models_of_forks::<Review>("targets=env", "bo");
+    check_models_of_forks::<Investigation>("by=ann,bo", "ann");
 }

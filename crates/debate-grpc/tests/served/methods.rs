@@ -167,6 +167,25 @@ async fn p20_a_debate_is_read_in_parts_and_resolved() {
 }
 
 #[tokio::test]
+async fn arguments_are_listed_of_those_alone_who_take_part() {
+    let house = House::open().await;
+    let (mut client, _) = clients(&house).await;
+    for request in [
+        json!({ "format": "roundtable", "topic": "Tabs?", "agents": ["ada", "ben"], "rounds": 1 }),
+        json!({ "format": "deliberation", "topic": "Tabs?", "mode": "weak", "participants": ["ada", "ben"] }),
+    ] {
+        let opened = house.ask("POST", "/api/v1/debates", &[], request.to_string().as_bytes()).await.json();
+        let debate_id = opened["debate"]["id"].as_str().unwrap().to_owned();
+        concluded(&house.engine, &debate_id).await;
+        let said = |role: &str| v1::ListArgumentsRequest { debate_id: debate_id.clone(), role: role.into() };
+        let ada = client.list_arguments(said("ada")).await.unwrap().into_inner();
+        assert_ne!(ada, v1::ListArgumentsResponse::default(), "{request}");
+        let nobody = client.list_arguments(said("nobody")).await.unwrap_err();
+        assert_eq!(nobody.code(), Code::NotFound, "{request}");
+    }
+}
+
+#[tokio::test]
 async fn a_clients_deadline_becomes_the_debates_and_never_a_later_one() {
     let house = House::open().await;
     let (mut client, _) = clients(&house).await;

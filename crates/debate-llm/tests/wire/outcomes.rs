@@ -100,7 +100,7 @@ async fn k5_every_outcome_of_the_wire_has_its_kind_and_its_number_of_requests() 
 
 /// Returns answers that begin and come to nothing, and what is known to have been used. What was written is not before the
 /// end, though all but one count from the beginning: the provider may charge for more than it has counted by then.
-fn answers_that_fail(provider: Provider) -> [(&'static str, Response, &'static str, Usage); 9] {
+fn answers_that_fail(provider: Provider) -> [(&'static str, Response, &'static str, Usage); 10] {
     let all = Usage { input: Some(9), output: Some(4), cached: Some(8), ..Usage::default() };
     let (begun, whole) = match provider {
         Provider::Anthropic | Provider::Gemini | Provider::OpenAi => {
@@ -111,12 +111,14 @@ fn answers_that_fail(provider: Provider) -> [(&'static str, Response, &'static s
     let cut = || Response::events(&part(provider, &["hé", "llo"]));
     let long = Response::events(&stream(provider, &["x"; 2000]));
     let flood = Response::events(&format!("{}{}", part(provider, &[]), delta(provider, "more and more")));
+    let body = Response::of_type(200, "application/json", r#"{"more": "and more"#);
     [
         ("a stream that ends early", cut(), "truncated", begun),
         ("a cut in the stream", cut().cut_off(), "truncated", begun),
         ("an error in the stream", failing(provider), "stream_error", begun),
         ("too long a body", long, "response_too_large", begun),
         ("a flood of text", flood.without_end(), "response_too_large", begun),
+        ("one body without end", body.without_end(), "response_too_large", Usage::default()),
         ("a refusal", refusal(provider), "refused", all),
         ("a filter", filtered(provider), "refused", all),
         ("an error at the end of the stream", failing_at_its_end(provider), "stream_error", all),
