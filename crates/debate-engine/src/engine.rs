@@ -364,6 +364,14 @@ impl Engine {
         watch::watch(store, debate, after, (live, tokens), self.house.settings.heartbeat).await
     }
 
+    /// Returns whether there is nothing to follow after an event, which is the last one of a debate that has concluded.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn is_over(&self, debate: DebateId, after: Seq) -> Result<bool, ReadError> {
+        watch::is_over(&*self.house.store, StreamId::from(debate), after).await
+    }
+
     /// Returns once a debate has concluded, or `false` after `patience`.
     ///
     /// # Errors

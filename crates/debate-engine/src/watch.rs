@@ -159,6 +159,12 @@ pub(crate) async fn watch(
     }))
 }
 
+/// Returns whether there is nothing to follow after an event, which is the last one of a debate that has concluded.
+pub(crate) async fn is_over(store: &dyn EventStore, stream: StreamId, after: Seq) -> Result<bool, ReadError> {
+    let is_last = store.head(stream).await?.is_some_and(|head| head.seq == after);
+    Ok(is_last && was_concluded(store, stream, after).await?)
+}
+
 /// Returns whether the last thing a returning subscriber saw of the debate's life was its conclusion.
 async fn was_concluded(store: &dyn EventStore, stream: StreamId, after: Seq) -> Result<bool, ReadError> {
     let mut concluded = false;

@@ -314,6 +314,12 @@ impl Desk {
         Ok(self.engine().watch(id, after, tokens).await?.boxed())
     }
 
+    /// Returns whether there is nothing to follow after an event, which is the last one of a debate that has concluded.
+    pub(crate) async fn is_over(&self, id: &str, after: Seq) -> Result<bool, Refusal> {
+        let id = self.reach(id).await?;
+        Ok(self.engine().is_over(id, after).await?)
+    }
+
     /// Returns once a debate has concluded, or after `patience`, or when the server ends.
     pub(crate) async fn wait(&self, id: DebateId, patience: Duration) -> Result<(), Refusal> {
         tokio::select! {

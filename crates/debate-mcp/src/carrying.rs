@@ -12,6 +12,7 @@ use debate_core::formats::roundtable::outcome::RoundtableResult;
 use debate_core::formats::roundtable::{Roundtable, evidence, markdown, strategy};
 use debate_core::prose::Texts;
 use debate_core::request::added::{AddedRounds, ROUNDS_ADDED_DEFAULT};
+use debate_core::request::{Violation, Violations};
 use debate_engine::Control;
 use debate_grpc::refusal::Refusal;
 use debate_grpc::tokens::Scope;
@@ -86,7 +87,12 @@ async fn start(mut arguments: Arguments, desk: &Desk, follower: Follower) -> Res
     let request = arguments.request.take().ok_or_else(|| Refusal::field("topic", "is missing"))?;
     let request_id = arguments.text("request_id").unwrap_or_default().to_owned();
     let opening = Opening { request_id, id_field: "request_id", ..Opening::default() };
-    let started = desk.start(|_checked| Ok(request), opening).await?;
+    // Of arguments that were read nothing is wrong; if anything were, it would not be passed over.
+    let read = |beside: Vec<Violation>| match beside.is_empty() {
+        true => Ok(request),
+        false => Err(beside.into_iter().collect::<Violations>()),
+    };
+    let started = desk.start(read, opening).await?;
     waited(desk, &started.debate.to_string(), &arguments, follower).await
 }
 

@@ -203,6 +203,9 @@ fn k15_altered_leaves_and_notes_and_other_keys_are_refused() {
     assert!(verified.stdout.contains("FAULT  checkpoint of debates.example.org: the 1 leaves are not those"));
     assert!(verified.stdout.contains(&format!("FAULT  {id}  at event 1: rewritten")), "{verified:?}");
     assert!(signed.stderr.contains("the 1 leaves are not those that were signed"), "{signed:?}");
+    let log = program.run(["log", &id, "--json"]).lines();
+    let (verified, _) = edit(&leaves, &|_| format!("debate/{id} 7 {}\n", log[6]["hash"].as_str().unwrap()));
+    assert!(verified.stdout.contains("events") && !verified.stdout.contains(", signed"), "{verified:?}");
     let (verified, _) = edit(&leaves, &|_| String::new());
     assert!(verified.stdout.contains("1 leaves were signed, only 0 are there"), "{verified:?}");
 

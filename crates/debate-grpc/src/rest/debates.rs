@@ -198,8 +198,7 @@ pub(super) async fn events(
         return Ok(super::body(&json!({ "events": events, "head_seq": head.0 })));
     }
     let after = resumed.unwrap_or(Seq(after));
-    let debate = desk.debate(&id, None).await?;
-    if debate.lifecycle() == Lifecycle::Concluded && after == debate.head() {
+    if desk.is_over(&id, after).await? {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let watched = desk.watch(&id, after, false).await?;

@@ -1,6 +1,11 @@
 //! REST for all formats: start, list, show, events; preferences; tags; the description.
 
+use std::sync::Arc;
+
+use debate_engine::Engine;
 use debate_grpc::ServeOptions;
+use debate_llm::debater;
+use debate_prompts::deliberation::DeliberationPrompts;
 use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use serde_json::{Value, json};
@@ -8,6 +13,7 @@ use tonic::Extensions;
 use tonic::metadata::MetadataMap;
 
 use crate::house::{House, PATIENCE, request};
+use crate::moody_store::MoodyStore;
 
 const DEBATES: &str = "/api/v1/debates";
 const CONTRACT: &str = "/api/v1/reasoning/debate";
@@ -219,6 +225,27 @@ async fn k10_events_are_streamed_and_resumed_by_the_last_id() {
     let seqs: Vec<_> = page["events"].as_array().unwrap().iter().map(|event| event["seq"].clone()).collect();
     assert_eq!((seqs, &page["head_seq"]), (vec![json!(3), json!(4), json!(5)], &json!(head)));
     assert_eq!(page["events"][0]["hash"], json!(log[2].hash.to_string()));
+}
+
+#[tokio::test]
+async fn k10_a_stream_over_rest_has_at_most_64_events_in_hand_before_it_begins_too() {
+    let store = Arc::new(MoodyStore::default());
+    let model = Arc::new(debater("simulated:7".parse().unwrap()));
+    let engine = Engine::builder(Arc::<MoodyStore>::clone(&store), model);
+    let house = House::of(engine.format(DeliberationPrompts).build(), ServeOptions::default()).await;
+    let started = start(&house, &deliberation(), "streamed").await;
+    let id = started.json()["debate"]["id"].as_str().unwrap().to_owned();
+    let debate = id.parse().unwrap();
+    assert!(house.engine.concluded(debate, PATIENCE).await.unwrap());
+    let head = house.engine.log(debate, None).await.unwrap().len();
+    let path = format!("{DEBATES}/{id}/events");
+    for (after, status) in [(0, 200), (head - 1, 200), (head, 204)] {
+        store.read_at_once_max();
+        let after = after.to_string();
+        let asked = [("Accept", "text/event-stream"), ("Last-Event-ID", &*after)];
+        assert_eq!(house.ask("GET", &path, &asked, b"").await.status, status);
+        assert_eq!(store.read_at_once_max(), 64, "after {after}");
+    }
 }
 
 #[tokio::test]

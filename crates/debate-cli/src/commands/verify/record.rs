@@ -74,6 +74,8 @@ impl Record {
             let compared = streams::compare_all(store, stream, found.head.0, &leaves).await?;
             found.fault = compared.err().map(|fault| Fault { seq: fault.seq(), why: fault.to_string() });
         }
-        Ok(Covered(leaves.last().map(|leaf| leaf.seq)))
+        // Of leaves that are not those that were signed none is.
+        let signed = leaves.last().filter(|_| self.fault.is_none());
+        Ok(Covered(signed.map(|leaf| leaf.seq)))
     }
 }
