@@ -100,11 +100,15 @@ fn k12_a_log_that_claims_more_than_any_request_may_ask_for_is_read_no_further() 
     assert_eq!(names, every, "what no sample claims is not shown");
 }
 
+/// Returns the first of the samples in which there is such a text.
+fn sample_with<'a>(samples: &'a str, part: &str) -> Sample<'a> {
+    serde_json::from_str(samples.lines().find(|line| line.contains(part)).unwrap()).unwrap()
+}
+
 #[test]
 fn k12_an_insight_is_of_no_round_beyond_those_that_a_request_may_ask_for() {
     let samples = include_str!("../samples/prediction.ndjson");
-    let line = samples.lines().find(|line| line.contains(r#""insights":[{"#)).unwrap();
-    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let Sample { kind, version, body, prose, .. } = sample_with(samples, r#""insights":[{"#);
     let is_read = |round: u32| {
         let round = format!(r#""round":{round},"impact""#);
         let prose = prose.unwrap().get().replace(r#""round":1,"impact""#, &round);
@@ -116,8 +120,7 @@ fn k12_an_insight_is_of_no_round_beyond_those_that_a_request_may_ask_for() {
 #[test]
 fn k12_a_judgement_is_of_no_pass_beyond_those_that_a_request_may_ask_for() {
     let samples = include_str!("../samples/prediction.ndjson");
-    let line = samples.lines().find(|line| line.contains(r#""kind":"judgement_rendered""#)).unwrap();
-    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let Sample { kind, version, body, prose, .. } = sample_with(samples, r#""kind":"judgement_rendered""#);
     let is_read = |pass: u32| {
         let mut body: Value = serde_json::from_str(body.get()).unwrap();
         body["pass"] = pass.into();
@@ -131,8 +134,7 @@ fn k12_a_judgement_is_of_no_pass_beyond_those_that_a_request_may_ask_for() {
 #[test]
 fn k12_a_review_has_no_more_critiques_than_a_request_may_have() {
     let samples = include_str!("../samples/review.ndjson");
-    let line = samples.lines().find(|line| line.contains(r#""critiques":[{"#)).unwrap();
-    let Sample { kind, version, body, prose, .. } = serde_json::from_str(line).unwrap();
+    let Sample { kind, version, body, prose, .. } = sample_with(samples, r#""critiques":[{"#);
     let is_read = |count: usize| {
         let mut prose: Value = serde_json::from_str(prose.unwrap().get()).unwrap();
         let critiques = prose["critiques"].as_array_mut().unwrap();

@@ -18,14 +18,19 @@ use tokio::time::sleep;
 use crate::bench_of_one::{PATIENCE, engine, kinds, log, memory, model, paused_clock, start};
 use crate::moody_store::MoodyStore;
 
-/// An engine that drives one debate at a time.
-fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
-    let settings = Settings { debates_max: 1, ..Settings::default() };
-    Engine::builder(store, model)
+/// Returns an engine of predictions that goes by tokio's clock, which tests pause.
+fn timed(store: Arc<dyn EventStore>, models: impl Into<Models>, settings: Settings) -> Engine {
+    Engine::builder(store, models)
         .format(PredictionPrompts)
         .settings(settings)
         .surroundings(paused_clock())
         .build()
+}
+
+/// An engine that drives one debate at a time.
+fn narrow(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
+    let settings = Settings { debates_max: 1, ..Settings::default() };
+    timed(store, model, settings)
 }
 
 /// An engine with places for so many debates, whose models never answer.
@@ -82,11 +87,7 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
         ScriptedAnswer::Hang
     });
     let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(200), ..Settings::default() };
-    let engine = Engine::builder(memory(), Arc::new(model) as Arc<dyn ChatModel>)
-        .format(PredictionPrompts)
-        .settings(settings)
-        .surroundings(paused_clock())
-        .build();
+    let engine = timed(memory(), Arc::new(model) as Arc<dyn ChatModel>, settings);
     engine.start(start_of("busy")).await.unwrap();
     let request = start(None);
     let deadline = Duration::from_millis(request.limits.deadline_ms);
@@ -105,11 +106,7 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
 async fn k9_calls_that_are_given_up_where_argument_ends_take_no_turn_from_the_synthesis() {
     let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
     let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(94), ..Settings::default() };
-    let engine = Engine::builder(memory(), Models::new(model("seed=7,latency=1s"), [hangs]))
-        .format(PredictionPrompts)
-        .settings(settings)
-        .surroundings(paused_clock())
-        .build();
+    let engine = timed(memory(), Models::new(model("seed=7,latency=1s"), [hangs]), settings);
     let mut request = start(None);
     (request.limits.deadline_ms, request.limits.closing_ms) = (110_000, 20_000);
     let debate = engine.start(request).await.unwrap().debate;
@@ -134,11 +131,7 @@ async fn k9_no_call_is_made_behind_the_deadline_where_the_store_took_until_then(
         let store = Arc::new(MoodyStore::default());
         let model = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
         let settings = Settings { calls_max, call_timeout: Duration::from_secs(1), ..Settings::default() };
-        let engine = Engine::builder(store.clone(), Arc::clone(&model) as Arc<dyn ChatModel>)
-            .format(PredictionPrompts)
-            .settings(settings)
-            .surroundings(paused_clock())
-            .build();
+        let engine = timed(store.clone(), Arc::clone(&model) as Arc<dyn ChatModel>, settings);
         engine.start(start_of("busy")).await.unwrap();
         let request = start(None);
         let deadline = Duration::from_millis(request.limits.deadline_ms);
@@ -168,11 +161,7 @@ async fn a_tenants_one_debate_starts_while_another_tenant_has_300_waiting() {
     for settings in
         [Settings { debates_max: 1, ..Settings::default() }, Settings { calls_max: 1, ..Settings::default() }]
     {
-        let engine = Engine::builder(memory(), model("seed=7,latency=100ms"))
-            .format(PredictionPrompts)
-            .settings(settings)
-            .surroundings(paused_clock())
-            .build();
+        let engine = timed(memory(), model("seed=7,latency=100ms"), settings);
         let mut busy = Vec::new();
         for _ in 0..301 {
             busy.push(engine.start(start_of("busy")).await.unwrap().debate);

@@ -21,6 +21,12 @@ async fn is_look() -> bool {
     true
 }
 
+/// Writes a script that may be run.
+fn script(path: &Path, text: &str) {
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 /// Looks into a folder in another run of a test, with more in the environment: all is found that is there, and nothing else.
 fn look_with(test: &str, folder: &Path, commits: [&str; 2], environment: &[(&str, &OsStr)]) {
     let mut again = process::Command::new(std::env::current_exe().unwrap());
@@ -38,9 +44,8 @@ async fn i10_a_folder_that_is_a_users_home_configures_nothing() {
     let place = TempDir::new().unwrap();
     let (workspace, _) = repository(&place.path().join("home"));
     let (home, mark, gpg) = (workspace.root(), place.path().join("mark"), place.path().join("gpg"));
-    let signs = "echo '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\n";
-    fs::write(&gpg, format!("#!/bin/sh\ntouch '{}'\n{signs}", mark.display())).unwrap();
-    fs::set_permissions(&gpg, fs::Permissions::from_mode(0o755)).unwrap();
+    let signs = "echo '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'";
+    script(&gpg, &format!("touch '{}'\n{signs}", mark.display()));
     let program = format!("gpg.program={}", gpg.display());
     git(home, &["-c", &program, "commit", "--quiet", "--amend", "--no-edit", "--gpg-sign"]);
     let commit = git(home, &["rev-parse", "HEAD"]);
@@ -95,10 +100,8 @@ async fn i10_git_is_given_nothing_of_the_environment() {
     let real = program(&std::env::var_os("PATH").unwrap(), workspace.root()).unwrap();
     let (given, bin) = (place.path().join("given"), place.path().join("bin"));
     fs::create_dir(&bin).unwrap();
-    let telling =
-        format!("#!/bin/sh\nexport -p >> '{}'\nexec '{}' \"$@\"\n", given.display(), real.display());
-    fs::write(bin.join("git"), telling).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let telling = format!("export -p >> '{}'\nexec '{}' \"$@\"", given.display(), real.display());
+    script(&bin.join("git"), &telling);
     let environment = [("PATH", bin.as_os_str()), ("OPENAI_API_KEY", OsStr::new("open-sesame"))];
     let test = "i10_git_is_given_nothing_of_the_environment";
     look_with(test, workspace.root(), [&commit, &"0".repeat(40)], &environment);
