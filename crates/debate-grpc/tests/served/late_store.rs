@@ -32,7 +32,7 @@ impl LateStore {
         Arc::clone(&self.gate).acquire_many_owned(MANY).await.unwrap()
     }
 
-    /// Returns what tells how many appends have begun.
+    /// Returns what tells how many appends of clients, not of the engine, have begun.
     pub(crate) fn begun(&self) -> watch::Receiver<usize> {
         self.begun.subscribe()
     }
@@ -42,7 +42,9 @@ impl LateStore {
 impl EventStore for LateStore {
     async fn append(&self, append: Append) -> Result<Position, AppendError> {
         let (inner, gate) = (Arc::clone(&self.inner), Arc::clone(&self.gate));
-        self.begun.send_modify(|begun| *begun += 1);
+        if append.envelopes().iter().any(|envelope| envelope.actor != "engine") {
+            self.begun.send_modify(|begun| *begun += 1);
+        }
         let done = tokio::spawn(async move {
             let _passed = gate.acquire().await.unwrap();
             inner.append(append).await

@@ -272,8 +272,10 @@ async fn left_and_refused(store: &LateStore, asked: [BoxFuture<'static, Result<(
     let mut begun = store.begun();
     let held_up = store.hold_up().await;
     let before = *begun.borrow_and_update();
-    let [first, second] = asked.map(tokio::spawn);
+    let [first, second] = asked;
+    let first = tokio::spawn(first);
     begun.wait_for(|begun| *begun > before).await.unwrap();
+    let second = tokio::spawn(second);
     first.abort();
     // Were the second let in before the first is there, it would come to be recorded, too.
     drop(tokio::time::timeout(A_WHILE, begun.wait_for(|begun| *begun > before + 1)).await);
