@@ -315,14 +315,24 @@ impl TokenFile {
     /// # Errors
     /// What is wished for cannot be.
     pub fn create(&mut self, wishes: TokenWishes, now: Timestamp) -> Result<String, TokenFileError> {
+        self.create_of(random, wishes, now)
+    }
+
+    /// Makes a token of an id, which everybody may read, and a secret, each drawn for itself.
+    fn create_of(
+        &mut self,
+        mut draw: impl FnMut() -> Result<[u8; 32], TokenFileError>,
+        wishes: TokenWishes,
+        now: Timestamp,
+    ) -> Result<String, TokenFileError> {
         wishes.check().map_err(TokenFileError::Wishes)?;
         let id = loop {
-            let id = Digest(random()?).to_string()[..ID_DIGITS].to_owned();
+            let id = Digest(draw()?).to_string()[..ID_DIGITS].to_owned();
             if self.tokens.iter().all(|entry| entry.id != id) {
                 break id;
             }
         };
-        let token = drawn(&id)?;
+        let token = format!("{PREFIX}_{id}_{}", Digest(draw()?));
         let tag = hmac::sign(&self.hasher(), token.as_bytes());
         let hash = Digest(tag.as_ref().try_into().expect("HMAC-SHA-256 has 32 bytes"));
         let TokenWishes { name, tenant, scopes, formats, limits, expires_at } = wishes;
@@ -384,11 +394,6 @@ impl TokenWishes {
         wrong.extend(unknown.map(|format| format!("there is no format {format:?}")));
         if wrong.is_empty() { Ok(()) } else { Err(wrong.join("; ")) }
     }
-}
-
-/// Returns a token of which everybody may read the id.
-fn drawn(id: &str) -> Result<String, TokenFileError> {
-    Ok(format!("{PREFIX}_{id}_{}", Digest(random()?)))
 }
 
 fn random() -> Result<[u8; 32], TokenFileError> {

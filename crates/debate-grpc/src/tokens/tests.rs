@@ -42,10 +42,10 @@ fn a_token_is_found_by_itself_alone_and_is_not_in_the_file() {
 fn all_256_bits_of_a_token_are_random_and_so_are_those_of_a_files_key() {
     let mut found = vec![Vec::new(); 2];
     for _ in 0..64 {
-        // Of one id: what everybody may read tells nothing of the rest.
-        let token = drawn("0123456789ab").unwrap();
+        let mut file = TokenFile::new().unwrap();
+        let token = file.create(wishes("app"), NOW).unwrap();
         found[0].push(token.rsplit('_').next().unwrap().parse::<Digest>().unwrap().0);
-        found[1].push(TokenFile::new().unwrap().key.0);
+        found[1].push(file.key.0);
     }
     for found in found {
         for bit in 0..256 {
@@ -54,6 +54,20 @@ fn all_256_bits_of_a_token_are_random_and_so_are_those_of_a_files_key() {
             assert!((1..64).contains(&ones), "bit {bit} is the same in all tokens");
         }
     }
+}
+
+#[test]
+fn a_tokens_secret_is_what_was_drawn_for_it_and_nothing_of_its_id() {
+    let mut file = TokenFile::new().unwrap();
+    // The second id drawn is that of the first token, so another is drawn; the secrets are not those of any id.
+    let mut drawn = [[1; 32], [2; 32], [1; 32], [3; 32], [2; 32]].into_iter();
+    let mut create = || file.create_of(|| Ok(drawn.next().unwrap()), wishes("app"), NOW).unwrap();
+    let tokens = [create(), create()];
+    assert_eq!(
+        tokens,
+        [("01", "02"), ("03", "02")]
+            .map(|(id, secret)| { format!("dbt_{}_{}", id.repeat(6), secret.repeat(32)) })
+    );
 }
 
 #[test]

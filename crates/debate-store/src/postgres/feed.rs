@@ -30,7 +30,7 @@ use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 
 use crate::port::Position;
-use crate::postgres::read::{columns, integer};
+use crate::postgres::read::{behind, columns};
 
 /// Where everything has been decided: below it, nothing can appear any more.
 macro_rules! horizon {
@@ -101,7 +101,7 @@ pub(super) async fn all(
     after: Position,
     limit: u32,
 ) -> Result<Vec<PgRow>, sqlx::Error> {
-    sqlx::query(ALL).bind(integer(after.0)).bind(i64::from(limit)).fetch_all(connection).await
+    sqlx::query(ALL).bind(behind(after.0)).bind(i64::from(limit)).fetch_all(connection).await
 }
 
 /// Reads the position of the last event below the horizon.

@@ -118,7 +118,7 @@ pub(super) async fn stream(
     sqlx::query(STREAM)
         .bind(stream.kind.as_str())
         .bind(stream.id)
-        .bind(integer(after.0))
+        .bind(behind(after.0))
         .bind(i64::from(limit))
         .fetch_all(connection)
         .await
@@ -200,13 +200,15 @@ pub(super) async fn list(
 /// Makes a head of a row of [`head`].
 pub(super) fn head_of(row: &PgRow) -> Result<Head, ReadError> {
     let fields = Fields::of(row, 0)?;
-    Ok(Head { seq: Seq(fields.number(1)?), hash: fields.digest(2)? })
+    Ok(Head { seq: fields.seq(1)?, hash: fields.digest(2)? })
 }
 
 /// Makes a stream and its head of a row of [`heads`].
 pub(super) fn headed(row: &PgRow) -> Result<(StreamId, Head), ReadError> {
     let fields = Fields { row, base: 0, position: Position::START };
-    Ok((fields.stream(0)?, Head { seq: Seq(fields.number(2)?), hash: fields.digest(3)? }))
+    let stream = fields.stream(0)?;
+    let seq = place(fields.get(2)?).map_err(|what| fields.corrupt(format_args!("in {stream} {what}")))?;
+    Ok((stream, Head { seq: Seq(seq), hash: fields.digest(3)? }))
 }
 
 /// Makes a position and a hash of a row of [`hashes`].
@@ -245,7 +247,7 @@ pub(super) fn envelope(row: &PgRow, base: usize) -> Result<(Position, Envelope),
     let version: i32 = fields.get(5)?;
     let envelope = Envelope {
         stream: fields.stream(1)?,
-        seq: Seq(fields.number(3)?),
+        seq: fields.seq(3)?,
         kind: fields.get(4)?,
         version: u16::try_from(version).map_err(|error| fields.corrupt(error))?,
         at: Timestamp(fields.get(6)?),
@@ -272,8 +274,13 @@ impl<'r> Fields<'r> {
     /// Starts at a column that holds a position.
     pub(super) fn of(row: &'r PgRow, base: usize) -> Result<Self, ReadError> {
         let mut fields = Self { row, base, position: Position::START };
-        fields.position = Position(fields.number(0)?);
+        fields.position = place(fields.get(0)?).map(Position).map_err(|what| fields.corrupt(what))?;
         Ok(fields)
+    }
+
+    /// Reads a sequence number.
+    fn seq(self, index: usize) -> Result<Seq, ReadError> {
+        place(self.get(index)?).map(Seq).map_err(|what| self.corrupt(what))
     }
 
     pub(super) fn get<T: Decode<'r, Postgres> + Type<Postgres>>(self, index: usize) -> Result<T, ReadError> {
@@ -308,6 +315,18 @@ impl<'r> Fields<'r> {
     fn corrupt(self, what: impl Display) -> ReadError {
         ReadError::Corrupt { position: self.position, what: what.to_string() }
     }
+}
+
+/// Returns a place in a stream, or among all events, of a row: 1 or more. Only what was written by hand has another.
+fn place(number: i64) -> Result<u64, String> {
+    let place = u64::try_from(number).ok().filter(|place| *place > 0);
+    place.ok_or_else(|| format!("an event stands at {number}, before the first place"))
+}
+
+/// Returns a place as PostgreSQL stores it, to read on behind it: behind the start stands also what was put before the first
+/// place by hand, which readers are to find.
+pub(super) fn behind(place: u64) -> i64 {
+    if place == 0 { i64::MIN } else { integer(place) }
 }
 
 /// Returns a number as PostgreSQL stores it; what is too large stands for "after everything".

@@ -3,7 +3,9 @@
 use debate_core::chain::ChainBreak;
 use debate_core::id::Seq;
 use debate_postgres_fixture::Server;
-use debate_store::{Append, ConnectError, EventStore, PostgresOptions, PostgresStore, RequestKey};
+use debate_store::{
+    Append, ConnectError, EventStore, Position, PostgresOptions, PostgresStore, ReadError, RequestKey,
+};
 
 use crate::stream_writer::{StreamWriter, read_stream, verify};
 
@@ -24,7 +26,7 @@ async fn filled() -> (Server, PostgresStore, StreamWriter) {
 }
 
 /// An event of a debate as SQL, at a position of its transaction.
-fn insert(seq: u64) -> String {
+fn insert(seq: i64) -> String {
     format!(
         "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) VALUES \
          (position_of(pg_current_xact_id()), 'debate', '00000000-0000-0000-0000-000000000001', {seq}, 'noted', 1, 1, '', \
@@ -107,6 +109,37 @@ async fn k15_what_is_added_by_hand_takes_no_place_that_is_taken_and_verify_names
     let stream = writer.stream;
     let named = ChainBreak::Sequence { stream, expected: Seq(4), found: Seq(5) };
     assert_eq!(verify(&store, stream).await, Err(named));
+}
+
+#[tokio::test]
+async fn k15_what_is_added_by_hand_before_the_first_place_is_named_by_whatever_reads_it() {
+    let position = "position_of(pg_current_xact_id())";
+    let corrupt = |found: Result<String, ReadError>| match found {
+        Err(ReadError::Corrupt { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    for number in [0, -1, i64::MIN + 1] {
+        let (server, store, writer) = filled().await;
+        server.sql("postgres", &insert(number)).unwrap();
+        let first = store.read(writer.stream, Seq::START, 1).await.map(|page| format!("{page:?}"));
+        assert!(corrupt(first).contains(&format!("an event stands at {number}, before")));
+        let all = store.read_all(Position::START, 10).await.map(|page| format!("{page:?}"));
+        assert!(corrupt(all).contains(&format!("an event stands at {number}, before")));
+
+        // Nothing but that in a stream: whoever would sign its head finds none.
+        let other = "00000000-0000-0000-0000-000000000002";
+        server
+            .sql("postgres", &insert(number).replace("00000000-0000-0000-0000-000000000001", other))
+            .unwrap();
+        let heads = store.heads(None, 10).await.map(|heads| format!("{heads:?}"));
+        assert!(corrupt(heads).contains(&format!("{other} an event stands at {number}, before")));
+
+        // At a place before the first of all events.
+        let (server, store, _) = filled().await;
+        server.sql("postgres", &insert(4).replace(position, &number.to_string())).unwrap();
+        let all = store.read_all(Position::START, 1).await.map(|page| format!("{page:?}"));
+        assert!(corrupt(all).contains(&format!("an event stands at {number}, before")));
+    }
 }
 
 #[tokio::test]
