@@ -43,7 +43,9 @@ pub(crate) enum Refused {
         head: Seq,
     },
     /// The stored log does not hold together.
-    #[error("the log of debate {0} does not hold together; its events and their check can still be seen")]
+    #[error(
+        "the log of debate {0} does not hold together; its check says where, and its bundle has its events"
+    )]
     Corrupt(DebateId),
     /// The debate is of a format that this program does not know.
     #[error("format {0:?} is not known here")]

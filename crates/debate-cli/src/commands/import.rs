@@ -100,14 +100,10 @@ impl Import {
             let Some(envelope) = found else { continue };
             imported.count(&envelope);
             let request = check.request_id().filter(|_| envelope.seq == Seq(1)).map(str::to_owned);
-            imported.others.extend(batch.make_room(store, &envelope).await?.err());
-            if imported.is_other(envelope.stream) {
-                continue;
-            }
-            batch.add(envelope);
+            batch.push(store, envelope).await?;
             batch.opened_by(request);
         }
-        imported.others.extend(batch.offer(store).await?.err());
+        imported.others = batch.flush(store).await?;
         let report = check.finish().map_err(|error| Failure::fault(error.to_string()))?;
         if report.is_sound() { Ok(()) } else { Err(Failure::fault("the bundle changed meanwhile")) }
     }
@@ -130,9 +126,9 @@ struct Imported {
 
 /// Says that the store has other events of a stream, which it keeps.
 #[derive(Debug)]
-struct Other {
+pub(super) struct Other {
     stream: StreamId,
-    why: String,
+    pub(super) why: String,
 }
 
 impl Imported {
@@ -151,11 +147,6 @@ impl Imported {
             }
             _ => {}
         }
-    }
-
-    /// Returns whether the stream, which is the one that is being read, has other events in the store.
-    fn is_other(&self, stream: StreamId) -> bool {
-        self.others.last().is_some_and(|other| other.stream == stream)
     }
 
     /// Ends the import: with a fault where the store has other events of a debate.
@@ -180,38 +171,31 @@ impl Imported {
     }
 }
 
-/// Events of one stream that go into the store together.
+/// Events of one stream that go into the store together, and of which streams before it the store has others.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     events: Vec<Envelope>,
     /// The bytes of their texts.
     bytes: usize,
     request: Option<RequestKey>,
+    others: Vec<Other>,
 }
 
 impl Batch {
-    /// Adds the next event; a full batch is stored.
+    /// Adds the next event, unless the store has others of its stream. What is full, or of another stream, is stored before.
     pub(super) async fn push(&mut self, store: &dyn EventStore, envelope: Envelope) -> anyhow::Result<()> {
-        self.make_room(store, &envelope).await?.map_err(|other| Failure::fault(other.why))?;
-        self.add(envelope);
-        Ok(())
-    }
-
-    /// Stores a batch that is full, or of another stream.
-    async fn make_room(
-        &mut self,
-        store: &dyn EventStore,
-        next: &Envelope,
-    ) -> anyhow::Result<Result<(), Other>> {
-        let has_room = self.events.last().is_none_or(|last| last.stream == next.stream)
+        let bytes = envelope.text_bytes();
+        let has_room = self.events.last().is_none_or(|last| last.stream == envelope.stream)
             && self.events.len() < EVENTS_PER_APPEND_MAX
-            && self.bytes + next.text_bytes() <= BATCH_BYTES_MAX;
-        if has_room { Ok(Ok(())) } else { self.offer(store).await }
-    }
-
-    fn add(&mut self, envelope: Envelope) {
-        self.bytes += envelope.text_bytes();
-        self.events.push(envelope);
+            && self.bytes + bytes <= BATCH_BYTES_MAX;
+        if !has_room {
+            self.offer(store).await?;
+        }
+        if self.others.last().is_none_or(|other| other.stream != envelope.stream) {
+            self.bytes += bytes;
+            self.events.push(envelope);
+        }
+        Ok(())
     }
 
     /// Says which request opened the stream whose first event was just added (rule K11). It stands for the body that the
@@ -222,27 +206,30 @@ impl Batch {
         self.request = request_digest(first).map(|body_hash| RequestKey { tenant, request_id, body_hash });
     }
 
-    /// Stores what is not there yet; it is a fault where the store has other events of the stream.
-    pub(super) async fn flush(&mut self, store: &dyn EventStore) -> anyhow::Result<()> {
-        self.offer(store).await?.map_err(|other| Failure::fault(other.why))
+    /// Stores what is left; returns the streams of which the store has other events, in their order.
+    pub(super) async fn flush(&mut self, store: &dyn EventStore) -> anyhow::Result<Vec<Other>> {
+        self.offer(store).await?;
+        Ok(std::mem::take(&mut self.others))
     }
 
     /// Stores what is not there yet, unless the store has other events of the stream.
-    async fn offer(&mut self, store: &dyn EventStore) -> anyhow::Result<Result<(), Other>> {
-        let Self { mut events, request, .. } = std::mem::take(self);
-        let Some(stream) = events.first().map(|first| first.stream) else { return Ok(Ok(())) };
+    async fn offer(&mut self, store: &dyn EventStore) -> anyhow::Result<()> {
+        let (mut events, request) = (std::mem::take(&mut self.events), self.request.take());
+        self.bytes = 0;
+        let Some(stream) = events.first().map(|first| first.stream) else { return Ok(()) };
         let told = format!("the store has other events in {stream}");
         let head = store.head(stream).await?.map_or(Seq::START, |head| head.seq);
         if let Some(last) = events.iter().rev().find(|event| event.seq <= head) {
             // The chain says that all before are the same where this one is.
             let there = store.read(stream, Seq(last.seq.0 - 1), 1).await?;
             if there.first().is_none_or(|there| there.hash != last.hash) {
-                return Ok(Err(Other { stream, why: format!("{told}; it keeps them") }));
+                self.others.push(Other { stream, why: format!("{told}; it keeps them") });
+                return Ok(());
             }
         }
         events.retain(|event| event.seq > head);
         if events.is_empty() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let mut append = Append::new(stream, head, events);
         append.request = request.filter(|_| head == Seq::START);
@@ -252,12 +239,13 @@ impl Batch {
             appended = store.append(append).await;
         }
         match appended {
-            Ok(_) => Ok(Ok(())),
+            Ok(_) => {}
             Err(error @ (AppendError::Conflict { .. } | AppendError::Invalid(_))) => {
-                Ok(Err(Other { stream, why: format!("{told}: {error}") }))
+                self.others.push(Other { stream, why: format!("{told}: {error}") });
             }
-            Err(error) => Err(error.into()),
+            Err(error) => return Err(error.into()),
         }
+        Ok(())
     }
 }
 
@@ -294,40 +282,48 @@ mod tests {
         assert_eq!((format_of(&first).as_deref(), request_digest(&first)), (Some("review"), Some(digest)));
     }
 
-    #[tokio::test]
-    async fn k15_of_a_bundle_that_is_imported_a_stream_is_stored_when_the_next_one_begins() {
+    /// Imports a bundle whose last line is none; returns the error, and the store that it was brought into.
+    async fn broken_off(events: &[Envelope]) -> (String, MemoryStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("it.bundle");
-        let mut lines = bundle(&[event(stream(1)), event(stream(2))]);
+        let mut lines = bundle(events);
         *lines.last_mut().unwrap() = "no line of a bundle".to_owned();
         std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-
         let store = MemoryStore::new();
         let error = Import { file: path, key: None }.import(&store).await.unwrap_err().to_string();
+        (error, store)
+    }
+
+    #[tokio::test]
+    async fn k15_of_a_bundle_that_is_imported_a_stream_is_stored_when_the_next_one_begins() {
+        let (error, store) = broken_off(&[event(stream(1)), event(stream(2))]).await;
         assert!(error.starts_with("line 6"), "{error}");
         assert_eq!(store.head(stream(1)).await.unwrap().map(|head| head.seq), Some(Seq(1)));
     }
 
     #[tokio::test]
     async fn of_a_bundle_that_is_imported_no_more_than_16_mib_wait_to_be_stored() {
-        let stream = stream(1);
         assert_eq!(BATCH_BYTES_MAX, 16 << 20);
         let (store, mut batch, mut before) = (MemoryStore::new(), Batch::default(), GENESIS);
-        for (seq, bytes, stored) in
-            [(1, BATCH_BYTES_MAX, None), (2, 5, Some(1)), (3, BATCH_BYTES_MAX - 5, Some(1)), (4, 1, Some(3))]
-        {
-            let mut event = Envelope {
-                seq: Seq(seq),
-                kind: String::new(),
-                // A stranger's text may be long where one of ours is short.
-                actor: " ".repeat(if seq == 3 { bytes } else { 0 }),
-                body: " ".repeat(if seq == 3 { 0 } else { bytes }),
-                ..event(stream)
-            };
+        let mut events = Vec::new();
+        // A stranger's text may be long where one of ours is short.
+        for (seq, body, actor, stored) in [
+            (1, BATCH_BYTES_MAX, 0, None),
+            (2, 5, 0, Some(1)),
+            (3, 0, BATCH_BYTES_MAX - 5, Some(1)),
+            (4, 1, 0, Some(3)),
+        ] {
+            let [body, actor] = [body, actor].map(|bytes| " ".repeat(bytes));
+            let mut event = Envelope { seq: Seq(seq), kind: String::new(), actor, body, ..event(stream(1)) };
             event.hash = hash_of(&before, &event);
             before = event.hash;
+            events.push(event.clone());
             batch.push(&store, event).await.unwrap();
-            assert_eq!(store.head(stream).await.unwrap().map(|head| head.seq.0), stored, "{seq}");
+            assert_eq!(store.head(stream(1)).await.unwrap().map(|head| head.seq.0), stored, "{seq}");
         }
+        // So it is with a bundle.
+        let (error, store) = broken_off(&events[..2]).await;
+        assert!(error.starts_with("line 5"), "{error}");
+        assert_eq!(store.head(stream(1)).await.unwrap().map(|head| head.seq), Some(Seq(1)));
     }
 }

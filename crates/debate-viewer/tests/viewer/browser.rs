@@ -1,4 +1,4 @@
-//! The page in a real browser, driven by `web/browser/drive.mjs`.
+//! The page in a real browser, driven by the scripts in `web/browser`.
 
 use std::env;
 use std::net::SocketAddr;
@@ -33,8 +33,28 @@ const LONG: usize = 5_000;
 /// Those of them in which somebody speaks, is asked, or is scored: three for each of 401 requests, at least.
 const SPEECH: usize = 1_200;
 
-/// Returns the browser, and the folder with what drives it; says why there is none.
-fn tools() -> Result<(PathBuf, PathBuf), String> {
+/// Returns the browser, and the folder with what drives it; none where they are not installed and may be missing.
+pub(crate) fn tools() -> Option<(PathBuf, PathBuf)> {
+    match installed() {
+        Ok(tools) => Some(tools),
+        Err(why) if env::var_os("DEBATE_NEEDS_BROWSER").is_none() => {
+            eprintln!("skipped: {why}");
+            None
+        }
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// Lets a script of `web/browser` look, and tells it what there is to see.
+pub(crate) async fn drive((chromium, web): (PathBuf, PathBuf), script: &str, mut told: Value) {
+    told["chromium"] = json!(chromium);
+    let mut driver = Command::new("node");
+    driver.arg(web.join("browser").join(script)).arg(told.to_string()).kill_on_drop(true);
+    let status = driver.status().await.expect("node is there where its packages are");
+    assert!(status.success(), "the browser saw something else; see above");
+}
+
+fn installed() -> Result<(PathBuf, PathBuf), String> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("web");
     if !web.join("node_modules/puppeteer-core").is_dir() {
         return Err("puppeteer-core is not installed; `cargo xtask test` installs it".to_owned());
@@ -177,7 +197,7 @@ async fn full_house(house: &House) -> DebateId {
 }
 
 /// Returns what `debate report` writes.
-async fn report(house: &House, debate: DebateId) -> Report {
+pub(crate) async fn report(house: &House, debate: DebateId) -> Report {
     let log = Log::fold(debate, house.engine.history(debate, None).await.unwrap()).unwrap();
     let page = DebatePage::of(&log, log.head().0).unwrap();
     Report::new(page, house.engine.verify(debate).await.unwrap(), Surroundings::real().now())
@@ -205,11 +225,7 @@ fn controls(house: &Arc<House>, wire: &Wire) -> Router {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_browser_shows_what_the_server_says() {
-    let (chromium, web) = match tools() {
-        Ok(tools) => tools,
-        Err(why) if env::var_os("DEBATE_NEEDS_BROWSER").is_none() => return eprintln!("skipped: {why}"),
-        Err(why) => panic!("{why}"),
-    };
+    let Some(tools) = tools() else { return };
     let house = Arc::new(House::open());
     let short = json!({
         "format": "deliberation", "mode": "weak", "topic": "Which of three hundred?",
@@ -244,7 +260,6 @@ async fn a_real_browser_shows_what_the_server_says() {
     let wire = Wire::to(door.address).await;
     let controls = served(controls(&house, &wire)).await;
     let told = json!({
-        "chromium": chromium,
         "site": format!("http://{}", wire.address),
         "controls": format!("http://{controls}"),
         "debates": LISTED + FORECASTS + 3 + harmful.len() + calm.len(),
@@ -258,8 +273,5 @@ async fn a_real_browser_shows_what_the_server_says() {
         "hostile": harmful.iter().map(DebateId::to_string).collect::<Vec<_>>(),
         "calm": calm.iter().map(DebateId::to_string).collect::<Vec<_>>(),
     });
-    let mut driver = Command::new("node");
-    driver.arg(web.join("browser/drive.mjs")).arg(told.to_string()).kill_on_drop(true);
-    let status = driver.status().await.expect("node is there where its packages are");
-    assert!(status.success(), "the browser saw something else; see above");
+    drive(tools, "drive.mjs", told).await;
 }

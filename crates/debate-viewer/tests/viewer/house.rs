@@ -7,10 +7,12 @@ use async_trait::async_trait;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::{Extension, Router};
+use debate_core::chain::hash_of;
 use debate_core::codec::Author;
+use debate_core::envelope::Envelope;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest, accept_bytes};
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Seq};
 use debate_engine::{Engine, Hedge, Hedging, Resumable, Settings, Start, Tenant};
 use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, Debater, ModelError, ScriptedModel, SimulatedModel, debater,
@@ -20,7 +22,7 @@ use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
-use debate_store::{EventStore, MemoryStore};
+use debate_store::{Append, EventStore, MemoryStore};
 use debate_viewer::{Viewer, viewer};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -207,6 +209,16 @@ impl House {
         let debate = self.start(request).await;
         self.concluded(debate).await;
         debate
+    }
+
+    /// Adds what cannot have happened to a debate's log, chained as whoever has the store can, and returns its place.
+    pub(crate) async fn forge(&self, debate: DebateId) -> Seq {
+        let log = self.engine.log(debate, None).await.unwrap();
+        let head = log.last().unwrap();
+        let mut forged = Envelope { seq: head.seq.next(), ..log[0].clone() };
+        forged.hash = hash_of(&head.hash, &forged);
+        self.engine.store().append(Append::new(forged.stream, head.seq, vec![forged])).await.unwrap();
+        head.seq.next()
     }
 
     /// Asks for what a page shows.

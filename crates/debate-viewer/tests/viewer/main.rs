@@ -4,6 +4,7 @@
 
 mod browser;
 mod door;
+mod faults;
 mod house;
 mod long_logs;
 #[path = "../../../debate-engine/tests/engine/moody_store.rs"]

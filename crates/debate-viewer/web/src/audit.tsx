@@ -44,7 +44,8 @@ function told(call: string, format: string): string {
   return `${role}, ${what}`;
 }
 
-function Check({ id, head, fail }: { id: string; head: number; fail: Fail }) {
+/** Whether the log holds together, and its bundle: what there is of a log, even one of which nothing else can be shown. */
+export function Check({ id, head, fail }: { id: string; head: number; fail: Fail }) {
   const [found, setFound] = useState<Verification | null>(null);
   const verify = (signal?: AbortSignal) => load<Verification>("check", `${debatePath(id)}/verification`, setFound, fail, signal);
   useEffect(() => settled(verify), [id, head]);

@@ -1,13 +1,13 @@
 // The page of one debate: what came of it first, then the way there, at any event of its log.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { AuditView } from "./audit";
+import { AuditView, Check } from "./audit";
 import { ConversationView } from "./conversation";
 import { DebateHead, Glance, Moment, VerificationLine } from "./glance";
 import { Loader } from "./loading";
 import type { DebatePage } from "./model";
 import { PredictionView } from "./prediction";
-import { type Fail, type Heard, follow, query } from "./server";
+import { type Fail, type Heard, follow, isUnfolded, query } from "./server";
 import { Slider } from "./slider";
 import { Notice, REDACTED, Words } from "./text";
 import { asked, flat } from "./wording";
@@ -37,6 +37,7 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
   const [head, setHead] = useState(0);
   const [isConnected, setConnected] = useState<boolean | null>(null);
   const [isLate, setLate] = useState(false);
+  const [unfolded, setUnfolded] = useState<string | null>(null);
   const [pieces, setPieces] = useState<ReadonlyMap<string, Piece>>(new Map());
   // A piece may come in behind the event that ends its attempt.
   const ended = useRef(new Set<string>());
@@ -46,10 +47,12 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
   useEffect(() => {
     const came = (next: DebatePage) => {
       fail("debate", null);
+      setUnfolded(null);
       setPage(next);
       setHead((head) => Math.max(head, next.head_seq));
     };
-    const asking = new Loader(id, { came, late: setLate, refused: (error) => fail("debate", error) });
+    const refused = (error: unknown) => (isUnfolded(error) ? setUnfolded(error.message) : fail("debate", error));
+    const asking = new Loader(id, { came, late: setLate, refused });
     loader.current = asking;
     asking.want(wanted.current, 0);
     return () => asking.stop();
@@ -109,10 +112,12 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
   }, [page?.title]);
 
   const late = isLate && <Notice kind="warn">The server cannot be reached just now. What stands here may be old; this page asks again.</Notice>;
+  if (page === null && unfolded !== null) return <Unfolded id={id} why={unfolded} fail={fail} />;
   if (page === null) return <>{late || <p role="status">Reading the debate…</p>}</>;
   const isLive = pinned === null && page.state !== "concluded";
   return (
     <>
+      {unfolded !== null && <Notice kind="bad">{unfolded}</Notice>}
       <DebateHead page={page} isReport={false} />
       {isLive && isConnected === false ? <Notice kind="warn">The connection was cut. The debate goes on; this page catches up as soon as it can.</Notice> : late}
       <Moment page={page} />
@@ -129,6 +134,21 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
         </a>
       </nav>
       {tab === "audit" ? <AuditView page={page} head={head} fail={fail} move={move} /> : <Course page={page} live={isLive ? <Live page={page} pieces={pieces} /> : null} />}
+    </>
+  );
+}
+
+/** A debate of which no page can be made still has a log, and what its check finds. */
+function Unfolded({ id, why, fail }: { id: string; why: string; fail: Fail }) {
+  return (
+    <>
+      <header class="head">
+        <Notice kind="bad">{why}</Notice>
+        <h1>
+          <code>{id}</code>
+        </h1>
+      </header>
+      <Check id={id} head={0} fail={fail} />
     </>
   );
 }

@@ -19,6 +19,11 @@ export function isRefusal(error: unknown): error is ServerError {
   return error instanceof ServerError && error.status < 500 && error.status !== 429;
 }
 
+/** What the server says of a log that does not hold together, or that it does not know the format of: there is no page of it. */
+export function isUnfolded(error: unknown): error is ServerError {
+  return error instanceof ServerError && error.status === 422;
+}
+
 /** How long to wait before each next try. */
 export function* pauses(): Generator<number, never> {
   for (let pause = RETRY_FIRST_MS; ; pause = Math.min(pause * 2, RETRY_MOST_MS)) yield pause;

@@ -6,6 +6,7 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_engine::{Fault, Verification};
 
 use super::super::import::Batch;
+use crate::exit::Failure;
 use crate::house::House;
 
 /// How much is kept of what is wrong with one debate, in bytes.
@@ -38,7 +39,10 @@ impl Fold {
         mut self,
         debates: &[StreamId],
     ) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
-        self.batch.flush(&**self.house.store.events()).await?;
+        let others = self.batch.flush(&**self.house.store.events()).await?;
+        if let Some(other) = others.first() {
+            return Err(Failure::fault(&other.why));
+        }
         let mut folds = BTreeMap::new();
         for stream in debates {
             let mut found = super::verify(&self.house.engine, *stream, true).await?;

@@ -209,12 +209,15 @@ pub(in crate::commands) mod tests {
         fork
     }
 
-    /// Returns the lines of a bundle of streams with one event each.
+    /// Returns the lines of a bundle of streams with these events.
     pub(in crate::commands) fn bundle(events: &[Envelope]) -> Vec<String> {
         let count = events.len() as u64;
-        let lines =
-            events.iter().flat_map(|event| [Line::stream(event.stream, None), Line::Event(event.into())]);
-        let end = Line::End(End { streams: count, events: count });
+        let streams = events.iter().filter(|event| event.seq == Seq(1)).count() as u64;
+        let lines = events.iter().flat_map(|event| {
+            let begins = (event.seq == Seq(1)).then(|| Line::stream(event.stream, None));
+            begins.into_iter().chain([Line::Event(event.into())])
+        });
+        let end = Line::End(End { streams, events: count });
         let lines = std::iter::once(Line::start(false)).chain(lines).chain([end]);
         lines.map(|line| line.text()).collect()
     }
