@@ -95,7 +95,7 @@ impl Wire {
     }
 }
 
-async fn served(router: Router) -> SocketAddr {
+pub(crate) async fn served(router: Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, router).await });

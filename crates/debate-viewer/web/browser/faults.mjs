@@ -1,0 +1,71 @@
+// Looks at logs to which somebody added an event: a reader is told so, and which event. Told by tests/viewer/faults.rs where
+// everything is.
+import assert from "node:assert/strict";
+import { pathToFileURL } from "node:url";
+import puppeteer from "puppeteer-core";
+
+const { chromium, site, controls, report, folded, unfolded, watched } = JSON.parse(process.argv[2]);
+/** Longer than anything here takes; reached only where something hangs. */
+const PATIENCE_MS = 60_000;
+
+const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+const wrong = [];
+const page = await browser.newPage();
+page.setDefaultTimeout(PATIENCE_MS);
+page.on("pageerror", (error) => wrong.push(`error in the page: ${error.message}`));
+
+const found = async (id) => (await fetch(`${site}/viewer/data/debates/${id}/verification`)).json();
+const open = (id, search = "") => page.goto(`${site}/viewer/debates/${id}${search}`, { waitUntil: "domcontentloaded" });
+
+/** Within a part of the page there is one badge on the log, a bad one, and the event with what is wrong with it behind it. */
+async function named(part, { id, added }) {
+  const { fault } = await found(id);
+  await page.waitForFunction((part) => !document.querySelector(part)?.textContent.includes("Checking…") && document.querySelector(part)?.querySelector(".badge"), { polling: "raf", timeout: PATIENCE_MS }, part);
+  const badges = await page.$$eval(`${part} .badge`, (badges) => badges.map((badge) => [badge.className, badge.textContent]));
+  const lines = await page.$$eval(`${part} .badge + p`, (lines) => lines.map((line) => line.textContent));
+  assert.deepEqual([badges, lines], [[["badge bad", "NOT INTACT"]], [`Event ${added}: ${fault}`]], page.url());
+}
+
+/** The part of the glance that says whether the log is intact. */
+const mark = () =>
+  page.waitForSelector(".glance").then(() =>
+    page.$$eval(".glance dl > div", (parts) => {
+      parts.find((part) => part.querySelector("dt").textContent === "Is the log intact?").id = "intact";
+    }),
+  );
+
+try {
+  for (const search of ["", "?at=3", "?tab=audit"]) {
+    await open(folded.id, search);
+    await mark();
+    await named("#intact", folded);
+  }
+  await named("section[aria-labelledby=check] .card", folded);
+  await page.goto(pathToFileURL(report).href, { waitUntil: "domcontentloaded" });
+  await mark();
+  await named("#intact", folded);
+  // Of what does not fold there is nothing to glance at.
+  for (const search of ["", "?at=3", "?tab=audit"]) {
+    await open(unfolded.id, search);
+    await named("section[aria-labelledby=check] .card", unfolded);
+    const notice = await page.$eval(".notice.bad", (notice) => notice.textContent);
+    assert.ok(notice.includes(`the log of debate ${unfolded.id} does not hold together`), notice);
+    assert.equal(await page.$(".glance"), null);
+  }
+  // Somebody looks at a log while the event is added.
+  const press = (name) => page.$$eval("button", (buttons, name) => buttons.find((button) => button.ariaLabel === name || button.textContent === name).click(), name);
+  await open(watched.id);
+  await page.waitForSelector(".glance .badge.good");
+  const added = await (await fetch(`${controls}/forge`, { method: "POST" })).text();
+  await press("Audit");
+  await named("section[aria-labelledby=check] .card", { id: watched.id, added });
+  await press("One event back");
+  await page.waitForFunction((id) => document.querySelector(".notice.bad")?.textContent.includes(`the log of debate ${id} does not hold together`), {}, watched.id);
+  assert.deepEqual(wrong, [], "nothing went wrong in the page");
+} catch (error) {
+  console.error(error.message, wrong, error.stack);
+  console.error(page.url(), (await page.evaluate(() => document.body.innerText)).slice(0, 3_000));
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}
