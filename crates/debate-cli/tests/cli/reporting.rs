@@ -8,6 +8,7 @@ use debate_core::id::Digest;
 use serde_json::Value;
 
 use crate::program::Program;
+use crate::verifying::alter;
 
 #[test]
 fn a_report_is_one_file_that_says_what_the_result_says() {
@@ -109,6 +110,43 @@ fn says_what_the_page_says(markdown: &str, page: &Value, has_numbers: bool) {
     let arguments = rounds.flat_map(|round| round["arguments"].as_array().unwrap());
     let evidenced = arguments.filter(|argument| argument["evidence_cited"][0].is_string()).count();
     assert_eq!(markdown.matches("\nEvidence:\n").count(), evidenced, "{markdown}");
+}
+
+#[test]
+fn k15_a_report_of_a_log_to_which_somebody_added_an_event_says_so_or_is_not_made() {
+    // A record of a deletion may stand behind a conclusion, a beginning may not.
+    for (kind, body, is_made) in
+        [("'redacted'", "'{\"seq\":1}'", true), ("opened.kind", "opened.body", false)]
+    {
+        let program = Program::new();
+        let id = program.debate("ice.json");
+        let head = program.run(["log", &id, "--json"]).lines().len();
+        let added = format!(
+            "INSERT INTO events (stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body)
+             SELECT last.stream_kind, last.stream_id, last.seq + 1, {kind}, 1, last.at, last.tenant, last.actor, last.hash, {body}
+             FROM events AS last, events AS opened WHERE last.seq = {head} AND opened.seq = 1"
+        );
+        alter(&program, &[&added]);
+        let added = head + 1;
+        let fault = program.run(["verify", &id, "--json"]).json();
+        assert_eq!((&fault["ok"], &fault["fault_seq"]), (&false.into(), &added.into()), "{fault}");
+        for format in ["html", "md", "json"] {
+            let ran = program.run(["report", &id, "--format", format]);
+            if !is_made {
+                assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{format}: {ran:?}");
+                assert!(ran.stderr.starts_with(&format!("error: event {added}: ")), "{format}: {ran:?}");
+                continue;
+            }
+            assert_eq!(ran.code, Some(0), "{format}: {ran:?}");
+            if format == "json" {
+                let found = &ran.json()["verification"];
+                assert_eq!((&found["ok"], &found["fault_seq"]), (&false.into(), &added.into()), "{found}");
+            } else {
+                let told = format!("- Log: NOT INTACT at event {added}: ");
+                assert!(ran.stdout.contains(&told), "{told}: {ran:?}");
+            }
+        }
+    }
 }
 
 #[cfg(unix)]
