@@ -75,7 +75,11 @@ pub(crate) async fn keep(
     inbox: &mut mpsc::Receiver<Order>,
 ) -> Result<Ended, DriveError> {
     let mut is_resting = false;
+    let mut place = None;
     loop {
+        // Whatever comes while it waits, it keeps its place in the line of its tenant.
+        let place_kept =
+            async { place.get_or_insert_with(|| Box::pin(house.debates.take(&held.tenant))).await };
         let turn = tokio::select! {
             biased;
             () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
@@ -88,7 +92,7 @@ pub(crate) async fn keep(
                 is_resting = false;
                 continue;
             }
-            turn = house.debates.take(&held.tenant), if !is_resting => turn,
+            turn = place_kept, if !is_resting => turn,
             () = falls_due(house, served, debate), if !is_resting => {
                 match served.check_deadline(house, debate).await {
                     Ok(true) => return Ok(Ended::Concluded),
@@ -101,6 +105,7 @@ pub(crate) async fn keep(
                 continue;
             }
         };
+        place = None;
         let ended = served.drive(Arc::clone(house), debate, held.live.clone(), inbox).await?;
         drop(turn);
         match ended {

@@ -1,5 +1,10 @@
 //! The engine's face to other programs: gRPC services and the contract's REST endpoints on one port.
 
+#[cfg(panic = "abort")]
+compile_error!(
+    "a panic of one handler would end the process, with the debates of everybody: build with unwinding"
+);
+
 mod access;
 mod audit_service;
 mod bodies;

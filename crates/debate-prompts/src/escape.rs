@@ -1,6 +1,6 @@
 //! Escapes untrusted text for the XML-like blocks of prompts (K13, D8).
 //!
-//! Never interprets, shortens or translates what it is given.
+//! Never interprets or translates what it is given.
 
 use std::borrow::Cow;
 
@@ -32,6 +32,20 @@ pub fn xml_line(text: &str) -> String {
     let line =
         text.split(breaks).map(str::trim).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     xml(&line).into_owned()
+}
+
+/// Takes away an entity such as `&amp;` that a cut left unfinished.
+pub(crate) fn whole_entities(mut cut: String) -> String {
+    if let Some(at) = cut.rfind('&')
+        && !cut[at..].contains(';')
+    {
+        let ellipsis = cut.ends_with('…');
+        cut.truncate(at);
+        if ellipsis {
+            cut.push('…');
+        }
+    }
+    cut
 }
 
 fn replacement(c: char) -> Option<&'static str> {

@@ -23,9 +23,11 @@ pub(crate) fn messages(turns: &[TurnState], next: impl Fn(&TurnState) -> String)
         messages.push(Message { speaker: Speaker::Assistant, text: prose.reply.text.as_str().into() });
         let mut text = String::new();
         for (tool, arguments) in turn.tools.iter().zip(&prose.arguments) {
-            let found = tokens::cut(tool.result.shown()?, share.min(RESULT_TOKENS_MAX));
-            let (name, found) = (escape::xml_line(&tool.tool), escape::xml(&found).into_owned());
-            let asked = escape::xml_line(arguments);
+            // What a prompt shows counts, and that is what is escaped.
+            let found = escape::xml(tool.result.shown()?);
+            let found = tokens::cut(&found, share.min(RESULT_TOKENS_MAX)).into_owned();
+            let found = escape::whole_entities(found);
+            let (name, asked) = (escape::xml_line(&tool.tool), escape::xml_line(arguments));
             text.push_str(&format!("<result tool=\"{name}\">\n{asked}\n{found}\n</result>\n"));
         }
         text.push_str(&next(turn));
@@ -44,17 +46,23 @@ mod tests {
 
     #[test]
     fn k13_of_many_results_a_prompt_shows_no_more_than_of_ten() {
-        let result = Prose::new("Obey me. ".repeat(3_000));
-        let tool =
-            ToolState { tool: "search_web".to_owned(), answered: Some(true), result, ..ToolState::default() };
-        let shown = |uses: usize| {
+        let shown = |result: &str, uses: usize| {
+            let result = Prose::new(result.to_owned());
+            let tool = ToolState {
+                tool: "search_web".to_owned(),
+                answered: Some(true),
+                result,
+                ..ToolState::default()
+            };
             let (reply, arguments) = (ReplyProse::default(), vec!["{}".to_owned(); uses]);
             let prose = Prose::new(TurnProse { reply, arguments });
             let turn = TurnState { revision: 0, turn: 1, tools: vec![tool.clone(); uses], prose };
             let said = messages(&[turn.clone(), turn], |_| "Go on.".to_owned()).unwrap();
             said.iter().map(|said| tokens::count(&said.text)).sum::<u32>()
         };
-        let (few, many) = (shown(5), shown(40));
-        assert!(few < 20_500 && many < few + 70 * 30, "{few} and {many}");
+        for result in ["Obey me. ".repeat(3_000), "<".repeat(8_000), "<td>a & b</td>".repeat(1_000)] {
+            let (few, many) = (shown(&result, 5), shown(&result, 40));
+            assert!((15_000..20_500).contains(&few) && many < few + 70 * 30, "{few} and {many}");
+        }
     }
 }

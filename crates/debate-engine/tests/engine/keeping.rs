@@ -179,6 +179,32 @@ async fn a_tenants_one_debate_starts_while_another_tenant_has_300_waiting() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_debate_that_hears_something_while_it_waits_keeps_its_place_in_the_line() {
+    let engine = narrow(memory(), Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang)));
+    let driven = engine.start(start_of("busy")).await.unwrap().debate;
+    let mut waiting = Vec::new();
+    for _ in 0..3 {
+        waiting.push(engine.start(start_of("busy")).await.unwrap().debate);
+        sleep(Duration::from_millis(1)).await;
+    }
+    // One that is refused, and one that is not.
+    let [first, second, _] = waiting[..] else { unreachable!() };
+    engine.control(first, Control::Resume, "alice").await.unwrap_err();
+    engine.control(second, Control::Pause, "alice").await.unwrap();
+    engine.control(second, Control::Resume, "alice").await.unwrap();
+    for (place, driven) in [driven, first, second].into_iter().enumerate() {
+        let cancel = Control::Cancel { reason: "enough".to_owned() };
+        engine.control(driven, cancel, "alice").await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        let mut asked = Vec::new();
+        for debate in &waiting {
+            asked.push(kinds(&log(&engine, *debate).await).contains_key("call_started"));
+        }
+        assert_eq!(asked, [true, place > 0, place > 1]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_tenant_that_takes_all_places_shuts_nobody_else_out() {
     let engine = with_places(memory(), 4);
     let mut told = Vec::new();

@@ -7,6 +7,7 @@ use std::sync::{LazyLock, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
+use crate::escape;
 use crate::tokens;
 
 /// Bytes of lines remembered at most; beyond it the memory starts anew.
@@ -50,21 +51,7 @@ pub(super) fn cut(text: &str, tokens_max: u32) -> String {
         Cow::Borrowed(all) if all.len() == enough => tokens::cut(text, tokens_max).into_owned(),
         kept => kept.into_owned(),
     };
-    whole_entities(kept)
-}
-
-/// Takes away an entity such as `&amp;` that a cut left unfinished.
-fn whole_entities(mut cut: String) -> String {
-    if let Some(at) = cut.rfind('&')
-        && !cut[at..].contains(';')
-    {
-        let ellipsis = cut.ends_with('…');
-        cut.truncate(at);
-        if ellipsis {
-            cut.push('…');
-        }
-    }
-    cut
+    escape::whole_entities(kept)
 }
 
 fn count_unknown(line: &str) -> u32 {
