@@ -128,6 +128,11 @@ impl<'a> Field<'a> {
         self.value
     }
 
+    /// Returns whether this is an object with a field of that name, whatever is wrong with what it holds.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.value.and_then(|value| value.get(name)).is_some_and(|value| !value.is_null())
+    }
+
     /// Notes what is wrong with this field.
     pub(crate) fn refuse(&self, reason: impl Display) {
         let path = if self.path.is_empty() { super::WHOLE } else { &self.path };

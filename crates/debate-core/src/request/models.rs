@@ -33,6 +33,15 @@ pub(crate) fn read(
     plan
 }
 
+/// Returns whether a plan names models for a kind of call, or by default, whatever is wrong with their names.
+pub(crate) fn is_named(field: &Field<'_>, kind: &str) -> bool {
+    match field.value().and_then(|plan| plan.get(kind)) {
+        None | Some(Value::Null) => false,
+        Some(Value::Array(models)) => !models.is_empty(),
+        Some(_) => true,
+    }
+}
+
 /// Reads the name of a model, or a list of them with the first choice first.
 pub(crate) fn names(field: &Field<'_>) -> Vec<String> {
     match field.value() {

@@ -52,7 +52,8 @@ pub(in crate::formats) fn accept(
     let mode = fields.field("mode").choice(&Mode::ALL, Mode::as_str);
     let asked_skills = AskedSkills::read(&fields.field("skills"));
     let participants = participants(&fields.required("participants"), &asked_skills);
-    let orchestrator = orchestrator(&fields.field("orchestrator"), &asked_skills);
+    let closing = fields.field("orchestrator");
+    let orchestrator = orchestrator(&closing, &asked_skills);
     asked_skills.check_names(participants.iter().chain(&orchestrator));
     let rounds = fields.either("max_rounds", "maxRounds").whole(ROUNDS);
     let mut config = Config {
@@ -76,6 +77,10 @@ pub(in crate::formats) fn accept(
     skills::admit(&mut config, &mut brief, Vec::new());
     let options = fields.field("options").object(&["limits", "models"]);
     config.models = models(&options.field("models"), config.participants.iter().chain(&config.orchestrator));
+    if config.orchestrator.is_none() && closing.value().is_some() {
+        // Whatever the name will be that was refused, somebody sums up, and that is kept back for.
+        config.orchestrator = Some(Speaker { name: Role::from("orchestrator"), skills: Vec::new() });
+    }
     let limits = limits(&fields.field("timeout"), &options.field("limits"), &config);
     complaints.finish((config, brief, limits))
 }
@@ -198,7 +203,7 @@ fn models<'s>(field: &Field<'_>, speakers: impl Iterator<Item = &'s Speaker>) ->
 fn limits(timeout: &Field<'_>, limits: &Field<'_>, config: &Config) -> Limits {
     let asked = AskedLimits::read(limits, config.limits(TIMEOUT_MS_DEFAULT).closing_tokens);
     let timeout_ms = timeout.whole(DEADLINE_MS);
-    if timeout.value().is_some() && asked.deadline_ms().is_some() {
+    if timeout.value().is_some() && limits.has("deadline_ms") {
         timeout.refuse("is the same as options.limits.deadline_ms; give one of them");
     }
     asked.on_top_of(config.limits(timeout_ms.or(asked.deadline_ms()).unwrap_or(TIMEOUT_MS_DEFAULT)))

@@ -33,21 +33,27 @@ impl HypothesisText {
         if statement.is_empty() {
             return Some("states nothing");
         }
-        if prediction.is_empty() {
-            return Some("has no prediction by which it could be tested");
-        }
         if prediction == statement {
             return Some("predicts only what it states");
         }
-        let spoken = format!("{prediction} ");
-        let says_when = CONDITIONS.iter().any(|word| {
-            let mut places = spoken.match_indices(word);
-            places.any(|(at, _)| !spoken[..at].ends_with(char::is_alphanumeric))
-        });
-        let says_when = says_when || says_when_zh(&spoken);
-        (!says_when)
-            .then_some("predicts nothing that could turn out otherwise: say what is seen if it is true")
+        why_tests_nothing(&prediction)
     }
+}
+
+/// Returns why nothing could be tested by a prediction, whatever is stated, or `None` where something could.
+#[must_use]
+pub(super) fn why_tests_nothing(prediction: &str) -> Option<&'static str> {
+    let prediction = prediction.trim().to_lowercase();
+    if prediction.is_empty() {
+        return Some("has no prediction by which it could be tested");
+    }
+    let spoken = format!("{prediction} ");
+    let says_when = CONDITIONS.iter().any(|word| {
+        let mut places = spoken.match_indices(word);
+        places.any(|(at, _)| !spoken[..at].ends_with(char::is_alphanumeric))
+    });
+    let says_when = says_when || says_when_zh(&spoken);
+    (!says_when).then_some("predicts nothing that could turn out otherwise: say what is seen if it is true")
 }
 
 /// Returns whether a text has a Chinese conditional.

@@ -8,6 +8,7 @@ use super::config::{
     Brief, Config, DEADLINE_MS_DEFAULT, HYPOTHESES_MAX, HYPOTHESES_MIN, INVESTIGATORS_DEFAULT, Language,
     RESERVED, ROUNDS_MAX, Seat,
 };
+use super::hypothesis::why_tests_nothing;
 use crate::counted::counted;
 use crate::limits::Limits;
 use crate::models::ModelPlan;
@@ -35,19 +36,23 @@ pub(in crate::formats) fn accept(
     let listed = fields.field("hypotheses");
     let hypotheses = hypotheses(&listed);
     let given = listed.value().map(|_| u32::try_from(hypotheses.len()).unwrap_or(u32::MAX));
-    let named = investigators(&fields.field("investigators"));
-    let count = given
-        .map_or(if named.is_empty() { INVESTIGATORS_DEFAULT } else { named.len() }, |given| given as usize);
-    if !named.is_empty() && named.len() != count {
-        let names = counted(named.len(), "name", "names");
-        let hypotheses = counted(count, "hypothesis", "hypotheses");
-        fields.field("investigators").refuse(format_args!("has {names} for {hypotheses}; each needs one"));
+    let investigators = fields.field("investigators");
+    let names = names(&investigators, given);
+    // Entries are counted, and those that were refused with them; a length that is refused itself is not told of twice.
+    let lengths = HYPOTHESES_MIN..=HYPOTHESES_MAX;
+    if let (Some(names), Some(hypotheses)) = (length(&investigators), length(&listed))
+        && lengths.contains(&hypotheses)
+        && names.clamp(HYPOTHESES_MIN, HYPOTHESES_MAX) != hypotheses
+    {
+        let names = counted(names, "name", "names");
+        let hypotheses = counted(hypotheses, "hypothesis", "hypotheses");
+        investigators.refuse(format_args!("has {names} for {hypotheses}; each needs one"));
     }
     let rounds = fields.field("rounds").whole(1..=u64::from(ROUNDS_MAX));
     let mut config = Config {
         language: language(&fields.field("language")),
         rounds: rounds.and_then(|rounds| u32::try_from(rounds).ok()).unwrap_or(ROUNDS_MAX),
-        seats: seats(&named, count),
+        seats: names.into_iter().zip(1..).map(seat).collect(),
         hypotheses: given,
         workspace: false,
         models: ModelPlan::default(),
@@ -81,14 +86,34 @@ fn hypotheses(list: &Field<'_>) -> Vec<HypothesisText> {
         let fields = item.object(&["statement", "prediction"]);
         let text = |name| fields.required(name).words(TEXT_CHARS_MAX);
         let (statement, prediction) = (text("statement"), text("prediction"));
-        let (statement, prediction) = (statement?.to_owned(), prediction?.to_owned());
-        let hypothesis = HypothesisText { statement, prediction };
-        if let Some(why) = hypothesis.why_untestable() {
+        let prediction = prediction?.to_owned();
+        let hypothesis = statement
+            .map(str::to_owned)
+            .map(|statement| HypothesisText { statement, prediction: prediction.clone() });
+        let why = match &hypothesis {
+            Some(hypothesis) => hypothesis.why_untestable(),
+            None => why_tests_nothing(&prediction),
+        };
+        if let Some(why) = why {
             fields.field("prediction").refuse(format_args!("cannot be tested: the hypothesis {why}"));
         }
-        Some(hypothesis)
+        hypothesis
     };
     items.iter().filter_map(hypothesis).collect()
+}
+
+/// Returns how many entries a list has, whatever is wrong with them.
+fn length(list: &Field<'_>) -> Option<usize> {
+    list.value().and_then(Value::as_array).map(Vec::len)
+}
+
+/// Returns who investigates, in order: one for each hypothesis, unless the request names them.
+fn names(list: &Field<'_>, hypotheses: Option<u32>) -> Vec<String> {
+    if list.value().is_some() {
+        return investigators(list).into_iter().map(str::to_owned).collect();
+    }
+    let count = hypotheses.map_or(INVESTIGATORS_DEFAULT, |given| given as usize);
+    (1..=count).map(|number| format!("investigator_{number}")).collect()
 }
 
 fn investigators<'a>(list: &Field<'a>) -> Vec<&'a str> {
@@ -110,14 +135,9 @@ fn investigators<'a>(list: &Field<'a>) -> Vec<&'a str> {
     names
 }
 
-/// Gives every hypothesis its investigator.
-fn seats(named: &[&str], count: usize) -> Vec<Seat> {
-    let seat = |number: usize| {
-        let name =
-            named.get(number - 1).map_or_else(|| format!("investigator_{number}"), ToString::to_string);
-        Seat { investigator: name.as_str().into(), hypothesis: u32::try_from(number).unwrap_or(u32::MAX) }
-    };
-    (1..=count).map(seat).collect()
+/// Gives a hypothesis its investigator.
+fn seat((name, hypothesis): (String, u32)) -> Seat {
+    Seat { investigator: name.as_str().into(), hypothesis }
 }
 
 /// Reads what the debate may spend (rule K8).
@@ -175,8 +195,53 @@ mod tests {
                 "options.models.roles.nobody: \"nobody\" is not one of the roles",
             ]
         );
-        let uneven = json!({ "problem": "x", "investigators": ["a", "b", "c"],
-            "hypotheses": [hypothesis("a lock"), hypothesis("a leak")] });
-        assert_eq!(refused(&uneven), ["investigators: has 3 names for 2 hypotheses; each needs one"]);
+        let halves = json!({ "problem": "x", "hypotheses": [
+            {"prediction": "bad design"}, {"statement": " ", "prediction": "If so, it hangs"}] });
+        assert_eq!(
+            refused(&halves),
+            [
+                "hypotheses[0].statement: is required",
+                "hypotheses[0].prediction: cannot be tested: the hypothesis predicts nothing that could turn out \
+                 otherwise: say what is seen if it is true",
+                "hypotheses[1].statement: must not be empty",
+            ]
+        );
+    }
+
+    #[test]
+    fn k12_investigators_are_counted_with_those_whose_names_are_refused() {
+        let uneven = |investigators: Value| {
+            refused(&json!({ "problem": "x", "investigators": investigators,
+                "hypotheses": [hypothesis("a lock"), {"statement": "a leak"}] }))
+        };
+        let half = "hypotheses[1].prediction: is required";
+        let three = "investigators: has 3 names for 2 hypotheses; each needs one";
+        let name = "must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops";
+        assert_eq!(uneven(json!(["a", "b", "c"])), [half, three]);
+        let refused_name = format!("investigators[1]: {name}");
+        assert_eq!(uneven(json!(["a", "b c", "d"])), [half, &refused_name, three]);
+        assert_eq!(
+            uneven(json!(["a", "A", "lead"])),
+            [
+                half,
+                "investigators[1]: \"A\" is given more than once",
+                "investigators[2]: \"lead\" is another role's name",
+                three
+            ]
+        );
+        assert_eq!(uneven(json!(["a", "b c"])), [half, &refused_name], "with its name mended there are two");
+        assert_eq!(uneven(json!(["a"])), [half, "investigators: must name at least 2"]);
+        let many: Value = (0..9).map(|n| format!("n{n}")).collect();
+        let told = [
+            half,
+            "investigators: has 9 entries; 8 are allowed",
+            "investigators: has 9 names for 2 hypotheses; each needs one",
+        ];
+        assert_eq!(uneven(many), told);
+        let mut open = json!({ "problem": "x", "investigators": ["a", "b", "c"], "hypotheses": "some" });
+        assert_eq!(refused(&open), ["hypotheses: must be a list"], "nobody can tell how many there will be");
+        open["hypotheses"] = json!([hypothesis("a lock")]);
+        let few = "hypotheses: must have at least 2; leave them out for the lead to propose";
+        assert_eq!(refused(&open), [few]);
     }
 }

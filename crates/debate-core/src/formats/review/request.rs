@@ -17,6 +17,7 @@ use crate::id::{Digest, Role};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::models::ModelPlan;
 use crate::policy::reviewer::ReviewerName;
+use crate::request::fields::is_name;
 use crate::request::limits::AskedLimits;
 use crate::request::sizes::{
     CONFLICTS_MAX, JUDGE_PASSES, LABEL_CHARS_MAX, NAME_CHARS_MAX, OPERATIONS_MAX, PAIRS, PARTICIPANTS_MAX,
@@ -117,10 +118,11 @@ fn config(fields: &Fields<'_>, options: &Fields<'_>, brief: &mut Brief, conflict
 
 /// Reads which models are asked: the settings of rule V1, and narrower choices in the options.
 fn models(debate: &Fields<'_>, narrower: &Field<'_>, brief: &Brief) -> ModelPlan {
-    let is_reviewer = |name: &str| brief.critiques.iter().any(|critique| critique.role.as_str() == name);
+    let is_reviewer =
+        |name: &str| is_name(name) && brief.critiques.iter().any(|critique| critique.role.as_str() == name);
     let spoken = [Speech::Argue, Speech::Rebut].map(Speech::as_str);
     let mut plan = models::read(narrower, &spoken, is_reviewer, "reviewers");
-    if !plan.default.is_empty() {
+    if models::is_named(narrower, "default") {
         narrower.refuse("has its default in debate.model; name it there");
     }
     plan.default = models_of_rule_v1(&debate.field("model"), MODEL_DEFAULT);
@@ -163,21 +165,23 @@ pub(super) fn models_named(plan: &ModelPlan) -> Vec<(String, String)> {
 /// Reads the critiques; each reviewer has one.
 fn critiques(list: &Field<'_>) -> Vec<Critique> {
     let mut critiques: Vec<Critique> = Vec::new();
-    for item in list.items(PARTICIPANTS_MAX) {
+    for (place, item) in list.items(PARTICIPANTS_MAX).into_iter().enumerate() {
         let fields = item.object(&["role", "system_prompt", "operations", "findings"]);
         let named = fields.required("role");
         let roles: Vec<Role> = critiques.iter().map(|critique| critique.role.clone()).collect();
-        let role = reviewer(&named, &roles);
-        // Of a critique of nobody the rest is looked at, too: all that is wrong is told at once.
-        let findings = findings_of(&fields.field("findings"));
-        let stated = fields.field("operations").items(OPERATIONS_MAX);
-        let whose = Whose::Critique(role.as_ref());
-        let mut operations: Vec<_> = stated.iter().filter_map(|item| operation(item, &whose)).collect();
-        let system_prompt = fields.field("system_prompt").text_or_empty(PERSONA_CHARS_MAX);
-        let Some(role) = role else { continue };
-        if roles.contains(&role) {
+        let mut own = reviewer(&named, &roles);
+        if let Some(role) = own.take_if(|role| roles.contains(role)) {
             named.refuse(format_args!("{:?} is given more than once", role.as_str()));
         }
+        // Of a critique of nobody the rest is looked at, too: all that is wrong is told at once. Whoever it will be of, it
+        // is of nobody else; its place, which is nobody's name, stands for the reviewer.
+        let is_refused = own.is_none();
+        let role = own.unwrap_or_else(|| Role::from(format!("critiques[{place}]").as_str()));
+        let findings = findings_of(&fields.field("findings"));
+        let stated = fields.field("operations").items(OPERATIONS_MAX);
+        let mut whose = Whose::Critique { role: &role, is_refused };
+        let mut operations: Vec<_> = stated.iter().filter_map(|item| operation(item, &mut whose)).collect();
+        let system_prompt = fields.field("system_prompt").text_or_empty(PERSONA_CHARS_MAX);
         operations.extend(findings.iter().filter_map(|finding| findings::operation(&role, finding)));
         critiques.push(Critique { operations, system_prompt, findings, role });
     }
@@ -223,30 +227,37 @@ fn findings_of(list: &Field<'_>) -> Vec<String> {
 
 /// Where an operation stands, and so whose it may be.
 enum Whose<'a> {
-    /// In the critique of a reviewer, if that has a name.
-    Critique(Option<&'a Role>),
+    /// In the critique of a reviewer, whose name may have been refused.
+    Critique { role: &'a Role, is_refused: bool },
     /// In a conflict, where it names its reviewer; these were named before.
-    Conflict(&'a [Role]),
+    Conflict(&'a mut Vec<Role>),
 }
 
 /// Reads an operation; within a critique it is that reviewer's.
 ///
 /// What else an operation of the caller's conflicts has is the caller's, and stays.
-fn operation(item: &Field<'_>, whose: &Whose<'_>) -> Option<Operation> {
-    let (fields, known) = match whose {
-        Whose::Critique(_) => (item.object(&["reviewer_role", "op", "target", "value"]), &[][..]),
-        Whose::Conflict(known) => (item.open_object(), *known),
+fn operation(item: &Field<'_>, whose: &mut Whose<'_>) -> Option<Operation> {
+    let fields = match whose {
+        Whose::Critique { .. } => item.object(&["reviewer_role", "op", "target", "value"]),
+        Whose::Conflict(_) => item.open_object(),
     };
-    let named = match whose {
-        Whose::Critique(_) => fields.field("reviewer_role"),
-        Whose::Conflict(_) => fields.required("reviewer_role"),
+    let (named, known) = match whose {
+        Whose::Critique { .. } => (fields.field("reviewer_role"), &[][..]),
+        Whose::Conflict(known) => (fields.required("reviewer_role"), &known[..]),
     };
     let stated = if named.value().is_some() { reviewer(&named, known) } else { None };
-    if let (Some(stated), Whose::Critique(Some(role))) = (&stated, whose)
-        && stated != *role
-    {
-        named.refuse(format_args!("must be {:?}, whose critique this is", role.as_str()));
-    }
+    let reviewer_role = match whose {
+        Whose::Critique { role, is_refused } => {
+            if !*is_refused && stated.is_some_and(|stated| stated != **role) {
+                named.refuse(format_args!("must be {:?}, whose critique this is", role.as_str()));
+            }
+            Some((*role).clone())
+        }
+        Whose::Conflict(known) => {
+            known.extend(stated.clone());
+            stated
+        }
+    };
     let op = fields.required("op").name();
     let target = fields.required("target").words(LABEL_CHARS_MAX);
     let field = fields.field("value");
@@ -255,10 +266,6 @@ fn operation(item: &Field<'_>, whose: &Whose<'_>) -> Option<Operation> {
     if chars > TEXT_CHARS_MAX {
         field.refuse(format_args!("has {chars} characters; {TEXT_CHARS_MAX} are allowed"));
     }
-    let reviewer_role = match whose {
-        Whose::Critique(role) => role.cloned(),
-        Whose::Conflict(_) => stated,
-    };
     Some(Operation { reviewer_role: reviewer_role?, op: op?.to_owned(), target: target?.to_owned(), value })
 }
 
@@ -267,23 +274,23 @@ fn conflicts(list: &Field<'_>, critiques: &[Critique]) -> Vec<Conflict> {
     let mut known: Vec<Role> = critiques.iter().map(|critique| critique.role.clone()).collect();
     let mut read = |item: Field<'_>| {
         let fields = item.open_object();
-        let operations = fields.field("ops").items(OPERATIONS_MAX);
-        let mut ops: Vec<Operation> = Vec::new();
-        for item in &operations {
-            let Some(operation) = operation(item, &Whose::Conflict(&known)) else { continue };
-            known.push(operation.reviewer_role.clone());
-            ops.push(operation);
-        }
-        let (kind, target) =
-            (fields.required("type").name(), fields.required("target").words(LABEL_CHARS_MAX));
-        Some(Conflict {
-            kind: kind?.to_owned(),
-            target: target?.to_owned(),
+        let stated = fields.field("ops");
+        let mut whose = Whose::Conflict(&mut known);
+        let operations = stated.items(OPERATIONS_MAX);
+        let ops: Vec<Operation> = operations.iter().filter_map(|item| operation(item, &mut whose)).collect();
+        let kind = fields.required("type").name();
+        let target = fields.required("target").words(LABEL_CHARS_MAX);
+        // A conflict whose own operations were all refused takes none of the critiques: these all have a target.
+        let has_own = stated.value().is_some_and(|given| !given.as_array().is_some_and(Vec::is_empty));
+        let are_refused = has_own && ops.is_empty();
+        Conflict {
+            kind: kind.unwrap_or_default().to_owned(),
+            target: target.filter(|_| !are_refused).unwrap_or_default().to_owned(),
             ops,
             resolution: fields.field("resolution").value().cloned().unwrap_or_default(),
-        })
+        }
     };
-    list.items(CONFLICTS_MAX).into_iter().filter_map(&mut read).collect()
+    list.items(CONFLICTS_MAX).into_iter().map(&mut read).collect()
 }
 
 #[cfg(test)]

@@ -51,14 +51,16 @@ pub(in crate::formats) fn accept(
 ) -> Result<(Config, Brief, Limits), Violations> {
     let fields = Fields::of_request(request, &KNOWN, &complaints);
     let topic = fields.required("topic").words(TOPIC_CHARS_MAX).unwrap_or_default().to_owned();
-    let mode = fields.field("mode").choice(&Mode::ALL, Mode::as_str).unwrap_or_default();
+    let named = fields.field("mode");
+    let known_mode = named.value().map_or(Some(Mode::default()), |_| named.choice(&Mode::ALL, Mode::as_str));
+    let mode = known_mode.unwrap_or_default();
     let seats = seats(&fields.required("agents"));
     let rounds = fields.field("rounds").whole(ROUNDTABLE_ROUNDS);
     let options = fields.field("options").object(&["seed", "similarity", "models", "limits"]);
     let seed = options.field("seed").whole(0..=u64::MAX);
     let seed = seed.unwrap_or_else(|| drawn_seed(&topic, mode, &seats));
     let perspectives = fields.either("perspective_config", "perspectiveConfig");
-    let agents = agents(mode, &seats, &perspectives, seed);
+    let agents = agents(known_mode, &seats, &perspectives, seed);
     let flags = Flags::of_session(&fields.field("flags"));
     if let Err(Violation { field, reason }) = flags.check_session(mode) {
         complaints.add(&field, reason);
@@ -85,10 +87,12 @@ pub(in crate::formats) fn accept(
     complaints.finish((config, Brief { topic }, limits))
 }
 
-/// A place at the table as it is asked for.
+/// A place at the table as it is asked for. What was refused of it is left out; the complaints tell.
 struct Seat<'a> {
-    name: Role,
+    name: Option<Role>,
     perspective: Option<Perspective>,
+    /// Whether it has a perspective, also where that was refused.
+    asks_perspective: bool,
     field: Field<'a>,
 }
 
@@ -101,58 +105,71 @@ fn seats<'a>(list: &Field<'a>) -> Vec<Seat<'a>> {
     let mut seats: Vec<Seat<'a>> = Vec::with_capacity(items.len());
     for item in items {
         let Some(seat) = seat(item) else { continue };
-        let name = seat.name.as_str();
-        if seats.iter().any(|known| known.name.as_str().eq_ignore_ascii_case(name)) {
-            seat.field.refuse(format_args!("{name:?} is given more than once"));
-        } else {
-            seats.push(seat);
+        let is_named = |known: &Seat<'_>, name: &Role| {
+            known.name.as_ref().is_some_and(|known| known.as_str().eq_ignore_ascii_case(name.as_str()))
+        };
+        if let Some(name) = &seat.name
+            && seats.iter().any(|known| is_named(known, name))
+        {
+            seat.field.refuse(format_args!("{:?} is given more than once", name.as_str()));
         }
+        seats.push(seat);
     }
     seats
 }
 
-/// Reads an agent, written as a name or as an object.
+/// Reads an agent, written as a name or as an object; of one whose name is refused the rest is looked at, too.
 fn seat(item: Field<'_>) -> Option<Seat<'_>> {
     if matches!(item.value(), Some(Value::String(_))) {
-        return Some(Seat { name: item.name()?.into(), perspective: None, field: item });
+        let name = item.name().map(Role::from);
+        return Some(Seat { name, perspective: None, asks_perspective: false, field: item });
     }
     let agent = item.object(&["name", "perspective"]);
     let perspective = agent.field("perspective").choice(&Perspective::ALL, Perspective::as_str);
-    let field = agent.required("name");
-    Some(Seat { name: field.name()?.into(), perspective, field: item })
+    let name = agent.required("name").name().map(Role::from);
+    let asks_perspective = item.has("perspective");
+    let is_read = matches!(item.value(), Some(Value::Object(_)));
+    is_read.then_some(Seat { name, perspective, asks_perspective, field: item })
 }
 
-/// Gives every agent its number and its part (rules T1, T2, T7).
-fn agents(mode: Mode, seats: &[Seat<'_>], perspectives: &Field<'_>, seed: u64) -> Vec<Agent> {
+/// Gives every agent its number and its part (rules T1, T2, T7); the mode is none where it was refused.
+fn agents(mode: Option<Mode>, seats: &[Seat<'_>], perspectives: &Field<'_>, seed: u64) -> Vec<Agent> {
     let experts = match mode {
-        Mode::ExpertPanel => experts(seats, perspectives, seed),
-        Mode::Collaborative
-        | Mode::Adversarial
-        | Mode::Socratic
-        | Mode::DevilsAdvocate
-        | Mode::Delphi
-        | Mode::RedTeamBlueTeam => {
+        None | Some(Mode::ExpertPanel) => experts(mode, seats, perspectives, seed),
+        Some(
+            Mode::Collaborative
+            | Mode::Adversarial
+            | Mode::Socratic
+            | Mode::DevilsAdvocate
+            | Mode::Delphi
+            | Mode::RedTeamBlueTeam,
+        ) => {
             let only = "is for the mode expert-panel alone";
             if perspectives.value().is_some() {
                 perspectives.refuse(only);
             }
-            let asking = seats.iter().filter(|seat| seat.perspective.is_some());
+            let asking = seats.iter().filter(|seat| seat.asks_perspective);
             asking.for_each(|seat| seat.field.refuse(format_args!("has a perspective, which {only}")));
             Vec::new()
         }
     };
+    let strategy = mode.unwrap_or_default().strategy();
     let numbers = permutation(seed, seats.len());
     let seated = seats.iter().zip(numbers).enumerate();
-    let agent = |(place, (seat, number)): (usize, (&Seat<'_>, usize))| Agent {
-        name: seat.name.clone(),
-        number: u32::try_from(number + 1).unwrap_or(u32::MAX),
-        part: experts.get(place).copied().flatten().or_else(|| mode.strategy().agent_part(place)),
+    let agent = |(place, (seat, number)): (usize, (&Seat<'_>, usize))| {
+        Some(Agent {
+            name: seat.name.clone()?,
+            number: u32::try_from(number + 1).unwrap_or(u32::MAX),
+            part: experts.get(place).copied().flatten().or_else(|| strategy.agent_part(place)),
+        })
     };
-    seated.map(agent).collect()
+    seated.filter_map(agent).collect()
 }
 
-/// Returns the perspective of every seat.
-fn experts(seats: &[Seat<'_>], config: &Field<'_>, seed: u64) -> Vec<Option<Part>> {
+/// Returns the perspective of every seat; none where nobody can tell how they are assigned.
+///
+/// Where the mode was refused, only that is which would be wrong in any.
+fn experts(mode: Option<Mode>, seats: &[Seat<'_>], config: &Field<'_>, seed: u64) -> Vec<Option<Part>> {
     let fields = config.object(&["perspectives", "assignment_strategy", "assignmentStrategy"]);
     let list = fields.field("perspectives");
     let mut known: Vec<Perspective> = Vec::new();
@@ -168,21 +185,20 @@ fn experts(seats: &[Seat<'_>], config: &Field<'_>, seed: u64) -> Vec<Option<Part
     if list.value().is_none() || known.is_empty() {
         known = Perspective::ALL.to_vec();
     }
-    let assignment = fields.either("assignment_strategy", "assignmentStrategy");
-    let assignment = assignment.choice(&Assignment::ALL, Assignment::as_str).unwrap_or_default();
+    let Some(assignment) = assignment(config, &fields) else { return Vec::new() };
     let order = match assignment {
         Assignment::RoundRobin | Assignment::Explicit => (0..seats.len()).collect(),
         Assignment::Random => permutation(seed, seats.len()),
     };
     let given = seats.iter().zip(order).map(|(seat, place)| match assignment {
         Assignment::Explicit => {
-            if seat.perspective.is_none() {
+            if mode.is_some() && !seat.asks_perspective {
                 seat.field.refuse("needs a perspective, since perspectives are assigned explicitly");
             }
             seat.perspective
         }
         Assignment::RoundRobin | Assignment::Random => {
-            if seat.perspective.is_some() {
+            if seat.asks_perspective {
                 seat.field.refuse("has a perspective, which only assignment_strategy explicit gives");
             }
             Some(known[place % known.len()])
@@ -191,9 +207,19 @@ fn experts(seats: &[Seat<'_>], config: &Field<'_>, seed: u64) -> Vec<Option<Part
     given.map(|perspective| perspective.map(Part::Expert)).collect()
 }
 
+/// Returns how perspectives are assigned; none where that was refused.
+fn assignment(config: &Field<'_>, fields: &Fields<'_>) -> Option<Assignment> {
+    let stated = fields.either("assignment_strategy", "assignmentStrategy");
+    match (config.value(), stated.value()) {
+        (_, Some(_)) => stated.choice(&Assignment::ALL, Assignment::as_str),
+        (None | Some(Value::Object(_)), None) => Some(Assignment::default()),
+        (Some(_), None) => None,
+    }
+}
+
 /// Returns the seed of a request that gives none: it follows from what is asked, not from how it is run.
 fn drawn_seed(topic: &str, mode: Mode, seats: &[Seat<'_>]) -> u64 {
-    let names = seats.iter().map(|seat| seat.name.as_str());
+    let names = seats.iter().filter_map(|seat| seat.name.as_ref()).map(Role::as_str);
     let parts: Vec<&[u8]> = [topic, mode.as_str()].into_iter().chain(names).map(str::as_bytes).collect();
     Digest::of_parts(parts).as_seed()
 }
@@ -235,7 +261,7 @@ fn asked_models(field: &Field<'_>, config: &Config) -> ModelPlan {
     let is_agent = |name: &str| config.agents.iter().any(|agent| agent.name.as_str() == name);
     let kinds = [Kind::Respond.as_str(), Kind::Repoll.as_str(), LIGHT];
     let plan = models::read(field, &kinds, is_agent, "agents");
-    if config.sequential.use_light_model && !plan.purposes.contains_key(LIGHT) {
+    if config.sequential.use_light_model && !models::is_named(field, LIGHT) {
         field.refuse("must name a model under light, since sequential.use_light_model asks for it");
     }
     plan

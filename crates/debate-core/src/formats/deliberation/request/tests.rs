@@ -201,4 +201,31 @@ fn d1_a_deadline_is_given_once() {
     let mut request = with("timeout", json!(1_000));
     request["options"] = json!({"limits": {"deadline_ms": 1_000}});
     check_refused(&request, &["timeout: is the same as options.limits.deadline_ms; give one of them"]);
+    request["timeout"] = json!("soon");
+    request["options"] = json!({"limits": {"deadline_ms": 1}});
+    check_refused(
+        &request,
+        &[
+            "options.limits.deadline_ms: must be a whole number from 100 to 3600000",
+            "timeout: must be a whole number",
+            "timeout: is the same as options.limits.deadline_ms; give one of them",
+        ],
+    );
+}
+
+#[test]
+fn k12_the_consensus_is_kept_back_for_whoever_sums_up() {
+    let mut request = with("orchestrator", json!({"nom": "mo"}));
+    request["options"] = json!({"limits": {"input_tokens_max": 59_999, "output_tokens_max": 3_999}});
+    let too_little = [
+        "options.limits.input_tokens_max: must be a whole number from 60000 to 100000000",
+        "options.limits.output_tokens_max: must be a whole number from 4000 to 100000000",
+    ];
+    let unnamed = ["orchestrator.nom: is not a field of this request", "orchestrator.name: is required"];
+    check_refused(&request, &[unnamed, too_little].concat());
+    request["orchestrator"] = json!("m o");
+    let refused = "orchestrator: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops";
+    check_refused(&request, &[refused, too_little[0], too_little[1]]);
+    request["maxRounds"] = json!(3);
+    check_refused(&request, &[refused]);
 }

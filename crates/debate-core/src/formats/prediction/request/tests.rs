@@ -195,6 +195,13 @@ fn p1_a_debate_needs_two_roles_that_are_not_the_judge() {
     let least = "config.roles: must name at least 2 roles that are not the judge";
     check_refused("config.roles", json!([]), &[least]);
     check_refused("config.roles", json!(["optimist", "judge"]), &[least]);
+    let name = "must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops";
+    let refused = format!("config.roles[1]: {name}");
+    check_refused("config.roles", json!(["judge", "a/b"]), &[&refused, least]);
+    check_refused("config.roles", json!(["optimist", "a/b"]), &[&refused]);
+    let twice = "config.roles[1]: \"optimist\" is given more than once";
+    check_refused("config.roles", json!(["optimist", "optimist"]), &[twice]);
+    check_refused("config.roles", json!("optimist"), &["config.roles: must be a list"]);
     assert_eq!(accepted(&with("config.roles", json!(["pessimist", "optimist"]))).0.roles.len(), 2);
 }
 

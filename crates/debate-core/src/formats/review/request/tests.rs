@@ -83,6 +83,19 @@ fn v4_reviewers_whose_names_differ_only_in_case_are_refused_wherever_they_are_na
             "conflicts[1].ops[1].reviewer_role: \"Style\" differs only in case from \"style\"",
         ]
     );
+    let halves = json!([{"ops": [{"reviewer_role": "style"}, op("Style")]}]);
+    let found = violations(&json!({"format": "review", "critiques": [], "conflicts": halves}));
+    assert_eq!(
+        found,
+        [
+            "conflicts[0].ops[0].op: is required",
+            "conflicts[0].ops[0].target: is required",
+            "conflicts[0].ops[1].reviewer_role: \"Style\" differs only in case from \"style\"",
+            "conflicts[0].type: is required",
+            "conflicts[0].target: is required",
+        ],
+        "also from one whose operation is refused"
+    );
 }
 
 #[test]
@@ -159,7 +172,7 @@ fn k12_everything_that_is_wrong_is_named() {
             {"role": "a/b", "findings": [""], "operations": [{"op": "AddX", "reviewer_role": "y"}]},
             {"role": "Tie", "system_prompt": 1},
             {"role": "x", "operations": [{"target": "t"}, {"op": "AddX", "target": " ", "reviewer_role": "y"}]},
-            {"role": "x", "findings": ["", 3]},
+            {"role": "x", "findings": ["", 3], "operations": [{"op": "AddX", "target": "t", "reviewer_role": "y"}]},
             {"role": "z", "findings": ["", {"path": "p"}]},
         ],
         "conflicts": [{}, {"type": "c", "ops": [{"op": "AddX", "target": "t"}]}],
@@ -178,9 +191,9 @@ fn k12_everything_that_is_wrong_is_named() {
             "critiques[2].operations[0].op: is required",
             "critiques[2].operations[1].reviewer_role: must be \"x\", whose critique this is",
             "critiques[2].operations[1].target: must not be empty",
+            "critiques[3].role: \"x\" is given more than once",
             "critiques[3].findings[0]: must not be empty",
             "critiques[3].findings[1]: must be a text",
-            "critiques[3].role: \"x\" is given more than once",
             "critiques[4].findings[0]: must not be empty",
             "critiques[4].findings[1].text: is required",
             "conflicts[0].type: is required",
@@ -196,6 +209,47 @@ fn k12_everything_that_is_wrong_is_named() {
             "options.models: has its default in debate.model; name it there",
         ]
     );
+}
+
+#[test]
+fn k12_what_is_kept_back_for_judges_is_so_for_reviewers_whose_names_are_refused() {
+    let asked = json!({
+        "format": "review",
+        "debate": {"enabled": true},
+        "critiques": [
+            {"role": "a", "operations": [{"op": "AddX", "target": "t"}]},
+            {"role": "b c", "operations": [{"op": "RemoveX", "target": "t"}]},
+            {"role": "a", "findings": ["`retryCount` is redundant"]},
+            {"findings": ["Missing tests for `retryCount`"]},
+        ],
+        "options": {
+            "limits": {"input_tokens_max": 15_999},
+            "models": {"default": 1, "roles": {"critiques[1]": "c:1"}},
+        },
+    });
+    let refused = |request: &Value| violations(request).split_off(3);
+    let models = [
+        "options.models.default: must be a text",
+        "options.models.roles.critiques[1]: \"critiques[1]\" is not one of the reviewers",
+        "options.models: has its default in debate.model; name it there",
+    ];
+    let least = |tokens: u32| {
+        format!("options.limits.input_tokens_max: must be a whole number from {tokens} to 100000000")
+    };
+    assert_eq!(
+        violations(&asked)[..3],
+        [
+            "critiques[1].role: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops",
+            "critiques[2].role: \"a\" is given more than once",
+            "critiques[3].role: is required",
+        ]
+    );
+    assert_eq!(refused(&asked), [&models[..], &[&least(16_000)]].concat());
+    let mut given = asked;
+    given["conflicts"] = json!([{"target": "t"}, {"type": "x", "target": "t", "ops": [{"op": 3}]}]);
+    given["options"]["limits"]["input_tokens_max"] = json!(7_999);
+    assert_eq!(refused(&given)[..1], ["conflicts[0].type: is required"]);
+    assert_eq!(refused(&given).last(), Some(&least(8_000)), "of the second nobody can tell who would debate");
 }
 
 #[test]

@@ -49,8 +49,21 @@ fn k12_a_roundtable_needs_a_topic_and_two_agents() {
         ]
     );
     let mut twice = request("delphi");
-    twice["agents"] = json!(["ada", "Ada", { "name": "b o" }, 3]);
-    assert_eq!(refused(&twice).len(), 3);
+    twice["agents"] = json!(["ada", "Ada", { "name": "b o", "colour": 1 }, 3, "ADA"]);
+    assert_eq!(
+        refused(&twice),
+        [
+            "agents[1]: \"Ada\" is given more than once",
+            "agents[2].colour: is not a field of this request",
+            "agents[2].name: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops",
+            "agents[3]: must be an object",
+            "agents[4]: \"ADA\" is given more than once",
+        ]
+    );
+    let mut light = request("adversarial");
+    light["sequential"] = json!({ "use_light_model": true });
+    light["options"] = json!({ "models": { "light": 7 } });
+    assert_eq!(refused(&light), ["options.models.light: must be a text"], "with its name mended it is named");
 }
 
 #[test]
@@ -96,7 +109,6 @@ fn t7_a_perspective_that_nobody_knows_or_needs_is_refused() {
         [
             "agents[0].perspective: must be one of technical, economic, ethical, social",
             "perspective_config.perspectives[0]: must be one of technical, economic, ethical, social",
-            "agents[0]: needs a perspective, since perspectives are assigned explicitly",
             "agents[1]: needs a perspective, since perspectives are assigned explicitly",
         ]
     );
@@ -110,6 +122,81 @@ fn t7_a_perspective_that_nobody_knows_or_needs_is_refused() {
             "agents[0]: has a perspective, which is for the mode expert-panel alone",
         ]
     );
+}
+
+#[test]
+fn t7_of_an_agent_whose_name_is_refused_the_perspective_is_looked_at_too() {
+    let seated = |mode: &str, assignment: Option<&str>, more: Value| {
+        let mut asked = request(mode);
+        asked["agents"] = json!(["ada", "bo"]);
+        asked["agents"].as_array_mut().unwrap().extend(more.as_array().unwrap().clone());
+        if let Some(assignment) = assignment {
+            asked["perspective_config"] = json!({ "assignment_strategy": assignment });
+        }
+        refused(&asked)
+    };
+    let [social, legal] = ["social", "legal"].map(
+        |perspective| json!([{ "name": "c d", "perspective": perspective }, { "name": "Ada", "perspective": perspective }]),
+    );
+    let name = "agents[2].name: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops";
+    let twice = "agents[3]: \"Ada\" is given more than once";
+    let both = |reason: &str| [2, 3].map(|place| format!("agents[{place}]: {reason}"));
+    let [third, fourth] = both("has a perspective, which is for the mode expert-panel alone");
+    assert_eq!(seated("delphi", None, social.clone()), [name, twice, &third, &fourth]);
+    let unknown = [2, 3].map(|place| {
+        format!("agents[{place}].perspective: must be one of technical, economic, ethical, social")
+    });
+    assert_eq!(
+        seated("delphi", None, legal.clone()),
+        [&unknown[0], name, &unknown[1], twice, &third, &fourth],
+        "whatever it is called"
+    );
+    let [third, fourth] = both("has a perspective, which only assignment_strategy explicit gives");
+    for assignment in [None, Some("round-robin"), Some("random")] {
+        assert_eq!(seated("expert-panel", assignment, social.clone()), [name, twice, &third, &fourth]);
+    }
+    let needs = |place: usize| {
+        format!("agents[{place}]: needs a perspective, since perspectives are assigned explicitly")
+    };
+    let explicit = |more: Value| seated("expert-panel", Some("explicit"), more);
+    assert_eq!(explicit(social), [name, twice, &needs(0), &needs(1)]);
+    assert_eq!(
+        explicit(json!([{ "name": "c d" }, "Ada", "e f", {}])),
+        [
+            name,
+            twice,
+            "agents[4]: must be 1 to 64 ASCII letters, digits, underscores, hyphens or full stops",
+            "agents[5].name: is required",
+            &needs(0),
+            &needs(1),
+            &needs(2),
+            &needs(3),
+            &needs(4),
+            &needs(5),
+        ]
+    );
+}
+
+#[test]
+fn t7_where_mode_or_assignment_is_refused_no_perspective_is_that_may_be_right() {
+    let modes = "mode: must be one of collaborative, adversarial, socratic, expert-panel, devils-advocate, delphi, \
+                 red-team-blue-team";
+    let ways = "perspective_config.assignment_strategy: must be one of round-robin, random, explicit";
+    let mut asked = request("expert_panel");
+    asked["agents"] = json!([{ "name": "ada", "perspective": "social" }, "bo"]);
+    assert_eq!(
+        refused(&asked),
+        [modes, "agents[0]: has a perspective, which only assignment_strategy explicit gives"]
+    );
+    asked["perspective_config"] =
+        json!({ "assignment_strategy": "explicit", "perspectives": ["social", "social"] });
+    let twice = "perspective_config.perspectives[1]: \"social\" is given more than once";
+    assert_eq!(refused(&asked), [modes, twice]);
+    asked["mode"] = json!("expert-panel");
+    asked["perspective_config"] = json!({ "assignment_strategy": "by-name" });
+    assert_eq!(refused(&asked), [ways]);
+    asked["perspective_config"] = json!("explicit");
+    assert_eq!(refused(&asked), ["perspective_config: must be an object"]);
 }
 
 #[test]
