@@ -45,13 +45,14 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
   const loader = useRef<Loader | null>(null);
 
   useEffect(() => {
+    let isShown = false;
     const came = (next: DebatePage) => {
+      isShown = true;
       fail("debate", null);
-      setUnfolded(null);
       setPage(next);
       setHead((head) => Math.max(head, next.head_seq));
     };
-    const refused = (error: unknown) => (isUnfolded(error) ? setUnfolded(error.message) : fail("debate", error));
+    const refused = (error: unknown) => (isUnfolded(error) && !isShown ? setUnfolded(error.message) : fail("debate", error));
     const asking = new Loader(id, { came, late: setLate, refused });
     loader.current = asking;
     asking.want(wanted.current, 0);
@@ -117,7 +118,6 @@ export function DebateView({ id, fail }: { id: string; fail: Fail }) {
   const isLive = pinned === null && page.state !== "concluded";
   return (
     <>
-      {unfolded !== null && <Notice kind="bad">{unfolded}</Notice>}
       <DebateHead page={page} isReport={false} />
       {isLive && isConnected === false ? <Notice kind="warn">The connection was cut. The debate goes on; this page catches up as soon as it can.</Notice> : late}
       <Moment page={page} />
