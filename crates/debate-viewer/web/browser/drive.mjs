@@ -240,7 +240,7 @@ async function slider() {
   await page.keyboard.press("ArrowLeft");
   await holds(() => document.querySelector("label[for=moment]").textContent.startsWith("Event 16 of"));
   assert.ok(page.url().includes("at=16"), "the address names the moment");
-  assert.equal(await text(".notice.note"), `As it was at event 16 of ${count(head)}; it has since concluded.`);
+  await holds((note) => document.querySelector(".notice.note")?.textContent === note, `As it was at event 16 of ${count(head)}; it has since concluded.`);
   // The whole log is checked, whatever moment is shown.
   await holds(() => document.querySelector(".glance").textContent.includes("Intact"));
   const lift = await withheld((url) => url.searchParams.get("at") === "15");
