@@ -1,13 +1,13 @@
 //! `debate import`: brings debates of a bundle into a store.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::id::{Digest, Seq};
-use debate_engine::{LIFECYCLE_KINDS, finish_redactions};
+use debate_engine::{LIFECYCLE_KINDS, RedactionError, finish_redactions};
 use debate_proof::bundle::BundleCheck;
 use debate_store::{Append, AppendError, EVENTS_PER_APPEND_MAX, EventStore, RequestKey};
 use serde::Deserialize;
@@ -84,9 +84,8 @@ impl Import {
         let mut imported = Imported::default();
         let stored = self.store(store, &mut imported).await;
         // Also where it ended early: asked again, it would end there again.
-        let deleted = imported.finish_redactions(store).await;
+        imported.finish_redactions(store).await;
         stored?;
-        imported.deleted = deleted?;
         imported.end()
     }
 
@@ -98,6 +97,10 @@ impl Import {
         while let Some(line) = lines.next()? {
             let found = check.push(line).map_err(|error| Failure::fault(error.to_string()))?;
             let Some(envelope) = found else { continue };
+            if imported.must_finish_before(&envelope) {
+                batch.offer(store).await?;
+                imported.finish_redactions(store).await;
+            }
             imported.count(&envelope);
             let request = check.request_id().filter(|_| envelope.seq == Seq(1)).map(str::to_owned);
             batch.push(store, envelope).await?;
@@ -116,10 +119,13 @@ struct Imported {
     events: usize,
     /// The debates that a server goes on with, for the operator's money.
     going_on: BTreeSet<StreamId>,
-    /// The events that record that words were deleted, of every debate that has any.
-    redacted: BTreeMap<StreamId, Vec<Seq>>,
+    /// Events of one stream that record that words were deleted, which the store may have yet.
+    records: Vec<Seq>,
+    records_of: Option<StreamId>,
     /// The events whose words the store had, and has no longer.
     deleted: usize,
+    /// Why words may still be there.
+    not_deleted: Option<RedactionError>,
     /// The debates of which the store has other events, in the order of the bundle.
     others: Vec<Other>,
 }
@@ -136,7 +142,8 @@ impl Imported {
         self.streams += usize::from(envelope.seq == Seq(1));
         self.events += 1;
         if codec::redacted(envelope).is_some() {
-            self.redacted.entry(envelope.stream).or_default().push(envelope.seq);
+            self.records_of = Some(envelope.stream);
+            self.records.push(envelope.seq);
         }
         match envelope.kind.as_str() {
             "paused" | "concluded" => {
@@ -149,8 +156,17 @@ impl Imported {
         }
     }
 
+    /// Returns whether words are to be deleted before the next event is taken, lest records of deletions pile up.
+    fn must_finish_before(&self, next: &Envelope) -> bool {
+        self.records.len() == EVENTS_PER_APPEND_MAX
+            || self.records_of.is_some_and(|stream| stream != next.stream)
+    }
+
     /// Ends the import: with a fault where the store has other events of a debate.
-    fn end(self) -> anyhow::Result<Self> {
+    fn end(mut self) -> anyhow::Result<Self> {
+        if let Some(error) = self.not_deleted.take() {
+            return Err(error.into());
+        }
         match &self.others[..] {
             [] => Ok(self),
             [other] => Err(Failure::fault(&other.why)),
@@ -161,13 +177,14 @@ impl Imported {
         }
     }
 
-    /// Deletes the words of which it records that they were deleted; returns how many events lost theirs.
-    async fn finish_redactions(&self, store: &dyn EventStore) -> anyhow::Result<usize> {
-        let mut deleted = 0;
-        for (stream, records) in &self.redacted {
-            deleted += finish_redactions(store, *stream, records).await?;
+    /// Deletes the words of which it records that they were deleted. Where that fails the next are deleted all the same.
+    async fn finish_redactions(&mut self, store: &dyn EventStore) {
+        let records = std::mem::take(&mut self.records);
+        let Some(stream) = self.records_of.take() else { return };
+        match finish_redactions(store, stream, &records).await {
+            Ok(deleted) => self.deleted += deleted,
+            Err(error) => _ = self.not_deleted.get_or_insert(error),
         }
-        Ok(deleted)
     }
 }
 
@@ -325,5 +342,29 @@ mod tests {
         let (error, store) = broken_off(&events[..2]).await;
         assert!(error.starts_with("line 5"), "{error}");
         assert_eq!(store.head(stream(1)).await.unwrap().map(|head| head.seq), Some(Seq(1)));
+    }
+
+    #[tokio::test]
+    async fn k15_of_records_that_words_were_deleted_no_more_are_kept_than_of_one_stream_and_at_most_1_000() {
+        let mut events = Vec::new();
+        for (number, records) in [(1, 1_001), (2, 3), (3, 0)] {
+            let mut before = GENESIS;
+            for seq in 1..=records + 1 {
+                let (kind, body) = if seq == 1 { ("opened", "{}") } else { ("redacted", "{\"seq\":1}") };
+                let (kind, body) = (kind.to_owned(), body.to_owned());
+                let mut event = Envelope { seq: Seq(seq), kind, body, ..event(stream(number)) };
+                event.hash = hash_of(&before, &event);
+                before = event.hash;
+                events.push(event);
+            }
+        }
+        for (end, kept) in [(1_001, 1_000), (1_002, 1), (1_006, 3), (1_007, 0)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("it.bundle");
+            std::fs::write(&path, bundle(&events[..end]).join("\n") + "\n").unwrap();
+            let (store, mut imported) = (MemoryStore::new(), Imported::default());
+            Import { file: path, key: None }.store(&store, &mut imported).await.unwrap();
+            assert_eq!((imported.records.len(), imported.events), (kept, end));
+        }
     }
 }

@@ -186,3 +186,37 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
     assert!(!document.contains(|c: char| c != '\n' && c.is_control()), "{document:?}");
     assert!(!document.contains("!["), "{document:?}");
 }
+
+#[test]
+fn k13_words_of_several_lines_stand_in_a_document_behind_marks_of_a_quote_alone() {
+    let mut told = result(&check::<Roundtable>(
+        "given    started agents=ada,bo rounds=1 mode=collaborative
+         when     answer respond/1/ada: x
+         when     answer respond/1/bo: y",
+    ));
+    let words = |place: &str| format!("Move.\n\n## {place}\n- Action: ship it");
+    told.topic = words("topic");
+    told.decision.position = Some(words("decision"));
+    told.agent_responses[0].response.position = words("position");
+    told.agent_responses[0].response.reasoning = words("reasoning");
+    let round = told.evidence.rounds.first_mut().unwrap();
+    round.focus = Some(words("focus"));
+    round.responses[0].response.position = words("position of the round");
+    let page = WebSource {
+        url: "https://evil.test".to_owned(),
+        title: Some(words("title")),
+        cited_text: Some(words("cited")),
+    };
+    let agent = told.agent_responses[0].agent.clone();
+    told.evidence.web_sources = vec![WebSourceEntry { agent, round: 1, kind: Kind::Respond, page }];
+    let document = markdown::document(&told);
+    let lines: Vec<&str> = document.lines().collect();
+    for place in ["decision", "position", "reasoning", "focus", "cited"] {
+        assert!(lines.contains(&format!("> ## {place}").as_str()), "{place}: {document}");
+        assert!(!lines.contains(&format!("## {place}").as_str()), "{place}: {document}");
+    }
+    for place in ["topic", "title"] {
+        assert!(!lines.iter().any(|line| line.starts_with(&format!("## {place}"))), "{place}: {document}");
+    }
+    assert!(!lines.iter().any(|line| line.starts_with("- Action: ship it")), "{document}");
+}
