@@ -6,6 +6,7 @@ pub(crate) mod fields;
 mod json;
 pub mod limits;
 pub(crate) mod models;
+mod path;
 pub mod sizes;
 
 use std::fmt;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "served/hearing.rs"]
+mod hearing;
 mod house;
 
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use debate_proto::v1;
 use debate_proto::v1::debate_service_client::DebateServiceClient;
 use serde_json::json;
 
+use hearing::Hearing;
 use house::{House, PATIENCE, request};
 
 const DEBATES: &str = "/api/v1/reasoning/debate";
@@ -257,7 +260,8 @@ async fn admission_has_the_last_word_before_anything_is_recorded() {
 }
 
 #[tokio::test]
-async fn what_an_admission_panics_with_is_in_no_answer() {
+async fn what_an_admission_panics_with_is_in_no_answer_and_an_error_in_the_log() {
+    let (hearing, _listening) = Hearing::begin();
     let admission = |_: &mut _| panic!("password sesame");
     let options = ServeOptions { admission: Arc::new(admission), ..ServeOptions::default() };
     let house = House::with(options, "simulated:7").await;
@@ -265,6 +269,7 @@ async fn what_an_admission_panics_with_is_in_no_answer() {
     assert_eq!(refused.status, 500);
     assert!(!refused.json().to_string().contains("sesame"), "{:?}", refused.json());
     assert_eq!(house.engine.store().list(Default::default()).await.unwrap(), []);
+    assert_eq!(hearing.logged("ERROR", "a defect of this program").len(), 1);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 //! It changes no debate, and who looks costs a debate nothing: a page reads the store.
 
 mod assets;
+mod beside;
 pub mod calibration;
 mod calls;
 mod debate_page;

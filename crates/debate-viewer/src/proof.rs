@@ -9,8 +9,8 @@ use debate_proof::bundle::{End, Line};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
-use tokio::task;
 
+use crate::beside::beside;
 use crate::refused::Refused;
 use crate::shelf::Shelf;
 
@@ -65,8 +65,7 @@ pub(crate) async fn bundle(shelf: &Shelf, debate: DebateId) -> Result<Vec<u8>, R
     if streams.iter().any(|(_, events)| events.is_empty()) {
         return Err(Refused::NotFound(debate));
     }
-    let written = task::spawn_blocking(move || write(&streams)).await;
-    written.map_err(|error| Refused::defect(&error))?.map_err(|error| Refused::defect(&error))
+    beside(move || write(&streams)).await?.map_err(|error| Refused::defect(&error))
 }
 
 fn write(streams: &[(Line, Vec<Envelope>)]) -> io::Result<Vec<u8>> {

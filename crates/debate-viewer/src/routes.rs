@@ -16,10 +16,10 @@ use debate_core::id::Seq;
 use debate_engine::{Engine, Resumable, Tenant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::task;
 use tokio_util::sync::CancellationToken;
 
 use crate::assets::{self, guards};
+use crate::beside::beside;
 use crate::calibration::{self, Cases};
 use crate::calls::{CALLS_MAX, calls};
 use crate::debate_page::DebatePage;
@@ -232,11 +232,6 @@ async fn difference(
 /// Returns all that a debate is folded from.
 fn whole(log: &Log) -> Vec<Envelope> {
     log.until(log.head().0).iter().map(|event| event.as_ref().clone()).collect()
-}
-
-/// Computes beside the work that debates are waiting for.
-async fn beside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refused> {
-    task::spawn_blocking(work).await.map_err(|error| Refused::defect(&error))
 }
 
 fn asked<T>(asked: Asked<T>) -> Result<T, Refused> {

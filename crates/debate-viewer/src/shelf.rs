@@ -7,8 +7,8 @@ use debate_core::event::Redacted;
 use debate_core::id::{DebateId, Seq};
 use debate_core::record::Body as _;
 use debate_engine::{Engine, LoadError, Tenant};
-use tokio::task;
 
+use crate::beside::beside;
 use crate::log::Log;
 use crate::refused::Refused;
 
@@ -119,13 +119,12 @@ fn grown(log: &Log, events: Vec<Envelope>) -> Result<Log, debate_core::formats::
     Ok(log)
 }
 
-/// Folds beside the work that debates are waiting for.
+/// Folds a log, beside other work.
 async fn fold(
     debate: DebateId,
     work: impl FnOnce() -> Result<Log, debate_core::formats::any::AnyReplayError> + Send + 'static,
 ) -> Result<Arc<Log>, Refused> {
-    let folded = task::spawn_blocking(work).await.map_err(|error| Refused::defect(&error))?;
-    folded.map(Arc::new).map_err(|error| Refused::of_replay(debate, &error))
+    beside(work).await?.map(Arc::new).map_err(|error| Refused::of_replay(debate, &error))
 }
 
 /// Returns the event that is meant where none, or one behind the last, may be named.

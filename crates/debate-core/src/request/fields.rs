@@ -7,8 +7,9 @@ use std::ops::{Bound, RangeBounds, RangeInclusive};
 
 use serde_json::{Map, Number, Value};
 
-use super::sizes::{NAME_CHARS_MAX, PATH_BYTES_MAX, VIOLATIONS_MAX};
-use super::{Violation, Violations, cut};
+use super::path::Path;
+use super::sizes::{NAME_CHARS_MAX, VIOLATIONS_MAX};
+use super::{Violation, Violations};
 use crate::counted::counted;
 
 /// The largest whole number that a double holds exactly with all below it.
@@ -68,7 +69,7 @@ impl FromIterator<Violation> for Complaints {
 /// One field of a request, there or not. A JSON null counts as not there.
 #[derive(Debug, Clone)]
 pub(crate) struct Field<'a> {
-    path: String,
+    path: Path,
     value: Option<&'a Value>,
     complaints: &'a Complaints,
 }
@@ -76,7 +77,7 @@ pub(crate) struct Field<'a> {
 /// The fields of an object.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'a> {
-    path: String,
+    path: Path,
     map: Option<&'a Map<String, Value>>,
     complaints: &'a Complaints,
 }
@@ -90,7 +91,7 @@ impl<'a> Fields<'a> {
     /// Returns a field by its name.
     pub(crate) fn field(&self, name: &str) -> Field<'a> {
         let value = self.map.and_then(|map| map.get(name)).filter(|value| !value.is_null());
-        Field { path: join(&self.path, name), value, complaints: self.complaints }
+        Field { path: self.path.field(name), value, complaints: self.complaints }
     }
 
     /// Returns the field under the one of its two names that is used, the first where neither is.
@@ -120,7 +121,7 @@ impl<'a> Fields<'a> {
 impl<'a> Field<'a> {
     /// Starts with a whole document.
     pub(crate) fn root(document: &'a Value, complaints: &'a Complaints) -> Self {
-        Self { path: String::new(), value: Some(document), complaints }
+        Self { path: Path::default(), value: Some(document), complaints }
     }
 
     /// Returns the value as it came, if there is one.
@@ -135,15 +136,14 @@ impl<'a> Field<'a> {
 
     /// Notes what is wrong with this field.
     pub(crate) fn refuse(&self, reason: impl Display) {
-        let path = if self.path.is_empty() { super::WHOLE } else { &self.path };
-        self.complaints.add(path, reason);
+        self.complaints.add(self.path.as_str(), reason);
     }
 
     /// Reads an object that has no other fields than these; an absent one has none.
     pub(crate) fn object(&self, known: &[&str]) -> Fields<'a> {
         let map = self.map();
         for name in map.into_iter().flat_map(Map::keys).filter(|name| !known.contains(&name.as_str())) {
-            self.complaints.add(&join(&self.path, name), "is not a field of this request");
+            self.complaints.add(self.path.field(name).as_str(), "is not a field of this request");
         }
         Fields { path: self.path.clone(), map, complaints: self.complaints }
     }
@@ -161,7 +161,7 @@ impl<'a> Field<'a> {
             return Vec::new();
         }
         let entry = |(name, value): (&'a String, &'a Value)| {
-            let path = join(&self.path, name);
+            let path = self.path.field(name);
             (name.as_str(), Self { path, value: Some(value), complaints: self.complaints })
         };
         map.into_iter().flatten().map(entry).collect()
@@ -188,7 +188,7 @@ impl<'a> Field<'a> {
             return Vec::new();
         }
         let item = |(place, value)| Self {
-            path: format!("{}[{place}]", self.path),
+            path: self.path.item(place),
             value: Some(value),
             complaints: self.complaints,
         };
@@ -361,24 +361,4 @@ pub(super) fn whole_number(number: &Number) -> Option<i128> {
     }
     let value = number.as_f64()?;
     (value == value.trunc() && value.abs() <= EXACT_MAX).then_some(value as i128)
-}
-
-/// Returns the path of a name within another path: the beginning of it, for it is copied for all that stands below, and a
-/// name may be nearly as long as a request.
-pub(super) fn join(path: &str, name: &str) -> String {
-    cut(if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }, PATH_BYTES_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn k12_however_long_names_are_no_more_of_a_path_is_kept_than_may_be_told() {
-        let long = "é".repeat(100_000);
-        let path = join("", &long);
-        for path in [join(&path, "x"), join("x", &long), path] {
-            assert!((490..=510).contains(&path.len()), "{} bytes", path.len());
-        }
-    }
 }

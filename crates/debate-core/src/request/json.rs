@@ -6,7 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use super::fields::join;
+use super::path::Path;
 use super::sizes::{NESTING_MAX, REQUEST_BYTES_MAX};
 use super::{Complaints, Violations, WHOLE};
 
@@ -39,7 +39,7 @@ fn tree(json: &str) -> Result<(Value, Complaints), String> {
     }
     let repeated = Complaints::default();
     let mut reader = serde_json::Deserializer::from_str(json);
-    let tree = Tree { path: String::new(), depth: 0, complaints: &repeated };
+    let tree = Tree { path: Path::default(), depth: 0, complaints: &repeated };
     let value = tree.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     Ok((value.map_err(|error| format!("is not JSON: {error}"))?, repeated))
 }
@@ -79,13 +79,13 @@ impl<'de> Visitor<'de> for Member<'_> {
 
 #[derive(Clone)]
 struct Tree<'c> {
-    path: String,
+    path: Path,
     depth: usize,
     complaints: &'c Complaints,
 }
 
 impl Tree<'_> {
-    fn inside<E: serde::de::Error>(&self, path: String) -> Result<Self, E> {
+    fn inside<E: serde::de::Error>(&self, path: Path) -> Result<Self, E> {
         if self.depth == NESTING_MAX {
             return Err(E::custom(format!("nested deeper than {NESTING_MAX}")));
         }
@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
         loop {
-            let item = self.inside(format!("{}[{}]", self.path, list.len()))?;
+            let item = self.inside(self.path.item(list.len()))?;
             match items.next_element_seed(item)? {
                 Some(value) => list.push(value),
                 None => return Ok(Value::Array(list)),
@@ -146,10 +146,10 @@ impl<'de> Visitor<'de> for Tree<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let path = join(&self.path, &key);
+            let path = self.path.field(&key);
             let value = entries.next_value_seed(self.inside::<A::Error>(path.clone())?)?;
             if map.insert(key, value).is_some() {
-                self.complaints.add(&path, "is given more than once");
+                self.complaints.add(path.as_str(), "is given more than once");
             }
         }
         Ok(Value::Object(map))

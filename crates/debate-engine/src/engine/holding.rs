@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use debate_core::id::{DebateId, Seq};
-use debate_store::{LeaseError, ListFilter, ReadError, Release};
+use debate_store::{LeaseError, ListFilter, Listed, ReadError, Release};
 use tokio::sync::mpsc;
 
 use super::{Engine, LIFECYCLE_KINDS, Origin};
@@ -32,20 +32,22 @@ impl Engine {
             status: Some(open.map(|kind| (*kind).to_owned()).collect()),
             ..ListFilter::default()
         };
-        let mut taken = 0;
+        let mut found = Vec::new();
         loop {
             let page = self.house.store.list(filter.clone()).await?;
-            for listed in &page {
-                let debate = DebateId(listed.first.stream.id);
-                let Some(origin) = Origin::of(&listed.first) else { continue };
-                let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
-                if tenure.is_some() || self.house.leasing.is_none() {
-                    taken += usize::from(self.hold(debate, &origin, tenure));
-                }
-            }
+            let of = |it: &Listed| Some((DebateId(it.first.stream.id), Origin::of(&it.first)?));
+            found.extend(page.iter().filter_map(of));
             match page.last() {
                 Some(last) if page.len() == filter.limit as usize => filter.before = Some(last.position),
                 Some(_) | None => break,
+            }
+        }
+        let mut taken = 0;
+        // Lists begin with the newest, and whoever came first is to be served first.
+        for (debate, origin) in found.into_iter().rev() {
+            let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
+            if tenure.is_some() || self.house.leasing.is_none() {
+                taken += usize::from(self.hold(debate, &origin, tenure));
             }
         }
         if let Some(leasing) = &self.house.leasing {

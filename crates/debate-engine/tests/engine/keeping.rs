@@ -192,13 +192,34 @@ async fn a_debate_that_hears_something_while_it_waits_keeps_its_place_in_the_lin
     engine.control(first, Control::Resume, "alice").await.unwrap_err();
     engine.control(second, Control::Pause, "alice").await.unwrap();
     engine.control(second, Control::Resume, "alice").await.unwrap();
+    served_one_after_the_other(&engine, driven, &waiting).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn k2_after_a_restart_a_tenants_debates_are_driven_in_the_order_in_which_they_were_opened() {
+    let store = memory();
+    let hangs = || Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+    let engine = narrow(Arc::clone(&store), hangs());
+    let mut opened = Vec::new();
+    for _ in 0..4 {
+        opened.push(engine.start(start_of("busy")).await.unwrap().debate);
+    }
+    engine.shut_down().await;
+    let engine = narrow(store, hangs());
+    assert_eq!(engine.recover().await.unwrap(), 4);
+    served_one_after_the_other(&engine, opened[0], &opened[1..]).await;
+}
+
+/// Ends the debate that is driven, and whichever is driven then, up to the last of three: each in its turn.
+async fn served_one_after_the_other(engine: &Engine, driven: DebateId, waiting: &[DebateId]) {
+    let [first, second, _] = waiting[..] else { panic!("{waiting:?}") };
     for (place, driven) in [driven, first, second].into_iter().enumerate() {
         let cancel = Control::Cancel { reason: "enough".to_owned() };
         engine.control(driven, cancel, "alice").await.unwrap();
         sleep(Duration::from_secs(1)).await;
         let mut asked = Vec::new();
-        for debate in &waiting {
-            asked.push(kinds(&log(&engine, *debate).await).contains_key("call_started"));
+        for debate in waiting {
+            asked.push(kinds(&log(engine, *debate).await).contains_key("call_started"));
         }
         assert_eq!(asked, [true, place > 0, place > 1]);
     }
