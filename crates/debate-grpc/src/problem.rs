@@ -98,6 +98,6 @@ fn http_status(refusal: &Refusal) -> StatusCode {
             StatusCode::SERVICE_UNAVAILABLE
         }
         Refusal::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
-        Refusal::Corrupt(_) | Refusal::Defect => StatusCode::INTERNAL_SERVER_ERROR,
+        Refusal::Corrupt(_) | Refusal::CorruptEvent(_) | Refusal::Defect => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

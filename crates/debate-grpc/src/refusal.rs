@@ -1,6 +1,9 @@
 //! What a client is told when something cannot be done: one table for gRPC and REST alike. Causes inside the house
 //! are logged here and never sent.
 
+#[cfg(test)]
+mod tests;
+
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
@@ -9,7 +12,7 @@ use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::{Violation, Violations};
 use debate_engine::{ControlError, ForkError, LoadError, RedactionError, StartError, WatchError};
-use debate_store::{AppendError, ReadError};
+use debate_store::{AppendError, Position, ReadError};
 use futures::FutureExt as _;
 
 use crate::unread::Resume;
@@ -167,6 +170,9 @@ pub enum Refusal {
     /// The stored log does not hold together; a person must look at it.
     #[error("the log of debate {0} is corrupt; verify it")]
     Corrupt(String),
+    /// An event of the store cannot be read; a person must look at it.
+    #[error("the event at position {0} of the store is corrupt; verify the store")]
+    CorruptEvent(Position),
     /// A defect of this program.
     #[error("something went wrong here; it is logged")]
     Defect,
@@ -213,7 +219,7 @@ impl Refusal {
             Self::Unavailable => "UNAVAILABLE",
             Self::Unread(_) => "STREAM_NOT_READ",
             Self::DeadlineExceeded => "DEADLINE_EXCEEDED",
-            Self::Corrupt(_) => "LOG_CORRUPT",
+            Self::Corrupt(_) | Self::CorruptEvent(_) => "LOG_CORRUPT",
             Self::Defect => "INTERNAL",
         }
     }
@@ -255,6 +261,7 @@ impl Refusal {
             | Self::Unavailable
             | Self::Unread(_)
             | Self::DeadlineExceeded
+            | Self::CorruptEvent(_)
             | Self::Defect => None,
         }
     }
@@ -308,6 +315,7 @@ impl Refusal {
             | Self::NoMethod
             | Self::DeadlineExceeded
             | Self::Corrupt(_)
+            | Self::CorruptEvent(_)
             | Self::Defect => None,
         }
     }
@@ -440,7 +448,10 @@ impl From<WatchError> for Refusal {
 impl From<ReadError> for Refusal {
     fn from(error: ReadError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
-        Self::Unavailable
+        match error {
+            ReadError::Corrupt { position, .. } => Self::CorruptEvent(position),
+            ReadError::Backend { .. } | ReadError::Closed => Self::Unavailable,
+        }
     }
 }
 

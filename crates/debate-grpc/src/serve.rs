@@ -268,9 +268,18 @@ fn reflection() -> tonic_reflection::server::Builder<'static> {
 mod tests {
     use std::collections::BTreeSet;
 
+    use axum::body::Body;
+    use axum::http::Request;
+    use axum::http::header::CONTENT_TYPE;
+    use axum::routing::any;
     use debate_core::id::Timestamp;
+    use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel};
+    use debate_prompts::prediction::PredictionPrompts;
+    use debate_store::MemoryStore;
+    use tower::ServiceExt as _;
 
     use super::*;
+    use crate::access::{Needs, TABLE};
     use crate::tokens::{Scope, TokenFile, TokenWishes};
 
     #[test]
@@ -288,6 +297,33 @@ mod tests {
             assert!(check_token(None, true, address).is_ok(), "{address}");
             let refused = matches!(check_token(None, false, address), Err(ServeError::TokenNeeded { .. }));
             assert_eq!(refused, is_refused, "{address}");
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_that_needs_a_token_is_answered_by_the_whole_server_without_one() {
+        let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
+        let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
+        let facade = Facade::new(engine, Arc::new(|_| Ok(())), CancellationToken::new());
+        let door = Door {
+            keyring: Arc::new(Keyring::new(Some("0123456789abcdef"), None).unwrap()),
+            body_patience: PATIENCE_DEFAULT,
+            unread: Arc::new(Unread::new(PATIENCE_DEFAULT)),
+        };
+        // What other crates mount.
+        let is_mounted = |place: &str| place == "/mcp" || place.starts_with("/viewer/");
+        let mounted = TABLE.iter().map(|(_, place, _)| *place).filter(|place| is_mounted(place));
+        let places: BTreeSet<&str> = mounted.collect();
+        let data = places.into_iter().fold(Router::new(), |data, place| data.route(place, any(|| async {})));
+        let (_, app) = app(facade, data, door, PATIENCE_DEFAULT).await.unwrap();
+        for (method, place, needs) in TABLE {
+            let place = place.replace(['{', '}'], "");
+            let request =
+                Request::builder().method(*method).uri(&place).header(CONTENT_TYPE, "application/grpc");
+            let answer = app.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+            let grpc_status = answer.headers().get("grpc-status").map(|status| status.as_bytes().to_vec());
+            let is_refused = answer.status() == 401 || grpc_status == Some(b"16".to_vec());
+            assert_eq!(is_refused, *needs != Needs::Nothing, "{method} {place}: {answer:?}");
         }
     }
 

@@ -106,7 +106,7 @@ fn code(refusal: &Refusal) -> Code {
         // Resuming, or looking again, is another request than this one, so it is not for a client's transport to send it again.
         Refusal::Unread(_) | Refusal::PolicyRaced(_) => Code::Aborted,
         Refusal::DeadlineExceeded | Refusal::TooSlow => Code::DeadlineExceeded,
-        Refusal::Corrupt(_) => Code::DataLoss,
+        Refusal::Corrupt(_) | Refusal::CorruptEvent(_) => Code::DataLoss,
         Refusal::Defect => Code::Internal,
     }
 }

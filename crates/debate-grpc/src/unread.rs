@@ -143,8 +143,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the next bytes of a message of several pieces: a copy, for a part of the message would keep all of it in memory,
-    /// unless that stays there anyway.
+    /// Returns the next bytes of a message: a copy, for they keep all that they are a part of in memory, unless that stays there
+    /// anyway. A short message may be a part of the buffer that a long one before it needed.
     fn piece(&mut self) -> Polled {
         let piece = self.rest.split_to(self.rest.len().min(PIECE_BYTES_MAX));
         let piece = if self.is_static { piece } else { Bytes::copy_from_slice(&piece) };
@@ -158,7 +158,6 @@ impl Waiting {
         let polled = Pin::new(self.body.as_mut()?).poll_frame(context);
         let Poll::Ready(Some(Ok(frame))) = polled else { return Some(polled) };
         match frame.into_data() {
-            Ok(data) if data.len() <= PIECE_BYTES_MAX => Some(Poll::Ready(Some(Ok(Frame::data(data))))),
             Ok(data) => {
                 self.rest = data;
                 Some(self.piece())
@@ -295,6 +294,21 @@ mod tests {
             held.let_go();
             assert_eq!((read.len(), Arc::strong_count(&text)), (pieces, 1));
         }
+    }
+
+    #[test]
+    fn a_short_message_that_nobody_reads_keeps_no_long_one_before_it() {
+        let text: Arc<[u8]> = vec![0; 3 * PIECE_BYTES_MAX + 5].into();
+        let buffer = Bytes::from_owner(Arc::clone(&text));
+        let (long, short) = (buffer.slice(..3 * PIECE_BYTES_MAX), buffer.slice(3 * PIECE_BYTES_MAX..));
+        drop(buffer);
+        let messages = futures::stream::iter([long, short].map(Ok::<_, std::io::Error>));
+        let held = Held::new(Body::from_stream(messages), true);
+        let read: Vec<usize> = (0..3).map(|_| next(&held).len()).collect();
+        let last = next(&held);
+        held.let_go();
+        assert_eq!((read.iter().sum::<usize>(), last.len()), (3 * PIECE_BYTES_MAX, 5));
+        assert_eq!(Arc::strong_count(&text), 1);
     }
 
     #[tokio::test]

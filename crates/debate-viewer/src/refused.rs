@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use debate_core::formats::any::AnyReplayError;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{LoadError, SentPromptError, WatchError};
-use debate_store::ReadError;
+use debate_store::{Position, ReadError};
 use serde_json::json;
 
 use crate::assets::guards;
@@ -47,6 +47,9 @@ pub(crate) enum Refused {
         "the log of debate {0} does not hold together; its check says where, and its bundle has its events"
     )]
     Corrupt(DebateId),
+    /// An event of the store cannot be read.
+    #[error("the event at position {0} of the store cannot be read; the check of its log says why")]
+    CorruptEvent(Position),
     /// The debate is of a format that this program does not know.
     #[error("format {0:?} is not known here")]
     Format(String),
@@ -85,7 +88,7 @@ impl Refused {
             Self::Field { .. } => StatusCode::BAD_REQUEST,
             Self::NotFound(_) | Self::NoEvent { .. } => StatusCode::NOT_FOUND,
             Self::Archived { .. } => StatusCode::GONE,
-            Self::Corrupt(_) | Self::Format(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::Corrupt(_) | Self::CorruptEvent(_) | Self::Format(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             Self::Defect => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -95,7 +98,10 @@ impl Refused {
 impl From<ReadError> for Refused {
     fn from(error: ReadError) -> Self {
         tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be read");
-        Self::Unavailable
+        match error {
+            ReadError::Corrupt { position, .. } => Self::CorruptEvent(position),
+            ReadError::Backend { .. } | ReadError::Closed => Self::Unavailable,
+        }
     }
 }
 
@@ -154,6 +160,8 @@ mod tests {
         let cause = || std::io::Error::other("password sesame at /srv");
         let corrupt = LoadError::Read(ReadError::backend(cause()));
         let debate: DebateId = "00000000-0000-4000-8000-000000000000".parse().unwrap();
+        let unfit = ReadError::Corrupt { position: Position(7), what: "sesame".to_owned() };
+        assert_eq!(Refused::from(unfit.clone()).status(), StatusCode::UNPROCESSABLE_ENTITY);
         for refused in [
             ReadError::backend(cause()).into(),
             corrupt.into(),
@@ -172,6 +180,6 @@ mod tests {
         }
         let logged = std::fs::read_to_string(log.path()).unwrap();
         let causes = logged.lines().filter(|line| line.contains("ERROR") && line.contains("sesame"));
-        assert_eq!(causes.count(), 7, "{logged}");
+        assert_eq!(causes.count(), 8, "{logged}");
     }
 }

@@ -3,6 +3,7 @@
 use debate_postgres_fixture::{Server, fresh_database};
 
 use crate::program::{Program, example};
+use crate::proving::audited;
 
 #[test]
 fn a_debate_is_held_read_and_verified_on_postgres() {
@@ -96,5 +97,31 @@ fn k15_what_is_put_in_the_place_of_an_archived_debate_is_found() {
                 assert!(ran.stdout.contains(", and the store has other events of it\n"), "{ran:?}");
             }
         }
+    }
+}
+
+#[test]
+fn k15_no_checkpoint_signs_what_was_put_before_the_first_place_by_hand() {
+    // An event before the first of its stream, which is not signed yet; and the next one, before the first of all.
+    for (place, seq) in [("max(position) + 1", "0"), ("0", "max(seq) + 1"), ("-1", "max(seq) + 1")] {
+        let program = audited();
+        let server = Server::start(&[]).unwrap();
+        let url = server.url("postgres");
+        let file = example("ice.json");
+        let run = program.run(["run", file.to_str().unwrap(), "--store", &url]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let sql = format!(
+            "INSERT INTO events (position, stream_kind, stream_id, seq, kind, version, at, tenant, actor, hash, body) \
+             SELECT {place}, stream_kind, stream_id, {seq}, 'noted', 1, 1, '', 'x', decode(repeat('00', 32), 'hex'), '{{}}' \
+             FROM events GROUP BY stream_kind, stream_id"
+        );
+        server.sql("postgres", &sql).unwrap();
+        let refused = program.run(["checkpoint", "--folder", "proof", "--key", "audit.key", "--store", &url]);
+        assert_ne!(refused.code, Some(0), "{refused:?}");
+        assert!(refused.stderr.contains("before the first place"), "{refused:?}");
+        let folder = std::fs::read_dir(program.path("proof")).into_iter().flatten();
+        let is_note = |name: &str| name.starts_with("checkpoint-");
+        let is_signed = folder.map(|file| file.unwrap().file_name()).any(|it| is_note(&it.to_string_lossy()));
+        assert!(!is_signed, "{refused:?}");
     }
 }

@@ -4,6 +4,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
 use crate::program::Program;
+use crate::proving::{audited, checkpoint};
 
 /// Changes the store's file behind its back.
 pub(crate) fn alter(program: &Program, statements: &[&str]) {
@@ -183,4 +184,29 @@ fn verify_all_checks_every_debate_and_names_the_bad_one_alone() {
         (bad[0]["debate_id"].as_str(), bad[0]["fault_seq"].as_u64()),
         (Some(ids[1].as_str()), Some(4))
     );
+}
+
+#[test]
+fn k15_a_checkpoint_signs_nothing_that_does_not_chain_behind_the_one_before() {
+    let program = audited();
+    let id = program.debate("deliberation.json");
+    assert_eq!(checkpoint(&program).code, Some(0));
+    let signed = || std::fs::read_dir(program.path("proof")).unwrap().count();
+    let before = signed();
+    // One that was never signed, and what came to one that was.
+    let other = program.debate("deliberation.json");
+    alter(&program, &["UPDATE events SET actor = 'x' WHERE position = (SELECT max(position) FROM events)"]);
+    let refused = checkpoint(&program);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    assert!(refused.stdout.contains(&format!("FAULT  debate/{other}  ")), "{refused:?}");
+
+    assert_eq!(program.run(["redact", &id, "--event", "1"]).code, Some(0));
+    alter(&program, &["UPDATE events SET actor = 'x' WHERE position = (SELECT max(position) FROM events)"]);
+    let refused = checkpoint(&program);
+    assert_eq!(refused.code, Some(4), "{refused:?}");
+    for id in [id, other] {
+        assert!(refused.stdout.contains(&format!("FAULT  debate/{id}  ")), "{refused:?}");
+    }
+    assert!(refused.stdout.ends_with("nothing was signed: the store contradicts the last checkpoint\n"));
+    assert_eq!(signed(), before);
 }

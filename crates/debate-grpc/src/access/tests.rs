@@ -379,97 +379,25 @@ fn without_tokens_pages_of_other_sites_are_refused() {
     }
 }
 
-/// Refusals whose cause is inside the house, which is a secret, with the level and the message of what is logged of each.
-fn refused_within(secret: &'static str) -> Vec<(Refusal, &'static str, &'static str)> {
-    use debate_core::command::DecideError;
-    use debate_core::debate::ReplayError;
-    use debate_core::formats::any::AnyReplayError;
-    use debate_core::id::DebateId;
-    use debate_core::policy::desk::DeskError;
-    use debate_engine::{
-        ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, StartError, WatchError,
-    };
-    use debate_store::{AppendError, LeaseError, ReadError, RedactError};
-
-    let debate = DebateId(uuid::Uuid::nil());
-    let (stream, seq) = (debate.into(), Seq(1));
-    let deleted = RedactionError::Delete(RedactError::Backend { stream, seq, source: secret.into() });
-    let folder = || FolderError::Open { path: secret.into(), source: std::io::Error::other(secret) };
-    let unwritten = PolicyError::Unwritten { reviewer: "ann".parse().unwrap(), number: 1, source: folder() };
-    let (format, source) =
-        (AnyReplayError::Format { kind: secret.to_owned() }, ReplayError::NotOpened(secret));
-    let undecided = || DecideError::Defect(secret.to_owned());
-    let odd = DeskError::Order { seq: 1, kind: secret.to_owned() };
-    let unread = || ReadError::backend(secret);
-    let untaken = || AppendError::Backend { stream, source: secret.into() };
-    let unleased = || LeaseError(secret.into());
-    let of_reading: [Refusal; 10] = [
-        Refusal::of_control(debate, ControlError::Load(unread().into())),
-        Refusal::of_redaction(debate, RedactionError::Load(unread().into())),
-        Refusal::of_fork(debate, ForkError::Load(unread().into())),
-        unread().into(),
-        LoadError::Read(unread()).into(),
-        WatchError::Read(unread()).into(),
-        PolicyError::Read(unread()).into(),
-        PolicyError::Load(unread().into()).into(),
-        StartError::Leases(unleased()).into(),
-        Refusal::of_fork(debate, ForkError::Leases(unleased())),
-    ];
-    let of_taking: [Refusal; 6] = [
-        untaken().into(),
-        PolicyError::Append(untaken()).into(),
-        StartError::Store(untaken()).into(),
-        Refusal::of_fork(debate, ForkError::Store(untaken())),
-        Refusal::of_control(debate, ControlError::Record(untaken())),
-        Refusal::of_redaction(debate, RedactionError::Record(untaken())),
-    ];
-    let of_reading = of_reading.map(|refusal| (refusal, "ERROR", "the store cannot be read"));
-    let of_taking = of_taking.map(|refusal| (refusal, "ERROR", "the store did not take events"));
-    let others: [(Refusal, _, _); 11] = [
-        (PolicyError::Desk(odd).into(), "ERROR", "the log of proposals is corrupt"),
-        (Refusal::of_replay(debate, &format), "ERROR", "a log does not fold"),
-        (LoadError::Replay { debate, source }.into(), "ERROR", "a log does not fold"),
-        (Refusal::defect(&secret), "ERROR", "a defect of this program"),
-        (StartError::Open(undecided()).into(), "ERROR", "a defect of this program"),
-        (
-            Refusal::of_control(debate, ControlError::Refused(undecided())),
-            "ERROR",
-            "a defect of this program",
-        ),
-        (
-            Refusal::of_redaction(debate, RedactionError::Refused(undecided())),
-            "ERROR",
-            "a defect of this program",
-        ),
-        (Refusal::of_fork(debate, ForkError::Refused(undecided())), "ERROR", "a defect of this program"),
-        (Refusal::of_redaction(debate, deleted), "ERROR", "words were not deleted"),
-        (PolicyError::Folder(folder()).into(), "WARN", "the folder of reviewers cannot be used"),
-        (unwritten.into(), "WARN", "the folder of reviewers cannot be used"),
-    ];
-    others.into_iter().chain(of_reading).chain(of_taking).collect()
-}
-
-#[tokio::test]
-async fn causes_inside_the_house_are_in_the_log_and_in_no_answer() {
-    use axum::response::IntoResponse as _;
-
-    let (hearing, _listening) = Hearing::begin();
-    for secret in ["password=sesame host=db-7", "/var/lib/debates.sqlite: disk I/O error"] {
-        let cases = refused_within(secret);
-        for (refusal, level, message) in &cases {
-            let is_ours = matches!(refusal, Refusal::Unavailable | Refusal::Corrupt(_) | Refusal::Defect);
-            assert_eq!(is_ours, *level == "ERROR", "{refusal:?}");
-            let mut told = HeaderMap::new();
-            Status::from(refusal.clone()).add_header(&mut told).unwrap();
-            let problem = to_bytes(refusal.clone().into_response().into_body(), usize::MAX).await.unwrap();
-            let told = format!("{refusal} {told:?} {}", String::from_utf8_lossy(&problem));
-            let is_told = secret.split(['=', ' ', ':']).any(|word| word.len() > 3 && told.contains(word));
-            assert!(!is_told, "{told}");
-            let logged = hearing.logged(level, message);
-            let with_cause = logged.iter().filter(|line| line.contains(secret)).count();
-            let of_it = cases.iter().filter(|(.., its)| its == message).count();
-            assert_eq!(with_cause, of_it, "each cause is logged: {logged:?}");
-        }
+#[tokio::test(start_paused = true)]
+async fn what_comes_without_tokens_or_with_the_servers_own_is_counted_at_the_door() {
+    for token in [None, Some("secret")] {
+        let door = door(token);
+        let ask = || {
+            let mut request = Request::get("/api/v1/debates");
+            if let Some(token) = token {
+                request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+            }
+            door.pass(request.body(Body::empty()).unwrap())
+        };
+        let passed: Vec<_> = (0..10_000).map(|_| ask().unwrap()).collect();
+        let wait = Duration::from_millis(1);
+        assert_eq!(ask().map(drop), Err(Refusal::TooFast { wait }), "{token:?}");
+        tokio::time::advance(wait).await;
+        assert_eq!(ask().map(drop), Err(Refusal::TooManyAtOnce), "{token:?}");
+        drop(passed);
+        tokio::time::advance(wait).await;
+        assert!(ask().is_ok(), "{token:?}");
     }
 }
 
