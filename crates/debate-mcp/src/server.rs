@@ -1,6 +1,7 @@
 //! The server: which tools there are, who calls them, what a client is told when one fails.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -98,6 +99,9 @@ pub async fn serve_stream(
     }
 }
 
+/// How often a client hears of a tool that waits for a quiet roundtable; then it is looked at whether its token holds, too.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
+
 /// Returns the routes that serve the tools over streamable HTTP, for the server to mount.
 ///
 /// No session is kept: whatever replica a request comes to can answer it, and what its sender may do is looked up anew.
@@ -108,6 +112,7 @@ pub fn mount() -> Mount {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
+            .with_sse_keep_alive(Some(SIGN_OF_LIFE))
             .disable_allowed_hosts();
         let server = Roundtables { facade, is_own: false };
         let service = StreamableHttpService::new(

@@ -496,6 +496,49 @@ async fn a_tool_that_waits_stops_when_its_client_is_gone() {
 }
 
 #[tokio::test]
+async fn a_silent_stream_of_progress_of_a_revoked_token_ends_with_the_next_sign_of_life() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens.json");
+    let scopes = BTreeSet::from([Scope::Read, Scope::Write]);
+    let wishes = TokenWishes { name: "app".to_owned(), scopes, ..TokenWishes::default() };
+    let token = TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap();
+    let is_ada = |request: &ChatRequest| {
+        request.messages.iter().any(|message| message.content.contains("You are ada. "))
+    };
+    let model = ScriptedModel::by(move |request| match is_ada(request) {
+        true => ScriptedAnswer::from(giving_in(request)),
+        false => ScriptedAnswer::Hang,
+    });
+    let (address, server) = serve(Arc::new(model), Some(path.clone())).await;
+    let table = json!({ "topic": "T", "agents": ["ada", "bo"], "wait_s": 3_600 });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "start_roundtable", "arguments": table, "_meta": { "progressToken": "p" } } });
+    let call = call.to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nAuthorization: Bearer {token}\r\n\
+         Content-Length: {}\r\n\r\n{call}",
+        call.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut told = String::new();
+    while !told.contains("ada has responded") {
+        let mut some = [0; 4_096];
+        let read = tokio::time::timeout(PATIENCE, stream.read(&mut some)).await.unwrap().unwrap();
+        assert!(read > 0, "{told}");
+        told.push_str(&String::from_utf8_lossy(&some[..read]));
+    }
+    tokio::time::pause();
+    TokenFile::change(&path, |file| Ok(file.revoke("app"))).unwrap();
+    let revoked = tokio::time::Instant::now();
+    let ended = tokio::time::timeout(2 * PATIENCE, stream.read_to_end(&mut Vec::new())).await;
+    let _reset = ended.expect("it ends");
+    assert!(revoked.elapsed() <= Duration::from_secs(16), "{:?}", revoked.elapsed());
+    server.abort();
+}
+
+#[tokio::test]
 async fn a_message_that_never_ends_is_answered_when_its_time_is_over() {
     let connections = Connections { body: Duration::from_millis(300), ..Connections::default() };
     let options = ServeOptions { connections, ..ServeOptions::default() };

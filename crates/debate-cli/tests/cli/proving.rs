@@ -190,6 +190,8 @@ fn k15_altered_leaves_and_notes_and_other_keys_are_refused() {
         let before = std::fs::read_to_string(path).unwrap();
         std::fs::write(path, edit(before.clone())).unwrap();
         let (verified, signed) = (verify(&program), checkpoint(&program));
+        let exported = program.run(["export", "--all", "--checkpoint", "proof", "--output", "x.bundle"]);
+        assert_eq!(exported.code, Some(4), "{exported:?}");
         std::fs::write(path, before).unwrap();
         assert_eq!((verified.code, signed.code), (Some(4), Some(4)), "{verified:?} {signed:?}");
         (verified, signed)

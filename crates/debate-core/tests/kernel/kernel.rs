@@ -454,3 +454,25 @@ fn k14_a_fork_gives_another_model_to_those_alone_who_take_part() {
     check_models_of_forks::<Review>("targets=env", "bo");
     check_models_of_forks::<Investigation>("by=ann,bo", "ann");
 }
+
+/// Returns which changes of the judge's order and of pooling a fork refuses.
+fn refused_changes<F: Cast>(opened: &str) -> Vec<String> {
+    let stage = Stage::<F>::open(opened);
+    let changes = ["judge_order=reversed", "judge_order=7", "pooling=log_odds"].map(|it| it.parse().unwrap());
+    changes.iter().filter_map(|change| F::changed(stage.debate.config(), change).err()).collect()
+}
+
+#[test]
+fn k14_a_fork_changes_the_judges_order_and_pooling_where_there_is_a_judge_and_something_is_pooled() {
+    assert_eq!(refused_changes::<Prediction>("roles=optimist,pessimist,judge"), [""; 0]);
+    assert_eq!(refused_changes::<Review>("targets=env"), ["a review pools nothing"]);
+    for (refused, a_format) in [
+        (refused_changes::<Deliberation>("participants=ada,bo orchestrator=mo"), "a deliberation"),
+        (refused_changes::<Roundtable>("agents=ada,bo rounds=1 mode=delphi"), "a roundtable"),
+        (refused_changes::<Investigation>("by=ann,bo"), "an investigation"),
+    ] {
+        let [no_judge, pools_nothing] =
+            ["has no judge", "pools nothing"].map(|why| format!("{a_format} {why}"));
+        assert_eq!(refused, [no_judge.clone(), no_judge, pools_nothing]);
+    }
+}

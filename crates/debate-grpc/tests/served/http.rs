@@ -221,6 +221,10 @@ async fn k10_events_are_streamed_and_resumed_by_the_last_id() {
     }
     let paged = house.ask("GET", &path, &[("Last-Event-ID", "-1")], b"").await;
     assert_eq!(paged.status, 422, "an id that is none is refused, whatever is accepted");
+    for headers in [&[][..], &[accept]] {
+        let refused = house.ask("GET", &format!("{path}?after_seq=5"), headers, b"").await;
+        assert_eq!(refused.status, 422, "a name that there is not");
+    }
     let page = house.get(&format!("{path}?after=2&page_size=3")).await.json();
     let seqs: Vec<_> = page["events"].as_array().unwrap().iter().map(|event| event["seq"].clone()).collect();
     assert_eq!((seqs, &page["head_seq"]), (vec![json!(3), json!(4), json!(5)], &json!(head)));

@@ -161,7 +161,17 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
         id(3),
         id(9),
     );
-    let own = [elsewhere, again(1), again(2), replaced.to_owned(), in_its_place];
+    // Nor does another history of the archived one, at a place of its own, come in the place of its record.
+    let otherwise = put_back("NULL", "debate", &id(1), &id(3), 3, "hash");
+    let in_place_of_the_record = format!(
+        "{otherwise}; INSERT OR REPLACE INTO archived SELECT e.stream_kind, e.stream_id, e.seq, e.hash, 'elsewhere', a.at, \
+         (SELECT f.position FROM events f WHERE f.stream_kind = e.stream_kind AND f.stream_id = e.stream_id AND f.seq = 1), \
+         a.tenant, a.format, a.opened_at, 0 FROM archived a, events e WHERE e.stream_kind = 'debate' AND e.stream_id = {} \
+         AND e.seq = 3",
+        id(1)
+    );
+    let own =
+        [elsewhere, again(1), again(2), replaced.to_owned(), in_its_place, in_place_of_the_record.clone()];
     for statement in refused(id).into_iter().chain(altered(id)).chain(own) {
         let statement = statement
             .replace("position, last_position", "position")
@@ -169,6 +179,10 @@ async fn a_file_takes_events_only_with_a_record_of_where_they_went() {
         let transaction = format!("BEGIN IMMEDIATE; {statement}; COMMIT");
         let done = sqlx::raw_sql(AssertSqlSafe(transaction.as_str())).execute(&mut connection).await;
         assert!(done.is_err(), "{statement}");
+        if statement == in_place_of_the_record {
+            let told = done.unwrap_err().to_string();
+            assert!(told.contains("archived: the stream is"), "{told}");
+        }
         let _ = sqlx::raw_sql("ROLLBACK").execute(&mut connection).await;
     }
     assert_eq!(read_stream(&store, kept[0].stream).await, kept);
