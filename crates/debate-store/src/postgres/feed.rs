@@ -42,7 +42,7 @@ macro_rules! horizon {
 const ALL: &str = concat!(
     "SELECT ",
     columns!("e"),
-    " FROM events e WHERE e.position > $1 AND e.position < ",
+    " FROM events e WHERE e.position >= $1 AND e.position < ",
     horizon!(),
     " ORDER BY e.position LIMIT $2"
 );
@@ -101,7 +101,8 @@ pub(super) async fn all(
     after: Position,
     limit: u32,
 ) -> Result<Vec<PgRow>, sqlx::Error> {
-    sqlx::query(ALL).bind(behind(after.0)).bind(i64::from(limit)).fetch_all(connection).await
+    let Some(from) = behind(after.0) else { return Ok(Vec::new()) };
+    sqlx::query(ALL).bind(from).bind(i64::from(limit)).fetch_all(connection).await
 }
 
 /// Reads the position of the last event below the horizon.

@@ -80,7 +80,7 @@ const STREAM: &str = concat!(
     "SELECT ",
     columns!("e"),
     " FROM events e ",
-    "WHERE e.stream_kind = $1 AND e.stream_id = $2 AND e.seq > $3 ORDER BY e.seq LIMIT $4"
+    "WHERE e.stream_kind = $1 AND e.stream_id = $2 AND e.seq >= $3 ORDER BY e.seq LIMIT $4"
 );
 const HASHES: &str = "SELECT position, hash FROM events \
      WHERE stream_kind = $1 AND stream_id = $2 AND seq > $3 ORDER BY seq LIMIT $4";
@@ -115,10 +115,11 @@ pub(super) async fn stream(
     after: Seq,
     limit: u32,
 ) -> Result<Vec<PgRow>, sqlx::Error> {
+    let Some(from) = behind(after.0) else { return Ok(Vec::new()) };
     sqlx::query(STREAM)
         .bind(stream.kind.as_str())
         .bind(stream.id)
-        .bind(behind(after.0))
+        .bind(from)
         .bind(i64::from(limit))
         .fetch_all(connection)
         .await
@@ -323,10 +324,10 @@ fn place(number: i64) -> Result<u64, String> {
     place.ok_or_else(|| format!("an event stands at {number}, before the first place"))
 }
 
-/// Returns a place as PostgreSQL stores it, to read on behind it: behind the start stands also what was put before the first
-/// place by hand, which readers are to find.
-pub(super) fn behind(place: u64) -> i64 {
-    if place == 0 { i64::MIN } else { integer(place) }
+/// Returns the first place behind another, to read on from there, unless that is the last one. Behind the start stands also
+/// what was put before the first place by hand, which readers are to find.
+pub(super) fn behind(place: u64) -> Option<i64> {
+    if place == 0 { Some(i64::MIN) } else { i64::try_from(place).ok()?.checked_add(1) }
 }
 
 /// Returns a number as PostgreSQL stores it; what is too large stands for "after everything".

@@ -150,7 +150,9 @@ fn make_private(path: &Path) -> io::Result<()> {
 
 fn path_of(location: &str) -> Result<PathBuf, OpenError> {
     let path = location.strip_prefix("sqlite:").map_or(location, |it| it.strip_prefix("//").unwrap_or(it));
-    if path.is_empty() || path.contains(":memory:") || path.contains(['?', '\0']) {
+    // What begins with `file:` SQLite reads as an address, of another file than the one of that name, which is looked at here.
+    let is_address = path.starts_with("file:");
+    if path.is_empty() || is_address || path.contains(":memory:") || path.contains(['?', '\0']) {
         return Err(OpenError::NotAPath { location: location.to_owned() });
     }
     Ok(PathBuf::from(path))

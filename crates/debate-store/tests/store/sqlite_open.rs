@@ -79,7 +79,16 @@ async fn a_location_may_be_a_path_or_a_url() {
         assert_eq!(store.read_all(Position::START, 10).await.unwrap().len(), 1);
         store.close().await.unwrap();
     }
-    for location in ["", "sqlite:", "sqlite::memory:", ":memory:", "sqlite://x.db?mode=ro"] {
+    let none = [
+        "",
+        "sqlite:",
+        "sqlite::memory:",
+        ":memory:",
+        "sqlite://x.db?mode=ro",
+        "file:x.db",
+        "sqlite:file:x.db",
+    ];
+    for location in none {
         let refused = SqliteStore::open(location, SqliteOptions::default()).await;
         assert!(matches!(refused, Err(OpenError::NotAPath { .. })), "{location}: {refused:?}");
     }
