@@ -93,7 +93,9 @@ impl FromStr for StoreChoice {
             return Ok(Self::Postgres(url));
         }
         let path = text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
-        let path = path.filter(|path| !path.is_empty()).ok_or(StoreChoiceError)?;
+        // The store's own reading of an address would find another file behind a second scheme than is looked at here.
+        let is_path = |path: &&str| !path.is_empty() && !path.starts_with("sqlite:");
+        let path = path.filter(is_path).ok_or(StoreChoiceError)?;
         Ok(Self::Sqlite(path.into()))
     }
 }
@@ -239,6 +241,8 @@ mod tests {
             ("sqlite:///var/a.db", Ok(StoreChoice::Sqlite("/var/a.db".into()))),
             ("sqlite:a.db", Ok(StoreChoice::Sqlite("a.db".into()))),
             ("sqlite://", Err(StoreChoiceError)),
+            ("sqlite:sqlite:a.db", Err(StoreChoiceError)),
+            ("sqlite://sqlite://a.db", Err(StoreChoiceError)),
             ("a.db", Err(StoreChoiceError)),
             ("postgres://h/db", Ok(StoreChoice::Postgres(PostgresUrl("postgres://h/db".to_owned())))),
             ("mysql://h/db", Err(StoreChoiceError)),

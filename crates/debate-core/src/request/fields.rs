@@ -167,9 +167,10 @@ impl<'a> Field<'a> {
         map.into_iter().flatten().map(entry).collect()
     }
 
-    /// Returns the entries of an object that was read before, so that nothing is noted twice.
-    pub(crate) fn known_entries(&self) -> Vec<(&'a str, Self)> {
-        if matches!(self.value, Some(Value::Object(_))) { self.entries(usize::MAX) } else { Vec::new() }
+    /// Returns the entries of an object that was read before with the same limit, so that nothing is noted twice.
+    pub(crate) fn known_entries(&self, max: usize) -> Vec<(&'a str, Self)> {
+        let is_read = matches!(self.value, Some(Value::Object(map)) if map.len() <= max);
+        if is_read { self.entries(max) } else { Vec::new() }
     }
 
     /// Reads a list; an absent one is empty.

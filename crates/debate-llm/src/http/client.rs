@@ -126,6 +126,27 @@ pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
     ModelError::new(kind, &message)
 }
 
+/// Says why there is no connection in words of this program alone: of the server's own words, which HTTP/2 and certificates
+/// bring, there is none.
+pub(super) fn no_connection(error: &(dyn Error + 'static)) -> &'static str {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<io::Error>();
+        let within = io.and_then(io::Error::get_ref);
+        if error.is::<ConnectTimedOut>() {
+            return "no connection in time";
+        }
+        if error.is::<rustls::Error>() || within.is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>) {
+            return "no connection over TLS, or a certificate that is not good to this machine";
+        }
+        if let Some(plainly) = io.and_then(said_plainly) {
+            return plainly;
+        }
+        cause = error.source();
+    }
+    "no connection, or one that broke"
+}
+
 /// Says what became of a connection, in the same words on every system.
 fn said_plainly(error: &io::Error) -> Option<&'static str> {
     match error.kind() {

@@ -84,7 +84,7 @@ impl<'a> Options<'a> {
 
     /// Notes personas of nobody in the debate.
     pub(super) fn check_roles(&self, roles: &[Role]) {
-        for (name, entry) in self.fields.field("personas").known_entries() {
+        for (name, entry) in self.fields.field("personas").known_entries(PARTICIPANTS_MAX) {
             if !roles.iter().any(|role| role.as_str() == name) {
                 entry.refuse(format_args!("{name:?} is not one of the roles"));
             }
@@ -94,7 +94,7 @@ impl<'a> Options<'a> {
     /// Notes weights and rubrics of criteria that are not scored.
     pub(super) fn check_criteria(&self, criteria: &[&str]) {
         for name in ["weights", "rubrics"] {
-            for (criterion, entry) in self.fields.field(name).known_entries() {
+            for (criterion, entry) in self.fields.field(name).known_entries(CRITERIA_MAX) {
                 if !criteria.contains(&criterion) {
                     entry.refuse(format_args!("{criterion:?} is not one of the scoring criteria"));
                 }

@@ -333,6 +333,28 @@ fn k12_outcomes_are_one_to_fifty_with_ids_that_can_be_read() {
 }
 
 #[test]
+fn k12_of_a_list_or_map_that_is_too_long_its_length_alone_is_told() {
+    let map = |many: usize| (0..many).map(|n| (format!("no name {n}"), json!("no value"))).collect::<Value>();
+    for (path, max) in [
+        ("options.personas", 20),
+        ("options.weights", 10),
+        ("options.rubrics", 10),
+        ("options.models.roles", 21),
+    ] {
+        let told = format!("{path}: has {} entries; {max} are allowed", max + 1);
+        check_refused(path, map(max + 1), &[&told]);
+        assert!(
+            violations(&with(path, map(max)).to_string()).len() > max,
+            "{path}: of one that is not each is"
+        );
+    }
+    let list = |many: usize| vec![json!({"id": " no id", "label": 7}); many];
+    let path = "prediction_context.outcomes";
+    check_refused(path, json!(list(51)), &["prediction_context.outcomes: has 51 entries; 50 are allowed"]);
+    assert!(violations(&with(path, json!(list(50))).to_string()).len() > 50);
+}
+
+#[test]
 fn k12_what_is_no_request_at_all_is_one_clear_violation() {
     let starts = |json: &str, expected: &str| {
         let found = violations(json);
