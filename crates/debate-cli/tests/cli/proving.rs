@@ -81,6 +81,11 @@ fn k15_every_way_of_altering_a_store_is_found_against_a_checkpoint() {
         ("words changed", "UPDATE events SET prose = replace(prose, 'e', 'a') WHERE seq = 1", "at event 1: "),
         ("words gone", "UPDATE events SET prose = NULL, salt = NULL WHERE seq = 1", "at event 1: its words"),
         ("hash changed", "UPDATE events SET hash = zeroblob(32) WHERE seq = 5", "at event 5: "),
+        (
+            "end rewritten",
+            "UPDATE events SET hash = zeroblob(32) WHERE seq = (SELECT max(seq) FROM events)",
+            "at event ",
+        ),
     ] {
         let program = audited();
         let id = program.debate("deliberation.json");
@@ -89,6 +94,12 @@ fn k15_every_way_of_altering_a_store_is_found_against_a_checkpoint() {
         let found = verify(&program);
         assert_eq!(found.code, Some(4), "{what}: {found:?}");
         assert!(found.stdout.contains(&format!("FAULT  {id}  {fault}")), "{what}: {}", found.stdout);
+        // What was signed is not read again but where it ends.
+        if matches!(what, "cut short" | "end rewritten") {
+            let refused = checkpoint(&program);
+            assert_eq!(refused.code, Some(4), "{what}: {refused:?}");
+            assert!(refused.stdout.contains(&format!("FAULT  debate/{id}  ")), "{what}: {refused:?}");
+        }
     }
 }
 
