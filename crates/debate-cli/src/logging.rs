@@ -23,6 +23,10 @@ use crate::args::{LogFormat, Options};
 use crate::exit::Failure;
 use crate::telemetry::Telemetry;
 
+/// Where libraries log what may hold a secret as it stands: what is odd in a file of passwords, or in what an address says of a
+/// database; and the frames of HTTP/2, and what became of connections, with the words with which a server that has a key ended them.
+const UNTOLD: [&str; 3] = ["sqlx_postgres::options", "h2::", "hyper_util::client::legacy"];
+
 /// The live view that is drawn on stderr, if one is.
 static VIEW: OnceLock<MultiProgress> = OnceLock::new();
 
@@ -34,9 +38,8 @@ pub(crate) fn begin(options: &Options, telemetry: &Telemetry) -> anyhow::Result<
     let filter = EnvFilter::builder().parse(&options.log_level).map_err(|error| {
         Failure::bad_input(format!("invalid value {:?} for --log-level: {error}", options.log_level))
     })?;
-    // What is odd in a file of passwords, or in what an address says of a database, is logged there as it stands. What is
-    // asked for by --log-level does not go before this.
-    let filter = filter.and(filter_fn(|about| !about.target().starts_with("sqlx_postgres::options")));
+    // What is asked for by --log-level does not go before this.
+    let filter = filter.and(filter_fn(|about| !UNTOLD.iter().any(|it| about.target().starts_with(it))));
     let has_colours = options.log_format == LogFormat::Text && console::colors_enabled_stderr();
     let lines = lines(options.log_format, has_colours, || Aside);
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(telemetry.layers()).init();
@@ -182,6 +185,22 @@ mod tests {
         child.args(["--exact", &format!("logging::tests::{test}"), "--nocapture"]);
         let ran = child.env(CHILD, options).env("RUST_BACKTRACE", "0").output().unwrap();
         String::from_utf8(ran.stderr).unwrap()
+    }
+
+    #[test]
+    fn what_libraries_log_as_it_stands_is_left_out_whatever_level_is_asked_for() {
+        let test = "what_libraries_log_as_it_stands_is_left_out_whatever_level_is_asked_for";
+        let knock = || {
+            tracing::debug!(target: "h2::codec::framed_read", "sk-secret");
+            tracing::trace!(target: "h2::proto::connection", "sk-secret");
+            tracing::warn!(target: "sqlx_postgres::options::pgpass", "sk-secret");
+            tracing::debug!(target: "hyper_util::client::legacy::client", "sk-secret");
+            tracing::debug!(target: "h2o", "water");
+        };
+        for levels in ["trace", "h2=trace,h2::codec::framed_read=trace,h2o=debug,sqlx_postgres=trace"] {
+            let written = told(test, &format!("--log-level={levels}"), knock);
+            assert!(written.contains("water") && !written.contains("sk-secret"), "{written}");
+        }
     }
 
     #[derive(Debug, thiserror::Error)]

@@ -107,14 +107,20 @@ fn tls(endpoint: &Uri) -> Result<ClientConfig, rustls::Error> {
     Ok(config.with_platform_verifier()?.with_no_client_auth())
 }
 
-/// Says why there is no connection.
+/// Says why there is no connection, and nothing of what a server says that was sent a request: HTTP/2 ends connections with
+/// words of its own, among which the key may be, or what it says of that.
 pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
     let mut message = error.to_string();
     let mut has_timed_out = false;
+    let mut is_answered = error.is::<hyper::Error>();
     let mut cause = error.source();
     while let Some(inner) = cause {
-        message =
-            inner.downcast_ref().and_then(said_plainly).map_or_else(|| inner.to_string(), str::to_owned);
+        if let Some(plainly) = inner.downcast_ref().and_then(said_plainly) {
+            message = plainly.to_owned();
+        } else if !is_answered || inner.is::<io::Error>() {
+            message = inner.to_string();
+        }
+        is_answered |= inner.is::<hyper::Error>();
         has_timed_out |= inner.is::<ConnectTimedOut>();
         cause = inner.source();
     }
@@ -123,7 +129,7 @@ pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
     } else {
         ModelErrorKind::Connection
     };
-    ModelError::new(kind, &message)
+    ModelError::told(kind, &message)
 }
 
 /// Says why there is no connection in words of this program alone: of the server's own words, which HTTP/2 and certificates
@@ -155,5 +161,58 @@ fn said_plainly(error: &io::Error) -> Option<&'static str> {
             Some("the connection was dropped")
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use hyper::client::conn::http2;
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    /// Returns the error of a request that a server ends over HTTP/2, in words of its own.
+    pub(in crate::http) async fn ended_by_a_server(words: &[u8]) -> hyper::Error {
+        let (here, mut there) = tokio::io::duplex(65_536);
+        let settings: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+        // GOAWAY on stream 0: no stream was seen to, ENHANCE_YOUR_CALM, and words.
+        let length = [0, 0, u8::try_from(8 + words.len()).unwrap()];
+        let go_away = [&length[..], &[7, 0, 0, 0, 0, 0], &[0; 4], &[0, 0, 0, 11], words].concat();
+        let begun = http2::handshake(TokioExecutor::new(), TokioIo::new(here)).await;
+        let (mut client, connection) = begun.unwrap();
+        tokio::spawn(connection);
+        let request = Request::post("https://provider.test/").body(Full::<Bytes>::default()).unwrap();
+        let answer = tokio::spawn(client.send_request(request));
+        there.write_all(settings).await.unwrap();
+        there.read_exact(&mut [0; 24]).await.unwrap();
+        loop {
+            let mut head = [0; 9];
+            there.read_exact(&mut head).await.unwrap();
+            let length = usize::from(head[1]) << 8 | usize::from(head[2]);
+            there.read_exact(&mut vec![0; length]).await.unwrap();
+            // Behind the frame HEADERS the request is under way.
+            if head[3] == 1 {
+                break;
+            }
+        }
+        there.write_all(&go_away).await.unwrap();
+        let error = answer.await.unwrap().unwrap_err();
+        let said = String::from_utf8_lossy(words);
+        assert!(error.source().unwrap().to_string().contains(&*said), "{error:?}");
+        error
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("client error (SendRequest)")]
+    struct Sending(#[source] hyper::Error);
+
+    #[tokio::test]
+    async fn nothing_that_a_server_says_when_it_ends_a_connection_is_told() {
+        for words in ["sk-very-secret", "Incorrect API key provided: sk-ab**cd"] {
+            let ended = ended_by_a_server(words.as_bytes()).await;
+            assert_eq!(connection_error(&ended).to_string(), "connection_failed: http2 error");
+            assert_eq!(connection_error(&Sending(ended)).to_string(), "connection_failed: http2 error");
+        }
     }
 }
