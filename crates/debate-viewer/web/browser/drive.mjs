@@ -3,25 +3,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import puppeteer from "puppeteer-core";
+import { PATIENCE_MS, begin, whole } from "./begin.mjs";
 import { bundles, mended, pages, prompts, renewed } from "./audit.mjs";
 import { faint, saysTheSame, withholding } from "./looks.mjs";
 
 const told = JSON.parse(process.argv[2]);
 const pictures = process.env.DEBATE_SCREENSHOTS;
-/** Longer than anything here takes; reached only where something hangs. */
-const PATIENCE_MS = 60_000;
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
-const browser = await puppeteer.launch({
-  executablePath: told.chromium,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
-});
-const wrong = [];
-const page = await browser.newPage();
-page.setDefaultTimeout(PATIENCE_MS);
-page.on("pageerror", (error) => wrong.push(`error in the page: ${error.message}`));
+const looking = await begin(told.chromium);
+const { browser, page, wrong } = looking;
 page.on("console", (message) => {
   const isExpected = message.text().includes("net::ERR_") || /status of 40[134]/.test(message.text());
   if (message.type() === "error" && !isExpected) wrong.push(`console: ${message.text()}`);
@@ -472,7 +464,7 @@ async function contrast() {
   await page.emulateMediaFeatures([]);
 }
 
-try {
+await whole(looking, async () => {
   await step("tokens", tokens);
   await step("list", list);
   await step("live", live);
@@ -490,11 +482,4 @@ try {
   await step("many", many);
   await step("contrast", contrast);
   await step("report", report);
-  assert.deepEqual(wrong, [], "nothing went wrong in the page");
-} catch (error) {
-  console.error(error.message, wrong, error.stack);
-  console.error(page.url(), (await page.evaluate(() => document.body.innerText)).slice(0, 3_000));
-  process.exitCode = 1;
-} finally {
-  await browser.close();
-}
+});

@@ -2,17 +2,11 @@
 // everything is.
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
-import puppeteer from "puppeteer-core";
+import { PATIENCE_MS, begin, whole } from "./begin.mjs";
 
 const { chromium, site, controls, report, folded, unfolded, watched } = JSON.parse(process.argv[2]);
-/** Longer than anything here takes; reached only where something hangs. */
-const PATIENCE_MS = 60_000;
-
-const browser = await puppeteer.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
-const wrong = [];
-const page = await browser.newPage();
-page.setDefaultTimeout(PATIENCE_MS);
-page.on("pageerror", (error) => wrong.push(`error in the page: ${error.message}`));
+const looking = await begin(chromium);
+const { page } = looking;
 
 const found = async (id) => (await fetch(`${site}/viewer/data/debates/${id}/verification`)).json();
 const open = (id, search = "") => page.goto(`${site}/viewer/debates/${id}${search}`, { waitUntil: "domcontentloaded" });
@@ -34,7 +28,7 @@ const mark = () =>
     }),
   );
 
-try {
+await whole(looking, async () => {
   for (const search of ["", "?at=3", "?tab=audit"]) {
     await open(folded.id, search);
     await mark();
@@ -63,11 +57,4 @@ try {
   await named("section[aria-labelledby=check] .card", { id: watched.id, added });
   const notices = await page.$$eval(".notice.bad", (notices) => notices.map((notice) => notice.textContent));
   assert.equal(notices.filter((notice) => !notice.startsWith("Simulated")).length, 1, "it is said once");
-  assert.deepEqual(wrong, [], "nothing went wrong in the page");
-} catch (error) {
-  console.error(error.message, wrong, error.stack);
-  console.error(page.url(), (await page.evaluate(() => document.body.innerText)).slice(0, 3_000));
-  process.exitCode = 1;
-} finally {
-  await browser.close();
-}
+});
