@@ -92,11 +92,8 @@ impl FromStr for StoreChoice {
         if let Some(url) = PostgresUrl::read(text) {
             return Ok(Self::Postgres(url));
         }
-        let path = text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
-        // The store's own reading of an address would find another file behind a second scheme than is looked at here.
-        let is_path = |path: &&str| !path.is_empty() && !path.starts_with("sqlite:");
-        let path = path.filter(is_path).ok_or(StoreChoiceError)?;
-        Ok(Self::Sqlite(path.into()))
+        let path = text.starts_with("sqlite:").then(|| SqliteStore::path_of(text).ok()).flatten();
+        path.map(Self::Sqlite).ok_or(StoreChoiceError)
     }
 }
 
@@ -242,6 +239,7 @@ mod tests {
             ("sqlite:a.db", Ok(StoreChoice::Sqlite("a.db".into()))),
             ("sqlite://", Err(StoreChoiceError)),
             ("sqlite:sqlite:a.db", Err(StoreChoiceError)),
+            ("sqlite:file:a.db", Err(StoreChoiceError)),
             ("sqlite://sqlite://a.db", Err(StoreChoiceError)),
             ("a.db", Err(StoreChoiceError)),
             ("postgres://h/db", Ok(StoreChoice::Postgres(PostgresUrl("postgres://h/db".to_owned())))),

@@ -100,6 +100,14 @@ impl SqliteStore {
         Ok(Self { path: opened.path, readers: opened.readers, jobs, wakes, poller })
     }
 
+    /// Returns the path of the file that a location names, whether or not there is one; opened by that path it is the same.
+    ///
+    /// # Errors
+    /// [`OpenError::NotAPath`] where it names none, or SQLite would open another one by its name.
+    pub fn path_of(location: &str) -> Result<PathBuf, OpenError> {
+        open::path_of(location)
+    }
+
     /// Returns the file's path.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -148,10 +148,12 @@ fn make_private(path: &Path) -> io::Result<()> {
     options.open(path).map(drop)
 }
 
-fn path_of(location: &str) -> Result<PathBuf, OpenError> {
+/// Returns the path of the file that a location names.
+pub(super) fn path_of(location: &str) -> Result<PathBuf, OpenError> {
     let path = location.strip_prefix("sqlite:").map_or(location, |it| it.strip_prefix("//").unwrap_or(it));
-    // What begins with `file:` SQLite reads as an address, of another file than the one of that name, which is looked at here.
-    let is_address = path.starts_with("file:");
+    // What begins with `file:` SQLite reads as an address, of another file than the one of that name, which is looked at here;
+    // so would be what another reading takes a scheme from.
+    let is_address = path.starts_with("file:") || path.starts_with("sqlite:");
     if path.is_empty() || is_address || path.contains(":memory:") || path.contains(['?', '\0']) {
         return Err(OpenError::NotAPath { location: location.to_owned() });
     }

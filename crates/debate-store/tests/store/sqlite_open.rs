@@ -87,6 +87,7 @@ async fn a_location_may_be_a_path_or_a_url() {
         "sqlite://x.db?mode=ro",
         "file:x.db",
         "sqlite:file:x.db",
+        "sqlite:sqlite:x.db",
     ];
     for location in none {
         let refused = SqliteStore::open(location, SqliteOptions::default()).await;
