@@ -148,6 +148,7 @@ fn begin(state: &Debate<Prediction>, draft: &mut Draft<Prediction>) {
                 omitted: Vec::new(),
             },
             reserved: Tokens { input: 500, output: 500 }.into(),
+            thinking: debate_core::call::Thinking::default(),
         };
         draft.decide(Command::BeginCall(begin)).expect("wanted work begins");
     }
@@ -158,7 +159,7 @@ fn finish(state: &Debate<Prediction>, draft: &mut Draft<Prediction>) {
         let Work::Turn { want, turn } = work else { continue };
         let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt: 1, turn };
         let reply = ReplyFacts {
-            usage: Usage { input: Some(500), output: Some(300), cached: None },
+            usage: Usage { input: Some(500), output: Some(300), cached: None, reasoning: None },
             latency_ms: 1_000,
             ..ReplyFacts::default()
         };

@@ -57,7 +57,11 @@ fn answered<P: Prompts>(prompts: &P, accepted: Accepted<P::Format>, reply: &str)
         let Some(work) = debate.wanted_work().into_iter().next() else { return };
         let Work::Turn { want, turn } = &work else { return };
         let visible = P::Format::visible(&debate, want);
-        let Ok(Reading::Answer { answer, .. }) = prompts.parse(&visible, want, reply) else { return };
+        let Ok(Reading::Answer { answer, .. }) =
+            prompts.parse(&visible, want, debate_prompts::prompts::Received::whole(reply))
+        else {
+            return;
+        };
         let attempt =
             AttemptRef { call: want.call.clone(), revision: want.revision, attempt: 1, turn: *turn };
         let prose = ReplyProse { text: reply.to_owned(), ..ReplyProse::default() };
@@ -80,7 +84,14 @@ fn begin<F: Format>(work: Work) -> Command<F> {
         omitted: Vec::new(),
     };
     let reserved = Tokens { input: 10, output: 10 }.into();
-    Command::BeginCall(BeginCall { work, hedge: None, model: "fuzz".to_owned(), prompt, reserved })
+    Command::BeginCall(BeginCall {
+        work,
+        hedge: None,
+        model: "fuzz".to_owned(),
+        prompt,
+        reserved,
+        thinking: debate_core::call::Thinking::default(),
+    })
 }
 
 /// Takes events over as they are read from a store.

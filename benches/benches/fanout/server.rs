@@ -71,7 +71,7 @@ pub(crate) async fn run(store: &Path, with_floor: bool) -> Result<()> {
     }
     let (gate, open) = watch::channel(false);
     let model = Gated { model: debater(SimulatedConfig::default()), open };
-    let settings = Settings { debates_max: DEBATES_MAX, call_timeout: PATIENCE, ..Settings::default() };
+    let settings = Settings { debates_max: DEBATES_MAX, call_time: PATIENCE.into(), ..Settings::default() };
     let engine = Engine::builder(kept, Arc::new(model) as Arc<dyn ChatModel>)
         .format(PredictionPrompts)
         .settings(settings)

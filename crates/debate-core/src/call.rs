@@ -166,6 +166,100 @@ impl Cause {
     }
 }
 
+/// How an answer ended (rule K18).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The model finished.
+    Complete,
+    /// The model asks for tools.
+    ToolCalls,
+    /// The output limit was reached before any of the answer was written: thinking used it up.
+    CutInThinking,
+    /// The output limit was reached within the answer.
+    CutInText,
+    /// The model declined, or the provider's filter stopped it.
+    Refused,
+    /// The provider paused the turn and was not asked to go on.
+    Paused,
+    /// The provider broke the answer off.
+    Failed,
+    /// No reason came, or one that is not known.
+    Unknown,
+}
+
+impl Ended {
+    /// Returns the name used in the log and on every interface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::ToolCalls => "tool_calls",
+            Self::CutInThinking => "cut_in_thinking",
+            Self::CutInText => "cut_in_text",
+            Self::Refused => "refused",
+            Self::Paused => "paused",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns whether the output limit ended the answer.
+    #[must_use]
+    pub const fn is_cut(self) -> bool {
+        matches!(self, Self::CutInThinking | Self::CutInText)
+    }
+}
+
+/// How much a model thinks before it answers (rule P23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Not at all, or as little as the model allows.
+    None,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+}
+
+impl Effort {
+    /// All of them, the least first.
+    pub const ALL: [Self; 4] = [Self::None, Self::Low, Self::Medium, Self::High];
+
+    /// Returns the name used in requests and in the log.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// What a request leaves to thinking (rule P23).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Thinking {
+    /// How much the model was asked to think; its provider's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Output tokens set aside for it on top of those of the answer.
+    #[serde(default)]
+    pub tokens: u32,
+}
+
+impl Thinking {
+    /// Returns whether nothing is said of it.
+    #[must_use]
+    pub fn is_unset(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Tokens and calls that were used or are set aside.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
@@ -234,6 +328,9 @@ pub struct Usage {
     /// Tokens read from the provider's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached: Option<u64>,
+    /// Tokens of thinking among those written (rule P23).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a debate can be told to do. Commands are imperative; what becomes of one is decided in [`crate::decide`].
 
-use crate::call::{Reserved, Work};
+use crate::call::{Reserved, Thinking, Work};
 use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, Resolved, ToolUse};
 use crate::format::Format;
 use crate::id::{OutcomeId, Seq, Timestamp};
@@ -100,6 +100,8 @@ pub struct BeginCall {
     pub prompt: PromptRef,
     /// The most it can use.
     pub reserved: Reserved,
+    /// What of it is left to thinking (rule P23).
+    pub thinking: Thinking,
 }
 
 /// A command was refused; nothing changes.

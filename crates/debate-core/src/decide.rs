@@ -266,6 +266,7 @@ impl<F: Format> Draft<F> {
             sees,
             prompt: begin.prompt,
             reserved: begin.reserved,
+            thinking: begin.thinking,
         })?;
         Ok(true)
     }

@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn used(input: u64, output: u64, cached: Option<u64>) -> Usage {
-        Usage { input: Some(input), output: Some(output), cached }
+        Usage { input: Some(input), output: Some(output), cached, reasoning: None }
     }
 
     #[test]

@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn k8_what_is_more_than_a_number_holds_is_as_much_as_it_holds() {
-        let used = |tokens: u64| Usage { input: Some(tokens), output: Some(tokens), cached: None };
+        let used =
+            |tokens: u64| Usage { input: Some(tokens), output: Some(tokens), cached: None, reasoning: None };
         let reserved = |tokens: u64| Reserved { input: tokens, output: tokens, ..Reserved::NOTHING };
         let all = Tokens { input: u64::MAX, output: u64::MAX };
         let mut reported = Spend::NONE;

@@ -10,7 +10,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{CallKey, Reserved, Want, Work};
+use debate_core::call::{CallKey, Reserved, Thinking, Want, Work};
 use debate_core::codec::Author;
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
@@ -313,6 +313,7 @@ impl<P: Prompts> Driver<P> {
                     model: String::new(),
                     prompt: PromptRef::default(),
                     reserved: Reserved::NOTHING,
+                    thinking: Thinking::default(),
                 };
                 (Command::BeginCall(begin), Takeoff::Unaskable(work, why))
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use debate_core::prices::Prices;
-use debate_llm::Models;
 use debate_llm::turns::Turns;
+use debate_llm::{CallTime, Models};
 use debate_store::EventStore;
 use tokio_util::sync::CancellationToken;
 
@@ -30,8 +30,8 @@ pub struct Settings {
     pub debates_held_max: usize,
     /// Requests to models at once; more wait their turn, and turns go to the tenants in a ring.
     pub calls_max: usize,
-    /// The most time for one request to a model, wire retries included.
-    pub call_timeout: Duration,
+    /// The time for one request to a model, which begins when it leaves (rule K22).
+    pub call_time: CallTime,
     /// The most time for one run of a tool.
     pub tool_timeout: Duration,
     /// The longest silence on a watch before a heartbeat.
@@ -46,7 +46,7 @@ impl Default for Settings {
             debates_max: 1_000,
             debates_held_max: 10_000,
             calls_max: 5_000,
-            call_timeout: Duration::from_secs(60),
+            call_time: CallTime::default(),
             tool_timeout: Duration::from_secs(20),
             heartbeat: HEARTBEAT,
             hedging: Hedging::default(),

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{Reserved, Tokens, Usage, Want, Work};
+use debate_core::call::{Ended, Reserved, Thinking, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command};
 use debate_core::debate::Debate;
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, WebSource};
 use debate_core::format::Format;
 use debate_core::id::Digest;
 use debate_core::prices::Price;
-use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind};
-use debate_prompts::prompts::{Prompt, Prompts, Reading, RenderError, Speaker};
+use debate_llm::{ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, ModelErrorKind};
+use debate_prompts::prompts::{Prompt, Prompts, Reading, Received, RenderError, Speaker};
 
 use crate::departure::{Departure, Ear};
 use crate::house::House;
@@ -66,6 +66,7 @@ impl<F: Format> Question<F> {
             model: self.model.name().to_owned(),
             prompt: self.prompt_ref(),
             reserved: self.reserved(),
+            thinking: Thinking::default(),
         }
     }
 
@@ -113,7 +114,7 @@ pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequ
         input_tokens: Some(prompt.tokens),
         web_search: prompt.web_search,
         web_searches_max: prompt.web_searches_max,
-        ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_timeout)
+        ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_time)
     }
 }
 
@@ -155,17 +156,23 @@ fn read<P: Prompts>(
         message,
         text: Some(text),
     };
-    match &reply.finish {
-        FinishReason::ContentFilter => {
+    match reply.ending {
+        Ending::Refused => {
             return fail(FailureKind::Refused, facts, "the provider's filter cut it".into(), reply.text);
         }
-        FinishReason::Length if question.prompt.shape.is_some() => {
+        Ending::CutInThinking | Ending::CutInText if question.prompt.shape.is_some() => {
             let message = "the reply reached its token limit".to_owned();
             return fail(FailureKind::Truncated, facts, message, reply.text);
         }
-        FinishReason::Length | FinishReason::Stop | FinishReason::ToolCalls | FinishReason::Other(_) => {}
+        Ending::CutInThinking
+        | Ending::CutInText
+        | Ending::Complete
+        | Ending::ToolCalls
+        | Ending::Paused
+        | Ending::Failed
+        | Ending::Unknown => {}
     }
-    match prompts.parse(&question.visible, &question.want, &reply.text) {
+    match prompts.parse(&question.visible, &question.want, Received::whole(&reply.text)) {
         Ok(Reading::Answer { answer, repairs }) => {
             facts.repairs = repairs;
             let prose = prose_of(reply);
@@ -200,13 +207,28 @@ pub(crate) fn facts_of(reply: &ChatReply, price: Option<Price>) -> ReplyFacts {
         web_sources: u32::try_from(reply.web_sources.len()).unwrap_or(u32::MAX),
         request_id: reply.request_id.clone(),
         digest: Digest::of_text(&reply.text),
+        ended: Some(ended_of(reply.ending)),
+        stop_reason: reply.stop_reason.clone(),
         repairs: Vec::new(),
         begun: false,
     }
 }
 
+fn ended_of(ending: Ending) -> Ended {
+    match ending {
+        Ending::Complete => Ended::Complete,
+        Ending::ToolCalls => Ended::ToolCalls,
+        Ending::CutInThinking => Ended::CutInThinking,
+        Ending::CutInText => Ended::CutInText,
+        Ending::Refused => Ended::Refused,
+        Ending::Paused => Ended::Paused,
+        Ending::Failed => Ended::Failed,
+        Ending::Unknown => Ended::Unknown,
+    }
+}
+
 fn usage_of(usage: debate_llm::Usage) -> Usage {
-    Usage { input: usage.input, output: usage.output, cached: usage.cached }
+    Usage { input: usage.input, output: usage.output, cached: usage.cached, reasoning: usage.reasoning }
 }
 
 fn failed<F: Format>(attempt: AttemptRef, error: &ModelError, price: Option<Price>) -> Command<F> {
@@ -219,11 +241,13 @@ fn failed<F: Format>(attempt: AttemptRef, error: &ModelError, price: Option<Pric
             cost_micros: price.and_then(|price| price.of(&usage)),
             wire_retries: error.wire_retries,
             request_id: error.request_id.as_deref().map(str::to_owned),
+            ended: error.ending.map(ended_of),
+            stop_reason: error.stop_reason.as_deref().map(str::to_owned),
             begun: error.received_any,
             ..ReplyFacts::default()
         },
         message: error.to_string(),
-        text: None,
+        text: Some(error.text.to_string()).filter(|text| !text.is_empty()),
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use crate::{ModelError, WebSource};
 
@@ -62,8 +63,12 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// The shape the answer must have, when it must be JSON.
     pub schema: Option<ReplySchema>,
-    /// The most tokens the answer may have, thoughts included where the provider counts them.
+    /// The most tokens of the visible answer; what is sent is this and [`ChatRequest::thinking_tokens`].
     pub max_output_tokens: u32,
+    /// Head-room for thinking on top of the visible answer, where the provider counts both against one limit (rule P23).
+    pub thinking_tokens: u32,
+    /// How much the model is to think; the provider's default when absent.
+    pub effort: Option<Effort>,
     /// The sampling temperature; the provider's default when absent.
     pub temperature: Option<f64>,
     /// The sampling seed; providers may ignore it.
@@ -74,8 +79,8 @@ pub struct ChatRequest {
     pub web_search: bool,
     /// How often it may search for this answer; the provider's own choice when absent, and where it takes no bound.
     pub web_searches_max: Option<u32>,
-    /// The time for the whole call, wire retries and the wait for a turn included.
-    pub timeout: Duration,
+    /// The time for the call.
+    pub time: CallTime,
     /// An upper bound of the tokens in it, where the caller has counted them; not sent anywhere.
     pub input_tokens: Option<u32>,
     /// For whom it is asked: where calls wait for their turn, tenants are served in a ring; not sent anywhere.
@@ -94,17 +99,19 @@ pub struct ChatRequest {
 impl ChatRequest {
     /// Makes a first request for free text, without tools, sampled as the provider likes.
     #[must_use]
-    pub fn new(messages: Vec<Message>, max_output_tokens: u32, timeout: Duration) -> Self {
+    pub fn new(messages: Vec<Message>, max_output_tokens: u32, time: impl Into<CallTime>) -> Self {
         Self {
             messages,
             schema: None,
             max_output_tokens,
+            thinking_tokens: 0,
+            effort: None,
             temperature: None,
             seed: None,
             tools: Vec::new(),
             web_search: false,
             web_searches_max: None,
-            timeout,
+            time: time.into(),
             input_tokens: None,
             tenant: Arc::from(""),
             attempt: 0,
@@ -114,8 +121,9 @@ impl ChatRequest {
 
     /// Returns the SHA-256 of all that can change the answer: messages, schema, output limit, temperature, seed, tools.
     ///
-    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Timeout, tenant,
-    /// attempt and the count of tokens are left out: the same question asked again has the same digest.
+    /// What is not asked for adds nothing, so that a request keeps its digest when this type learns more. Time, tenant,
+    /// attempt, the count of tokens, effort and head-room for thinking are left out: the same question asked again has
+    /// the same digest.
     #[must_use]
     pub fn prompt_digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
@@ -325,8 +333,10 @@ pub struct ChatReply {
     pub web_sources: Vec<WebSource>,
     /// The tokens spent, as far as the provider says.
     pub usage: Usage,
-    /// Why the answer ended.
-    pub finish: FinishReason,
+    /// How the answer ended.
+    pub ending: Ending,
+    /// The provider's word for how it ended, at most 64 characters; none where it gave none.
+    pub stop_reason: Option<String>,
     /// The model as the provider reports it, else the one that was asked for.
     pub model: String,
     /// The provider's id of the request.
@@ -352,7 +362,8 @@ impl ChatReply {
             tool_calls: Vec::new(),
             web_sources: Vec::new(),
             usage: Usage::default(),
-            finish: FinishReason::Stop,
+            ending: Ending::Complete,
+            stop_reason: None,
             model: model.into(),
             request_id: None,
             http_version: None,
@@ -379,31 +390,114 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
-/// Why an answer ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FinishReason {
-    /// The model had finished.
-    Stop,
-    /// The output limit was reached.
-    Length,
-    /// The provider's filter cut it.
-    ContentFilter,
-    /// The model wants tools to run.
+/// How an answer ended (rule K18): the same closed set for every protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// The model finished.
+    Complete,
+    /// The model asks for tools.
     ToolCalls,
-    /// A reason that the provider alone knows, or an empty text when it gave none.
-    Other(String),
+    /// The output limit was reached before any of the answer was written: thinking used it up.
+    CutInThinking,
+    /// The output limit was reached within the answer.
+    CutInText,
+    /// The model declined, or the provider's filter stopped it.
+    Refused,
+    /// The provider paused the turn and expects to be asked to go on.
+    Paused,
+    /// The provider broke the answer off.
+    Failed,
+    /// No reason came, or one that this program does not know.
+    Unknown,
 }
 
-impl FinishReason {
-    /// Returns the name as the OpenAI protocol writes it.
+impl Ending {
+    /// Returns the name under which it is recorded.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Stop => "stop",
-            Self::Length => "length",
-            Self::ContentFilter => "content_filter",
+            Self::Complete => "complete",
             Self::ToolCalls => "tool_calls",
-            Self::Other(reason) => reason,
+            Self::CutInThinking => "cut_in_thinking",
+            Self::CutInText => "cut_in_text",
+            Self::Refused => "refused",
+            Self::Paused => "paused",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns whether the output limit ended the answer.
+    #[must_use]
+    pub const fn is_cut(self) -> bool {
+        matches!(self, Self::CutInThinking | Self::CutInText)
+    }
+}
+
+/// How much a model thinks before it answers (rule P23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effort {
+    /// Not at all, or as little as the model allows.
+    None,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+}
+
+impl Effort {
+    /// Returns the name used in requests and in the log.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+/// A time that no call takes: a year.
+pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The time of one call (rule K22). It begins when the request leaves, not while it waits for its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallTime {
+    /// The longest wait for the first token of the answer, thinking included.
+    pub first_token: Duration,
+    /// The longest silence within the answer.
+    pub idle: Duration,
+    /// The longest time for the whole call, wire retries included; unlimited when absent.
+    pub total: Option<Duration>,
+    /// When the caller has no more use for an answer, the wait for a turn included; never when absent.
+    pub give_up_at: Option<Instant>,
+}
+
+impl CallTime {
+    /// Limits the whole call, and gives each part of it as much.
+    #[must_use]
+    pub const fn total(limit: Duration) -> Self {
+        Self { first_token: limit, idle: limit, total: Some(limit), give_up_at: None }
+    }
+}
+
+impl From<Duration> for CallTime {
+    fn from(limit: Duration) -> Self {
+        Self::total(limit)
+    }
+}
+
+impl Default for CallTime {
+    /// 600 s to the first token, then 60 s of silence; no limit of the whole (rule K22).
+    fn default() -> Self {
+        Self {
+            first_token: Duration::from_secs(600),
+            idle: Duration::from_secs(60),
+            total: None,
+            give_up_at: None,
         }
     }
 }
@@ -420,9 +514,10 @@ mod tests {
 
     #[test]
     fn the_same_question_asked_again_has_the_same_digest() {
-        let timeout = Duration::from_secs(9);
-        let (tenant, input_tokens) = ("acme".into(), Some(5));
-        let again = ChatRequest { tenant, attempt: 3, timeout, input_tokens, ..request("q") };
+        let time = CallTime::total(Duration::from_secs(9));
+        let (tenant, input_tokens, effort) = ("acme".into(), Some(5), Some(Effort::Low));
+        let more = ChatRequest { thinking_tokens: 100, effort, ..request("q") };
+        let again = ChatRequest { tenant, attempt: 3, time, input_tokens, ..more };
         assert_eq!(request("q").prompt_digest(), again.prompt_digest());
     }
 

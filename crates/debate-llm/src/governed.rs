@@ -20,15 +20,13 @@ pub(crate) use self::breaker::Change;
 use self::breaker::{Breaker, Outcome, Ticket};
 pub use self::gate::Gate;
 pub use self::limits::{ProviderLimits, ProviderLimitsError};
+use crate::chat::FOREVER;
 use crate::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry,
 };
 
 /// What a message costs beyond its text, at most: the marks of its role and its ends.
 const MESSAGE_TOKENS: u64 = 16;
-
-/// The shortest wait that shortens what is left of a request's time.
-const WAIT_MIN: Duration = Duration::from_millis(1);
 
 /// A model behind the gate of its provider.
 pub struct Governed {
@@ -146,7 +144,7 @@ impl ChatModel for Governed {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError> {
         let began = Instant::now();
-        let deadline = began + request.timeout;
+        let deadline = request.time.give_up_at.unwrap_or(began + FOREVER);
         self.refuse_early(began)?;
         let tokens = if self.gate.counts_tokens() { tokens_max(request) } else { 0 };
         chunks.waits();
@@ -155,14 +153,9 @@ impl ChatModel for Governed {
         let passage = self.enter(now)?;
         turn.send();
         chunks.leaves();
-        let (waited, left) = (now.duration_since(began), deadline.duration_since(now));
-        let answered = if waited < WAIT_MIN {
-            self.model.complete(request, chunks).await
-        } else {
-            let rest = ChatRequest { timeout: left, ..request.clone() };
-            self.model.complete(&rest, chunks).await
-        };
-        passage.leave(&answered, left < waited);
+        let waited = now.duration_since(began);
+        let answered = self.model.complete(request, chunks).await;
+        passage.leave(&answered, deadline.saturating_duration_since(now) < waited);
         let (requests, tokens) = spent(&answered);
         turn.settle(requests, tokens);
         answered.map(|reply| ChatReply { waited, ..reply })
@@ -189,7 +182,7 @@ fn tokens_max(request: &ChatRequest) -> u64 {
         let more = schema.unwrap_or_default() + request.tools.iter().map(tool).sum::<usize>();
         request.messages.iter().map(message).sum::<u64>() + more as u64
     });
-    input + u64::from(request.max_output_tokens)
+    input + u64::from(request.max_output_tokens) + u64::from(request.thinking_tokens)
 }
 
 /// Returns how many requests a call was, and how many tokens it used where that is known.

@@ -40,7 +40,7 @@ pub(crate) use self::protocol::{Facts, KeyHeader, Outgoing, Protocol};
 pub use self::retry::RetryPolicy;
 use self::schema::Schemas;
 pub(crate) use self::schema::Subset;
-use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, ModelError, telemetry};
+use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, telemetry};
 
 /// A model behind a provider's HTTP protocol.
 #[derive(Debug)]
@@ -127,7 +127,8 @@ impl HttpModel {
             tool_calls: answer.tool_calls,
             web_sources: answer.web_sources.into_vec(),
             usage: answer.usage,
-            finish: answer.finish.unwrap_or(FinishReason::Stop),
+            ending: answer.ending.unwrap_or(Ending::Unknown),
+            stop_reason: answer.stop_reason,
             model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact(&name).into()),
             request_id: call.request_id.take().or_else(|| Some(self.redact(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
@@ -164,7 +165,7 @@ impl ChatModel for HttpModel {
     ) -> Result<ChatReply, ModelError> {
         let started = Instant::now();
         let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
-        let mut call = Call::new(self, started, started + request.timeout);
+        let mut call = Call::new(self, started, request.time);
         let answered = match call.answer(request, chunks).instrument(measured.span()).await {
             Ok(answer) => Ok(self.reply(answer, &mut call, started)),
             Err(error) => Err(call.complete_error(error)),

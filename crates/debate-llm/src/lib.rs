@@ -29,8 +29,8 @@ pub mod turns;
 mod web_source;
 
 pub use chat::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, Message, ReplySchema, Role, ToolCall,
-    ToolSpec, Usage,
+    CallTime, ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, Message, ReplySchema, Role,
+    ToolCall, ToolSpec, Usage,
 };
 #[cfg(feature = "http")]
 pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimitsError};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Usage;
+use crate::{Ending, Usage};
 
 /// The longest provider message that is kept, in characters.
 const MESSAGE_CHARS_MAX: usize = 200;
@@ -21,6 +21,12 @@ pub struct ModelError {
     pub advice: Box<str>,
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
+    /// The answer's text as far as it arrived (rule K22).
+    pub text: Box<str>,
+    /// How the answer ended, where one had begun.
+    pub ending: Option<Ending>,
+    /// The provider's word for how it ended, at most 64 characters.
+    pub stop_reason: Option<Box<str>>,
     /// The tokens spent on the failed call, as far as the provider says: those written only where it has counted them all.
     pub usage: Box<Usage>,
     /// How many times the wire was tried again before this was returned (K5).
@@ -39,6 +45,9 @@ impl ModelError {
             message: cut(&one_line(message)),
             advice: Box::default(),
             received_any: false,
+            text: Box::default(),
+            ending: None,
+            stop_reason: None,
             usage: Box::default(),
             wire_retries: 0,
             request_id: None,

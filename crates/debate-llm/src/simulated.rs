@@ -22,9 +22,10 @@ pub use self::debater::{Debater, debater};
 pub use self::draw::Draw;
 use self::draw::PromptKey;
 use self::fault::Fault;
+use crate::chat::FOREVER;
 use crate::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, FinishReason, ModelError, ModelErrorKind, TimeoutStage,
-    Usage, speech,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, ModelErrorKind, TimeoutStage, Usage,
+    speech,
 };
 
 /// How many bytes a piece of the stream has when no token rate is set.
@@ -118,7 +119,7 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
             .config
             .latency
             .draw(&mut key.draw("latency", request.attempt.wrapping_add(request.race << 16)));
-        let mut clock = Clock::start(latency, request.timeout);
+        let mut clock = Clock::start(latency, request.time.total.unwrap_or(FOREVER));
         let fault = if self.is_absent(request) {
             Some(Fault::Refused)
         } else {
@@ -142,13 +143,13 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
             cache_written: None,
             reasoning: None,
         };
-        let finish = match ending {
-            fault::Ending::Finished(finish) => finish,
+        let ending = match ending {
+            fault::Ending::Finished(ending) => ending,
             fault::Ending::Broken(error) => return Err(ModelError { usage: Box::new(usage), ..error }),
         };
         Ok(ChatReply {
             usage,
-            finish,
+            ending,
             latency: clock.elapsed(),
             first_byte: Some(first_byte),
             ..ChatReply::new(&self.name, text)
@@ -163,7 +164,7 @@ fn limit(mut text: String, ending: fault::Ending, tokens_max: u32) -> (String, f
         return (text, ending);
     }
     text.truncate(speech::beginning(&text, bytes_max).len());
-    (text, fault::Ending::Finished(FinishReason::Length))
+    (text, fault::Ending::Finished(Ending::CutInText))
 }
 
 /// The time that a simulated call takes; at zero latency none passes and no timer is made.

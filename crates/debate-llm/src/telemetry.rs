@@ -21,7 +21,7 @@ use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
 use crate::governed::Change;
-use crate::{ChatReply, ChatRequest, FinishReason, HttpConfig, Message, ModelError, Provider, Role, Usage};
+use crate::{ChatReply, ChatRequest, Ending, HttpConfig, Message, ModelError, Provider, Role, Usage};
 
 /// The target of all events here, for filters.
 macro_rules! measured {
@@ -170,7 +170,7 @@ impl<'a> Call<'a> {
             |tokens: Option<u64>| tokens.and_then(|tokens| i64::try_from(tokens).ok()).map(Value::I64);
         let (usage, retries) = match answered {
             Ok(reply) => {
-                let reason = StringValue::from(finish_reason(&reply.finish).to_owned());
+                let reason = StringValue::from(finish_reason(reply).to_owned());
                 set("gen_ai.response.model", Some(reply.model.clone().into()));
                 set("gen_ai.response.id", reply.request_id.clone().map(Value::from));
                 set("gen_ai.response.finish_reasons", Some(Value::Array(Array::String(vec![reason]))));
@@ -179,7 +179,7 @@ impl<'a> Call<'a> {
                     let said = json!([{
                         "role": "assistant",
                         "parts": [part],
-                        "finish_reason": finish_reason(&reply.finish),
+                        "finish_reason": finish_reason(reply),
                     }]);
                     set("gen_ai.output.messages", Some(said.to_string().into()));
                 }
@@ -250,11 +250,14 @@ fn messages(request: &ChatRequest) -> String {
 }
 
 /// Returns a reason's name in the conventions.
-fn finish_reason(reason: &FinishReason) -> &str {
-    match reason {
-        FinishReason::ToolCalls => "tool_call",
-        FinishReason::Stop | FinishReason::Length | FinishReason::ContentFilter | FinishReason::Other(_) => {
-            reason.as_str()
+fn finish_reason(reply: &ChatReply) -> &str {
+    match reply.ending {
+        Ending::Complete => "stop",
+        Ending::ToolCalls => "tool_call",
+        Ending::CutInThinking | Ending::CutInText => "length",
+        Ending::Refused => "content_filter",
+        Ending::Paused | Ending::Failed | Ending::Unknown => {
+            reply.stop_reason.as_deref().unwrap_or(reply.ending.as_str())
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use debate_llm::http::RetryPolicy;
 use debate_llm::{
-    ApiKey, ChatModel as _, ChatReply, ChatRequest, FinishReason, HttpConfig, HttpModel, Message, ModelError,
+    ApiKey, ChatModel as _, ChatReply, ChatRequest, Ending, HttpConfig, HttpModel, Message, ModelError,
     Provider, ReplySchema, ToolSpec,
 };
 use serde_json::{Value, json};
@@ -58,12 +58,12 @@ async fn text_usage_and_thoughts_arrive() {
         let reply = ask(&model, &say("greet")).await.unwrap();
         assert_eq!(reply.text, "Grüße aus 東京 — héllo!", "{provider}");
         assert_eq!((reply.usage.input, reply.usage.output), (Some(11), Some(7)), "{provider}");
-        assert_eq!(reply.finish, FinishReason::Stop, "{provider}");
+        assert_eq!(reply.ending, Ending::Complete, "{provider}");
         assert!(reply.request_id.is_some(), "{provider}");
         let reply = ask(&model, &say("think")).await.unwrap();
         let got = (reply.text.as_str(), reply.reasoning.as_deref());
         assert_eq!(got, ("42", Some("six times seven")), "{provider}");
-        assert_eq!(ask(&model, &say("be long")).await.unwrap().finish, FinishReason::Length, "{provider}");
+        assert_eq!(ask(&model, &say("be long")).await.unwrap().ending, Ending::CutInText, "{provider}");
     }
 }
 
@@ -88,7 +88,7 @@ async fn a_tool_is_asked_for_and_its_result_goes_back() {
             ToolSpec { name: "add".into(), description: "adds".into(), parameters: Arc::new(parameters) };
         let first = ChatRequest { tools: vec![tool], ..request(vec![Message::user("add 1 and 2")]) };
         let asked = ask(&model, &first).await.unwrap();
-        assert_eq!(asked.finish, FinishReason::ToolCalls, "{provider}");
+        assert_eq!(asked.ending, Ending::ToolCalls, "{provider}");
         let call = &asked.tool_calls[0];
         let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
         assert_eq!((call.name.as_str(), arguments), ("add", json!({"x": 1, "y": 2})), "{provider}");

@@ -51,7 +51,9 @@ impl ChatModel for Slow {
     async fn complete(&self, request: &ChatRequest, _: &mut dyn ChunkSink) -> Result<ChatReply, ModelError> {
         let now = 1 + self.under_way.fetch_add(1, Ordering::SeqCst);
         self.most.fetch_max(now, Ordering::SeqCst);
-        let answered = tokio::time::timeout(request.timeout, tokio::time::sleep(SECOND)).await;
+        let answered =
+            tokio::time::timeout(request.time.total.unwrap_or(Duration::MAX), tokio::time::sleep(SECOND))
+                .await;
         self.under_way.fetch_sub(1, Ordering::SeqCst);
         let late = || ModelError::new(ModelErrorKind::Timeout(TimeoutStage::Total), "late");
         answered.map_err(|_| late())?;

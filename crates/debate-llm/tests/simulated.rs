@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use debate_llm::simulated::{Draw, Flaws, Mind, SimulatedConfig, SimulatedModel};
-use debate_llm::{ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError, Usage};
+use debate_llm::{ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, Usage};
 use tokio::time::Instant;
 
 /// Says the prompt, a drawn number and the flaws, often enough to be worth streaming.
@@ -46,7 +46,7 @@ async fn outcomes(settings: &str, attempt: u32) -> (HashMap<&'static str, usize>
     for n in 0..2000 {
         let (reply, _) = ask(&model, &request(&format!("question {n}"), attempt)).await;
         let label = match &reply {
-            Ok(reply) if reply.finish == FinishReason::Length => "length",
+            Ok(reply) if reply.ending == Ending::CutInText => "length",
             Ok(_) => "ok",
             Err(error) => error.kind.label(),
         };
@@ -139,7 +139,7 @@ async fn usage_is_told_and_the_output_limit_is_kept() {
     assert_eq!(whole.usage.input, Some(1));
     let limited = ChatRequest { max_output_tokens: 5, ..request("four", 0) };
     let cut = ask(&model("simulated"), &limited).await.0.unwrap();
-    assert_eq!(cut.finish, FinishReason::Length);
+    assert_eq!(cut.ending, Ending::CutInText);
     assert_eq!(cut.usage, Usage { input: Some(1), output: Some(5), cached: Some(0), ..Usage::default() });
     assert!(whole.text.starts_with(&cut.text));
 }
@@ -163,7 +163,8 @@ async fn p21_time_passes_as_it_is_set() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_ends_at_its_timeout() {
-    let short = |timeout_ms| ChatRequest { timeout: Duration::from_millis(timeout_ms), ..request("q", 0) };
+    let short =
+        |timeout_ms| ChatRequest { time: Duration::from_millis(timeout_ms).into(), ..request("q", 0) };
     for (settings, timeout_ms, received_any) in [
         ("latency=200ms", 150, false),
         ("latency=200ms,timeout=1", 5000, false),

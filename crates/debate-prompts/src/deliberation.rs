@@ -22,7 +22,9 @@ use debate_core::formats::deliberation::config::{
 use debate_core::formats::deliberation::visible::{Remark, Visible};
 use minijinja::{Environment, context};
 
-use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
+use crate::prompts::{
+    Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
+};
 use crate::tags;
 use crate::tokens::{self, Section};
 
@@ -129,7 +131,13 @@ impl Prompts for DeliberationPrompts {
         })
     }
 
-    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+    fn parse(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        reply: Received<'_>,
+    ) -> Result<Reading<Answer>, ParseError> {
+        let text = reply.text;
         let said = tags::without_thinking(text).trim().to_owned();
         if said.is_empty() {
             return Err(ParseError { why: "the reply says nothing".to_owned() });

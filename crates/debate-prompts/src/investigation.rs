@@ -23,7 +23,9 @@ use debate_core::formats::investigation::fact::Stage;
 use debate_core::formats::investigation::visible::{InvestigateView, Looks, Task, Visible};
 use minijinja::{Environment, context};
 
-use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
+use crate::prompts::{
+    Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
+};
 use crate::tags;
 use crate::tokens::{self, Section};
 use messages::Block;
@@ -151,7 +153,13 @@ impl Prompts for InvestigationPrompts {
         })
     }
 
-    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+    fn parse(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        reply: Received<'_>,
+    ) -> Result<Reading<Answer>, ParseError> {
+        let text = reply.text;
         let said = tags::without_thinking(text);
         if let Task::Investigate(view) = &visible.task
             && view.looks.turns_left > 0

@@ -118,7 +118,7 @@ use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::answer::Answer;
 use debate_core::formats::prediction::visible::Visible;
 
-use crate::prompts::{ParseError, Prompt, Prompts, Reading, RenderError};
+use crate::prompts::{ParseError, Prompt, Prompts, Reading, Received, RenderError};
 
 /// The words of the prediction debate.
 ///
@@ -137,7 +137,13 @@ impl Prompts for PredictionPrompts {
         }
     }
 
-    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+    fn parse(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        reply: Received<'_>,
+    ) -> Result<Reading<Answer>, ParseError> {
+        let text = reply.text;
         match visible {
             Visible::Argue(view) => argue::parse(view, text),
             Visible::Score(view) => score::parse(view, text),

@@ -112,6 +112,32 @@ pub enum RenderError {
     },
 }
 
+/// The repair of an answer that was taken from a reply that the output limit cut (rule K18).
+pub const CUT: &str = "cut";
+
+/// The text of a reply as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Whether it is incomplete: the output limit cut it, or it ended before its end.
+    pub is_cut: bool,
+}
+
+impl<'a> Received<'a> {
+    /// A reply that its model finished.
+    #[must_use]
+    pub const fn whole(text: &'a str) -> Self {
+        Self { text, is_cut: false }
+    }
+
+    /// A reply of which the end is missing.
+    #[must_use]
+    pub const fn cut(text: &'a str) -> Self {
+        Self { text, is_cut: true }
+    }
+}
+
 /// A reply, read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reading<Answer> {
@@ -152,12 +178,15 @@ pub trait Prompts: Send + Sync + 'static {
 
     /// Reads a reply to a prompt that was rendered from the same `visible`.
     ///
+    /// Of a reply that was cut only values that are written completely are taken; it answers the question where all that
+    /// is needed is among them, with the repair [`CUT`] (rule K18).
+    ///
     /// # Errors
     /// The reply does not have the shape asked for.
     fn parse(
         &self,
         visible: &<Self::Format as Format>::Visible,
         want: &Want,
-        text: &str,
+        reply: Received<'_>,
     ) -> Result<Reading<<Self::Format as Format>::Answer>, ParseError>;
 }

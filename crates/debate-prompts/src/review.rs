@@ -12,7 +12,7 @@ use debate_core::formats::review::Review;
 use debate_core::formats::review::answer::Answer;
 use debate_core::formats::review::visible::{Task, Visible};
 
-use crate::prompts::{ParseError, Prompt, Prompts, Reading, RenderError};
+use crate::prompts::{ParseError, Prompt, Prompts, Reading, Received, RenderError};
 
 /// The words of a review debate.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +28,13 @@ impl Prompts for ReviewPrompts {
         }
     }
 
-    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+    fn parse(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        reply: Received<'_>,
+    ) -> Result<Reading<Answer>, ParseError> {
+        let text = reply.text;
         match &visible.task {
             Task::Speak { .. } => speak::parse(text),
             Task::Judge { .. } => judge::parse(visible, text),

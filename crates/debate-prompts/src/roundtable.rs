@@ -24,7 +24,9 @@ use debate_core::formats::roundtable::config::INPUT_TOKENS;
 use debate_core::formats::roundtable::visible::Visible;
 
 use crate::escape;
-use crate::prompts::{Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, Speaker};
+use crate::prompts::{
+    Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
+};
 use crate::tokens;
 
 /// The prompt of a response.
@@ -89,7 +91,13 @@ impl Prompts for RoundtablePrompts {
         })
     }
 
-    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+    fn parse(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        reply: Received<'_>,
+    ) -> Result<Reading<Answer>, ParseError> {
+        let text = reply.text;
         reply::read(text, visible)
     }
 }

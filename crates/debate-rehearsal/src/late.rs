@@ -52,8 +52,8 @@ impl ChatModel for Late {
             let mut draw = self.draw.lock().unwrap_or_else(PoisonError::into_inner);
             self.latencies.draw(&self.name, Purpose::of_request(request), &mut draw)
         };
-        if latency > request.timeout {
-            tokio::time::sleep(request.timeout).await;
+        if let Some(total) = request.time.total.filter(|total| latency > *total) {
+            tokio::time::sleep(total).await;
             let total = ModelErrorKind::Timeout(TimeoutStage::Total);
             return Err(ModelError::new(total, "the latency that was drawn is longer than a call may take"));
         }

@@ -137,7 +137,19 @@ mod tests {
         let digest = Digest::of_text("a question");
         let prompt = PromptRef { version: String::new(), digest, tokens: 1, omitted: Vec::new() };
         let (model, sees, reserved) = (String::new(), Vec::new(), Reserved::NOTHING);
-        CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved }.into()
+        CallStarted {
+            call,
+            revision,
+            attempt,
+            turn,
+            cause,
+            model,
+            sees,
+            prompt,
+            reserved,
+            thinking: debate_core::call::Thinking::default(),
+        }
+        .into()
     }
 
     fn answered(number: u32) -> Event<Probe> {

@@ -96,7 +96,8 @@ pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> CallPage {
 }
 
 fn begun(event: &Envelope, started: CallStarted) -> CallShown {
-    let CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved: _ } = started;
+    let CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved: _, thinking: _ } =
+        started;
     let (seq, at) = (event.seq.0, event.at.to_string());
     CallShown { seq, at, call, revision, attempt, turn, cause, model, sees, prompt, end: None }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body;
 use crate::bounds;
-use crate::call::{CallKey, Cause, Reserved, Sight, Usage, Want};
+use crate::call::{CallKey, Cause, Ended, Reserved, Sight, Thinking, Usage, Want};
 use crate::id::Digest;
 use crate::prose::Prose;
 
@@ -43,6 +43,9 @@ pub struct CallStarted {
     pub prompt: PromptRef,
     /// What was set aside for it (rule K8).
     pub reserved: Reserved,
+    /// What of it is left to thinking (rule P23).
+    #[serde(default, skip_serializing_if = "Thinking::is_unset")]
+    pub thinking: Thinking,
 }
 body!(CallStarted, "call_started");
 
@@ -92,6 +95,12 @@ pub struct ReplyFacts {
     pub request_id: Option<String>,
     /// The digest of the reply's text.
     pub digest: Digest,
+    /// How the answer ended (rule K18); logs did not always say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// The provider's word for how it ended, at most 64 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
     /// What the lenient reader mended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repairs: Vec<String>,

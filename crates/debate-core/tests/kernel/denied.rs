@@ -90,6 +90,7 @@ fn started(revision: u32, attempt: u32, turn: u32) -> CallStarted {
         sees: Vec::new(),
         prompt: PromptRef::default(),
         reserved: Reserved::NOTHING,
+        thinking: debate_core::call::Thinking::default(),
     }
 }
 

@@ -48,7 +48,7 @@ fn attempt() -> AttemptRef {
 
 fn facts() -> ReplyFacts {
     ReplyFacts {
-        usage: Usage { input: Some(10), output: None, cached: Some(0) },
+        usage: Usage { input: Some(10), output: None, cached: Some(0), reasoning: None },
         cost_micros: Some(12),
         latency_ms: 12,
         wire_retries: 1,
@@ -56,6 +56,8 @@ fn facts() -> ReplyFacts {
         web_sources: 1,
         request_id: Some("req-1".to_owned()),
         digest: Digest::of_text("reply"),
+        ended: Some(debate_core::call::Ended::Complete),
+        stop_reason: Some("stop".to_owned()),
         repairs: vec!["fence".to_owned()],
         begun: true,
     }
@@ -95,6 +97,7 @@ pub(crate) fn asking() -> Vec<KernelEvent> {
                 omitted: vec!["data: left out".to_owned()],
             },
             reserved: Reserved { input: 600, output: 500, cost_micros: Some(1_150) },
+            thinking: debate_core::call::Thinking::default(),
         }
         .into(),
         TurnAnswered {

@@ -393,7 +393,7 @@ fn k8_tokens_of_both_kinds_that_are_more_than_a_number_holds_are_as_many_as_it_h
     );
     let call = "argue/1/ada".parse().unwrap();
     let attempt = debate.call(&call).unwrap().open_attempts(&call).remove(0);
-    let usage = Usage { input: Some(u64::MAX), output: Some(2), cached: None };
+    let usage = Usage { input: Some(u64::MAX), output: Some(2), cached: None, reasoning: None };
     let reply = ReplyFacts { usage, ..ReplyFacts::default() };
     let answered = CallAnswered { attempt, reply, prose: Prose::default() };
     debate.apply(START, &Event::Kernel(answered.into())).unwrap();

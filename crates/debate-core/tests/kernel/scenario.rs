@@ -259,6 +259,7 @@ impl<F: Cast> Stage<F> {
                 omitted: Vec::new(),
             },
             reserved,
+            thinking: debate_core::call::Thinking::default(),
         }))
     }
 
@@ -351,7 +352,7 @@ impl<F: Cast> Stage<F> {
 }
 
 fn reply() -> ReplyFacts {
-    let usage = Usage { input: Some(10), output: Some(50), cached: None };
+    let usage = Usage { input: Some(10), output: Some(50), cached: None, reasoning: None };
     ReplyFacts { usage, latency_ms: 5, ..ReplyFacts::default() }
 }
 

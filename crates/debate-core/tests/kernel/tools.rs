@@ -75,6 +75,7 @@ impl Table {
             model: String::new(),
             prompt,
             reserved,
+            thinking: debate_core::call::Thinking::default(),
         }));
         let Event::Kernel(KernelEvent::CallStarted(started)) = &self.log.last().unwrap().event else {
             panic!("{:?}", self.log.last())

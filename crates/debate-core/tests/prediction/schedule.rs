@@ -115,6 +115,7 @@ fn begin(
         model: "scripted:test".to_owned(),
         prompt,
         reserved: Reserved::default(),
+        thinking: debate_core::call::Thinking::default(),
     };
     let begun = debate.decide(AT, Command::BeginCall(begin)).unwrap();
     fold(debate, events, begun);
@@ -123,7 +124,7 @@ fn begin(
 }
 
 fn end(attempt: AttemptRef, line: Line) -> Command<Prediction> {
-    let usage = Usage { input: Some(100), output: Some(50), cached: None };
+    let usage = Usage { input: Some(100), output: Some(50), cached: None, reasoning: None };
     let reply = ReplyFacts { usage, ..ReplyFacts::default() };
     match line {
         Ok(answer) => {

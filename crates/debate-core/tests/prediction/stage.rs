@@ -139,13 +139,14 @@ fn ask(
             omitted: Vec::new(),
         },
         reserved: Tokens { input: 100, output: 100 }.into(),
+        thinking: debate_core::call::Thinking::default(),
     };
     let line = script(debate, &want);
     all.extend(tell(debate, at, Command::BeginCall(begin)));
     let attempt = debate.call(&want.call).map_or(1, |call| call.attempt);
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt, turn };
     let reply = ReplyFacts {
-        usage: Usage { input: Some(100), output: Some(50), cached: None },
+        usage: Usage { input: Some(100), output: Some(50), cached: None, reasoning: None },
         ..ReplyFacts::default()
     };
     let command = match line {

@@ -12,7 +12,7 @@ use debate_core::policy::event::{
 use debate_core::policy::insights::{Insights, PolicyInsights, Threshold};
 use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
-use debate_llm::FinishReason;
+use debate_llm::Ending;
 use debate_prompts::policy::{self, Proposal};
 use similar::TextDiff;
 
@@ -116,7 +116,7 @@ impl Engine {
             head = self.record_policy(asked.reviewer, asked.actor, head, started.into()).await?;
             let answered = model.complete(&request, &mut |_: &str| {}).await;
             let (failure, reply, message, text) = match answered {
-                Ok(reply) if reply.finish != FinishReason::Length => {
+                Ok(reply) if reply.ending == Ending::Complete => {
                     let facts = turn::facts_of(&reply, price);
                     match policy::parse(&reply.text) {
                         Ok(proposal) => {

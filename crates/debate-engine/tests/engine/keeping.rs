@@ -86,7 +86,8 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
         counted.fetch_add(usize::from(request.tenant.is_empty()), Ordering::Relaxed);
         ScriptedAnswer::Hang
     });
-    let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(200), ..Settings::default() };
+    let settings =
+        Settings { calls_max: 1, call_time: Duration::from_secs(200).into(), ..Settings::default() };
     let engine = timed(memory(), Arc::new(model) as Arc<dyn ChatModel>, settings);
     engine.start(start_of("busy")).await.unwrap();
     let request = start(None);
@@ -105,7 +106,8 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
 #[tokio::test(start_paused = true)]
 async fn k9_calls_that_are_given_up_where_argument_ends_take_no_turn_from_the_synthesis() {
     let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
-    let settings = Settings { calls_max: 1, call_timeout: Duration::from_secs(94), ..Settings::default() };
+    let settings =
+        Settings { calls_max: 1, call_time: Duration::from_secs(94).into(), ..Settings::default() };
     let engine = timed(memory(), Models::new(model("seed=7,latency=1s"), [hangs]), settings);
     let mut request = start(None);
     (request.limits.deadline_ms, request.limits.closing_ms) = (110_000, 20_000);
@@ -130,7 +132,8 @@ async fn k9_no_call_is_made_behind_the_deadline_where_the_store_took_until_then(
     for (calls_max, until_ms) in [(1_000, 500), (1, 2_500)] {
         let store = Arc::new(MoodyStore::default());
         let model = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
-        let settings = Settings { calls_max, call_timeout: Duration::from_secs(1), ..Settings::default() };
+        let settings =
+            Settings { calls_max, call_time: Duration::from_secs(1).into(), ..Settings::default() };
         let engine = timed(store.clone(), Arc::clone(&model) as Arc<dyn ChatModel>, settings);
         engine.start(start_of("busy")).await.unwrap();
         let request = start(None);

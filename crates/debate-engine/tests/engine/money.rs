@@ -9,7 +9,7 @@ use debate_core::prose::Texts;
 use debate_core::stop::Completeness;
 use debate_engine::{Engine, Hedge, Hedging, Price, Prices, Settings, StartError};
 use debate_llm::{
-    ChatModel, ChatReply, FinishReason, ModelError, ModelErrorKind, Models, ScriptedAnswer, ScriptedModel,
+    ChatModel, ChatReply, Ending, ModelError, ModelErrorKind, Models, ScriptedAnswer, ScriptedModel,
     TimeoutStage, Usage,
 };
 use debate_prompts::prediction::PredictionPrompts;
@@ -96,12 +96,10 @@ async fn k8_what_an_answer_that_broke_off_is_told_to_have_cost_is_part_of_what_t
 #[tokio::test(start_paused = true)]
 async fn k8_a_whole_answer_that_a_filter_or_its_limit_cut_or_nobody_can_read_is_booked_as_told() {
     let usage = Usage { input: Some(100), output: Some(20), ..Usage::default() };
-    for (finish, failure) in [
-        (FinishReason::ContentFilter, "refused"),
-        (FinishReason::Length, "truncated"),
-        (FinishReason::Stop, "unreadable"),
-    ] {
-        let cost = cost_of(ChatReply { usage, finish, ..ChatReply::new("m", "no answer") }, failure).await;
+    for (ending, failure) in
+        [(Ending::Refused, "refused"), (Ending::CutInText, "truncated"), (Ending::Complete, "unreadable")]
+    {
+        let cost = cost_of(ChatReply { usage, ending, ..ChatReply::new("m", "no answer") }, failure).await;
         assert_eq!((cost.told, cost.booked), (200 * cost.failed, cost.told), "{failure}");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::CODES;
 use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
-use crate::{ChunkSink, FinishReason, ModelError, Usage};
+use crate::{ChunkSink, Ending, ModelError, Usage};
 
 /// Reads the blocks of a message.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Events for Blocks {
             "content_block_stop" => self.end_block(event.index, answer),
             "message_delta" => {
                 if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
-                    answer.finish = Some(finish_reason(&reason));
+                    answer.end(&reason, ending);
                 }
                 self.count(event.usage, answer);
             }
@@ -71,7 +71,7 @@ impl Events for Blocks {
             self.block(index, block, answer, chunks);
             self.end_block(index, answer);
         }
-        answer.finish = message.stop_reason.as_deref().map(finish_reason);
+        answer.end(message.stop_reason.as_deref().unwrap_or_default(), ending);
         answer.is_done = true;
         self.begin(message, answer);
         Ok(())
@@ -264,12 +264,13 @@ impl Tokens {
     }
 }
 
-fn finish_reason(reason: &str) -> FinishReason {
+fn ending(reason: &str) -> Ending {
     match reason {
-        "end_turn" | "stop_sequence" => FinishReason::Stop,
-        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
-        "refusal" => FinishReason::ContentFilter,
-        "tool_use" => FinishReason::ToolCalls,
-        other => FinishReason::Other(other.to_owned()),
+        "end_turn" | "stop_sequence" => Ending::Complete,
+        "max_tokens" | "model_context_window_exceeded" => Ending::CutInText,
+        "refusal" => Ending::Refused,
+        "tool_use" => Ending::ToolCalls,
+        "pause_turn" => Ending::Paused,
+        _ => Ending::Unknown,
     }
 }

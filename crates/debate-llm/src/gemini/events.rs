@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::CODES;
 use super::growing::{GrowingCall, PartialArg};
 use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
-use crate::{ChunkSink, FinishReason, ModelError, ToolCall, Usage};
+use crate::{ChunkSink, Ending, ModelError, ToolCall, Usage};
 
 /// Reads candidates, of which one is asked for.
 ///
@@ -97,7 +97,7 @@ impl Candidates {
         if let Some(reason) = candidate.finish_reason {
             self.end_call(answer);
             let asks = answer.tool_calls.iter().any(|call| !call.by_provider);
-            answer.finish = Some(finish_reason(reason, asks));
+            answer.end(&reason, |reason| ending(reason, asks));
         }
         Ok(())
     }
@@ -287,15 +287,15 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 /// Reads the reason; the provider has none of its own for tools.
-fn finish_reason(reason: String, asks_for_tools: bool) -> FinishReason {
-    match reason.as_str() {
+fn ending(reason: &str, asks_for_tools: bool) -> Ending {
+    match reason {
         // Not the provider's own, but what others that speak its protocol say.
-        "FUNCTION_CALL" => FinishReason::ToolCalls,
-        "STOP" if asks_for_tools => FinishReason::ToolCalls,
-        "STOP" => FinishReason::Stop,
-        "MAX_TOKENS" => FinishReason::Length,
+        "FUNCTION_CALL" => Ending::ToolCalls,
+        "STOP" if asks_for_tools => Ending::ToolCalls,
+        "STOP" => Ending::Complete,
+        "MAX_TOKENS" => Ending::CutInText,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE"
-        | "MODEL_ARMOR" => FinishReason::ContentFilter,
-        _ => FinishReason::Other(reason),
+        | "MODEL_ARMOR" => Ending::Refused,
+        _ => Ending::Unknown,
     }
 }

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use crate::web_source::WebSources;
-use crate::{ChunkSink, FinishReason, ModelError, ModelErrorKind, ToolCall, Usage};
+use crate::{ChunkSink, Ending, ModelError, ModelErrorKind, ToolCall, Usage};
+
+/// The longest word of a provider for how an answer ended that is kept, in characters.
+const STOP_REASON_CHARS_MAX: usize = 64;
 
 /// What the events of a stream, or a whole body, have said so far.
 #[derive(Debug, Default)]
@@ -13,7 +16,10 @@ pub(crate) struct Answer {
     pub(crate) tool_calls: Vec<ToolCall>,
     pub(crate) web_sources: WebSources,
     pub(crate) usage: Usage,
-    pub(crate) finish: Option<FinishReason>,
+    /// How it ended, once a reason came.
+    pub(crate) ending: Option<Ending>,
+    /// The provider's word for it.
+    pub(crate) stop_reason: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) id: Option<String>,
     /// Why the model declines, where the protocol says it apart from the answer.
@@ -34,9 +40,17 @@ impl Answer {
         }
     }
 
+    /// Takes the provider's word for how the answer ended, and what it means; an empty word says nothing.
+    pub(crate) fn end(&mut self, word: &str, meaning: impl FnOnce(&str) -> Ending) {
+        if !word.is_empty() {
+            self.ending = Some(meaning(word));
+            self.stop_reason = Some(word.chars().take(STOP_REASON_CHARS_MAX).collect());
+        }
+    }
+
     /// Returns whether the answer is whole, though its stream may go on.
     pub(crate) fn is_complete(&self) -> bool {
-        self.is_done || self.finish.is_some()
+        self.is_done || self.ending.is_some()
     }
 
     /// Takes what has been used so far. What was written is known at the end of the answer alone: what was counted before may
@@ -83,10 +97,10 @@ impl Answer {
         if !self.is_complete() {
             return Err(ModelError::new(ModelErrorKind::Truncated, "the stream ended before the answer"));
         }
-        if self.text.is_empty() && self.finish == Some(FinishReason::ContentFilter) {
+        if self.text.is_empty() && self.ending == Some(Ending::Refused) {
             return Err(ModelError::new(ModelErrorKind::Refused, "the provider's filter stopped the answer"));
         }
-        self.finish.get_or_insert(FinishReason::Other(String::new()));
+        self.ending.get_or_insert(Ending::Unknown);
         Ok(())
     }
 }

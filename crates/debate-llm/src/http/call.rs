@@ -17,7 +17,7 @@ use super::dialect::Dialect;
 use super::failure::{self, Failure};
 use super::protocol::Outgoing;
 use super::retry;
-use crate::{ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
+use crate::{CallTime, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
 
 /// The most bytes of an error's body that are read.
 pub(super) const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -32,7 +32,9 @@ const REQUEST_ID_HEADERS: [&str; 2] = ["x-request-id", "request-id"];
 pub(super) struct Call<'a> {
     model: &'a HttpModel,
     started: Instant,
-    deadline: Instant,
+    time: CallTime,
+    /// When the whole call must have ended, if ever.
+    deadline: Option<Instant>,
     pub(super) first_byte: Option<Duration>,
     pub(super) request_id: Option<String>,
     pub(super) http_version: Option<Version>,
@@ -41,10 +43,13 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Begins a call.
-    pub(super) fn new(model: &'a HttpModel, started: Instant, deadline: Instant) -> Self {
+    pub(super) fn new(model: &'a HttpModel, started: Instant, time: CallTime) -> Self {
+        let total = time.total.map(|total| started + total);
+        let deadline = total.into_iter().chain(time.give_up_at).min();
         Self {
             model,
             started,
+            time,
             deadline,
             first_byte: None,
             request_id: None,
@@ -79,7 +84,7 @@ impl<'a> Call<'a> {
             let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
             let Some(wait) = wait.filter(|_| error.should_retry_wire()) else { return Err(error) };
             // Waiting past the end would only turn a clear error into a timeout.
-            if wait >= self.deadline.saturating_duration_since(Instant::now()) {
+            if self.deadline.is_some_and(|end| wait >= end.saturating_duration_since(Instant::now())) {
                 return Err(error);
             }
             self.wire_retries += 1;
@@ -122,7 +127,7 @@ impl<'a> Call<'a> {
         let limits = &model.config.limits;
         let send = model.client.post(&model.endpoint, telemetry::traced(model.headers.clone()), body);
         let mut response = self
-            .within(limits.first_byte_timeout, TimeoutStage::FirstByte, send)
+            .within(self.time.first_token, TimeoutStage::FirstByte, send)
             .await?
             .map_err(|error| connection_error(&error))?;
         let header = |name: &str| Some(model.redact(response.headers().get(name)?.to_str().ok()?).into());
@@ -156,11 +161,10 @@ impl<'a> Call<'a> {
         decoder: &mut Decoder,
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
-        let limits = &self.model.config.limits;
         while !decoder.is_done() {
             let (limit, stage) = match self.first_byte {
-                None => (limits.first_byte_timeout, TimeoutStage::FirstByte),
-                Some(_) => (limits.idle_timeout, TimeoutStage::Idle),
+                None => (self.time.first_token, TimeoutStage::FirstByte),
+                Some(_) => (self.time.idle, TimeoutStage::Idle),
             };
             let piece = self.within(limit, stage, next_piece(body)).await?;
             let piece = piece.map_err(|error| match self.first_byte {
@@ -203,8 +207,10 @@ impl<'a> Call<'a> {
     ) -> Result<T, ModelError> {
         let now = Instant::now();
         let stage_end = now + limit;
-        let (end, stage) =
-            if self.deadline < stage_end { (self.deadline, TimeoutStage::Total) } else { (stage_end, stage) };
+        let (end, stage) = match self.deadline.filter(|deadline| *deadline < stage_end) {
+            Some(deadline) => (deadline, TimeoutStage::Total),
+            None => (stage_end, stage),
+        };
         let timed_out = || ModelError::new(ModelErrorKind::Timeout(stage), &self.patience(stage, limit));
         // A server that always has the next bytes ready would otherwise never be interrupted.
         if end <= now {
@@ -219,7 +225,10 @@ impl<'a> Call<'a> {
             TimeoutStage::Turn | TimeoutStage::Connect => format!("none within {limit:?}"),
             TimeoutStage::FirstByte => format!("no answer began within {limit:?}"),
             TimeoutStage::Idle => format!("nothing for {limit:?} in the middle of an answer"),
-            TimeoutStage::Total => format!("no whole answer within {:?}", self.deadline - self.started),
+            TimeoutStage::Total => {
+                let limit = self.deadline.map_or(limit, |deadline| deadline - self.started);
+                format!("no whole answer within {limit:?}")
+            }
         }
     }
 }

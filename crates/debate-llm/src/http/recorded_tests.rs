@@ -15,7 +15,7 @@ use self::expected::Expected;
 use super::answer::Answer;
 use super::decode::Decoder;
 use super::failure;
-use crate::{FinishReason, ModelError, ModelErrorKind, Provider};
+use crate::{Ending, ModelError, ModelErrorKind, Provider};
 
 /// How many ways each body is split.
 const SPLITS: u64 = 12;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::CODES;
 use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
-use crate::{ChunkSink, FinishReason, ModelError, Usage};
+use crate::{ChunkSink, Ending, ModelError, Usage};
 
 /// Reads chunks; all that lasts from one to the next is in the answer.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ fn take(
             continue;
         }
         if let Some(reason) = choice.finish_reason.take() {
-            answer.finish = Some(finish_reason(&reason));
+            answer.end(&reason, ending);
         }
         let Some(delta) = words(choice) else { continue };
         answer.refusal.push_str(delta.refusal.as_deref().unwrap_or_default());
@@ -220,12 +220,12 @@ fn read_usage(usage: &Value) -> Usage {
     }
 }
 
-fn finish_reason(reason: &str) -> FinishReason {
+fn ending(reason: &str) -> Ending {
     match reason {
-        "stop" | "eos" | "end_turn" => FinishReason::Stop,
-        "length" | "max_tokens" | "model_length" => FinishReason::Length,
-        "content_filter" => FinishReason::ContentFilter,
-        "tool_calls" | "function_call" => FinishReason::ToolCalls,
-        _ => FinishReason::Other(reason.to_owned()),
+        "stop" | "eos" | "end_turn" => Ending::Complete,
+        "length" | "max_tokens" | "model_length" => Ending::CutInText,
+        "content_filter" => Ending::Refused,
+        "tool_calls" | "function_call" => Ending::ToolCalls,
+        _ => Ending::Unknown,
     }
 }

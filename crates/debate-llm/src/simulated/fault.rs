@@ -2,7 +2,7 @@
 
 use super::config::FaultRates;
 use super::draw::Draw;
-use crate::{FinishReason, ModelError, ModelErrorKind, TimeoutStage, speech};
+use crate::{Ending as Ended, ModelError, ModelErrorKind, TimeoutStage, speech};
 
 /// How many wire retries a simulated failure of the wire has behind it (K5).
 const WIRE_RETRIES: u32 = 3;
@@ -29,7 +29,7 @@ pub(super) enum Fault {
 /// How an answer ends once its text is said.
 #[derive(Debug)]
 pub(super) enum Ending {
-    Finished(FinishReason),
+    Finished(Ended),
     Broken(ModelError),
 }
 
@@ -74,7 +74,7 @@ pub(super) fn spoil(fault: Option<Fault>, mut text: String, draw: &mut Draw) -> 
             let kept = draw.between(0.1, 0.8) * text.len() as f64;
             text.truncate(speech::beginning(&text, kept as usize).len());
             if draw.chance(0.5) {
-                return (text, Ending::Finished(FinishReason::Length));
+                return (text, Ending::Finished(Ended::CutInText));
             }
             let error = ModelError {
                 received_any: !text.is_empty(),
@@ -85,10 +85,10 @@ pub(super) fn spoil(fault: Option<Fault>, mut text: String, draw: &mut Draw) -> 
         }
         Some(Fault::Malformed) => {
             let said = draw.pick(&RAMBLINGS).copied().unwrap_or_default();
-            (said.to_owned(), Ending::Finished(FinishReason::Stop))
+            (said.to_owned(), Ending::Finished(Ended::Complete))
         }
         Some(Fault::RateLimited | Fault::ServerError | Fault::Timeout | Fault::Refused) | None => {
-            (text, Ending::Finished(FinishReason::Stop))
+            (text, Ending::Finished(Ended::Complete))
         }
     }
 }

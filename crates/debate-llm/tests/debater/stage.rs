@@ -140,6 +140,7 @@ impl<F: Format> Stage<F> {
             },
             reserved: Tokens { input: u64::from(prompt.tokens), output: u64::from(prompt.output_tokens_max) }
                 .into(),
+            thinking: debate_core::call::Thinking::default(),
         }));
         let Some(Event::Kernel(KernelEvent::CallStarted(started))) = begun.first() else { return };
         let attempt =
@@ -158,9 +159,12 @@ impl<F: Format> Stage<F> {
             Err(_) => fail(FailureKind::Refused, None),
             Ok(reply) => {
                 let (input, output, cached) = (reply.usage.input, reply.usage.output, reply.usage.cached);
-                let facts = ReplyFacts { usage: Usage { input, output, cached }, ..ReplyFacts::default() };
+                let facts = ReplyFacts {
+                    usage: Usage { input, output, cached, reasoning: None },
+                    ..ReplyFacts::default()
+                };
                 let prose = ReplyProse { text: reply.text.clone(), ..ReplyProse::default() };
-                match prompts.parse(&visible, &want, &reply.text) {
+                match prompts.parse(&visible, &want, debate_prompts::prompts::Received::whole(&reply.text)) {
                     Ok(Reading::Answer { answer, repairs: repaired }) => {
                         repairs = Ok(repaired);
                         Command::FinishCall { attempt, reply: facts, prose, answer }

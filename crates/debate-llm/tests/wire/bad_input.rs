@@ -217,7 +217,7 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
     let first_byte = |limits: &mut WireLimits, _: &mut ChatRequest| limits.first_byte_timeout = SHORT;
     let total = |limits: &mut WireLimits, request: &mut ChatRequest| {
         limits.reply_bytes_max = usize::MAX;
-        request.timeout = SHORT;
+        request.time = SHORT.into();
     };
     vec![
         Row::new(

@@ -177,7 +177,7 @@ async fn waits_for_a_turn_and_changes_of_a_circuit_are_told() {
     let limits = "requests_per_minute=2,breaker_failures=2,breaker_pause_ms=1000".parse().unwrap();
     let model = Governed::new(Arc::new(down), Arc::new(Gate::new(Provider::OpenAi, limits)));
     let (ear, _listening) = Ear::listen();
-    let long = ChatRequest { timeout: Duration::from_secs(60), ..request() };
+    let long = ChatRequest { time: Duration::from_secs(60).into(), ..request() };
     for _ in 0..2 {
         model.complete(&long, &mut |_: &str| {}).await.unwrap_err();
     }

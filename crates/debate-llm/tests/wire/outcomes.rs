@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use debate_llm::{
-    ChatModel as _, ChatReply, ChatRequest, ConfigError, FinishReason, HttpConfig, HttpModel, ModelError,
-    Provider, ReplySchema, Usage,
+    ChatModel as _, ChatReply, ChatRequest, ConfigError, Ending, HttpConfig, HttpModel, ModelError, Provider,
+    ReplySchema, Usage,
 };
 use serde_json::json;
 
@@ -146,7 +146,7 @@ async fn k3_a_reply_carries_what_the_provider_reports() {
         let reply = reply.unwrap();
         let usage = Usage { input: Some(9), output: Some(4), cached: Some(8), ..Usage::default() };
         assert_eq!(reply.usage, usage, "{provider}");
-        assert_eq!((reply.finish, reply.model.as_str()), (FinishReason::Stop, "test-model-01"));
+        assert_eq!((reply.ending, reply.model.as_str()), (Ending::Complete, "test-model-01"));
         assert_eq!(reply.request_id.as_deref(), Some("req-1"));
         assert!(reply.first_byte.unwrap() <= reply.latency);
         let (reply, _, _) = meet(provider, vec![ok(provider)]).await;

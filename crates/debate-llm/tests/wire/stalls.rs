@@ -62,7 +62,7 @@ async fn a_call_ends_in_its_time_whether_the_server_is_silent_trickles_or_never_
             let mut config = config(provider, &server.base_url());
             config.limits.reply_bytes_max = usize::MAX;
             let model = HttpModel::new(config).unwrap();
-            let (reply, _) = ask(&model, &ChatRequest { timeout: SHORT, ..request() }).await;
+            let (reply, _) = ask(&model, &ChatRequest { time: SHORT.into(), ..request() }).await;
             assert_eq!(outcome(&reply), Err("timeout_total"), "{provider}: {name}");
             server.client_gone().await;
         }
@@ -78,7 +78,7 @@ async fn a_call_ends_in_its_time_whether_the_body_of_an_error_stalls_or_trickles
             let mut config = config(provider, &server.base_url());
             config.limits.idle_timeout = Duration::from_secs(3_600);
             let model = HttpModel::new(config).unwrap();
-            let request = ChatRequest { timeout: SHORT, ..request() };
+            let request = ChatRequest { time: SHORT.into(), ..request() };
             let ended = timeout(PROMPTLY, ask(&model, &request)).await;
             let (reply, _) = ended.unwrap_or_else(|_| panic!("{provider}: {name}"));
             // On a busy machine the time may be over before the error came.

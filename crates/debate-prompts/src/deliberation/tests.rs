@@ -52,7 +52,7 @@ fn user(visible: &Visible) -> String {
 }
 
 fn parse(phase: Phase, text: &str) -> Result<Reading<Answer>, ParseError> {
-    DeliberationPrompts.parse(&visible(phase, Vec::new()), &want(), text)
+    DeliberationPrompts.parse(&visible(phase, Vec::new()), &want(), crate::prompts::Received::whole(text))
 }
 
 /// Reads the legacy rules, or says that they are not here.

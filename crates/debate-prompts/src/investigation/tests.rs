@@ -41,7 +41,11 @@ fn render(visible: &Visible, call: &str) -> [String; 2] {
 }
 
 fn parse(task: Task, text: &str) -> Result<Reading<Answer>, ParseError> {
-    InvestigationPrompts.parse(&visible(Language::En, task), &want("report/1/ann"), text)
+    InvestigationPrompts.parse(
+        &visible(Language::En, task),
+        &want("report/1/ann"),
+        crate::prompts::Received::whole(text),
+    )
 }
 
 /// Reads the protocol, or says that it is not here.

@@ -77,7 +77,7 @@ fn texts(visible: &Visible) -> [String; 2] {
 }
 
 fn parse(visible: &Visible, text: &str) -> Result<Answer, String> {
-    match ReviewPrompts.parse(visible, &want(), text) {
+    match ReviewPrompts.parse(visible, &want(), crate::prompts::Received::whole(text)) {
         Ok(Reading::Answer { answer, .. }) => Ok(answer),
         Ok(Reading::Tools(_)) => panic!("nobody has tools"),
         Err(error) => Err(error.why),

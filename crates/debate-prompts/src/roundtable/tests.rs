@@ -63,7 +63,7 @@ fn whole(prompt: &Prompt) -> String {
 
 fn read(text: &str) -> Result<Answer, ParseError> {
     let want = Want { call: "respond/1/ada".parse().unwrap(), revision: 0 };
-    match RoundtablePrompts.parse(&visible(Mode::Delphi), &want, text)? {
+    match RoundtablePrompts.parse(&visible(Mode::Delphi), &want, crate::prompts::Received::whole(text))? {
         Reading::Answer { answer, .. } => Ok(answer),
         Reading::Tools(tools) => panic!("{tools:?}"),
     }
@@ -311,7 +311,7 @@ fn with_tools(tool_calls_left: u32) -> Visible {
 
 fn parse(visible: &Visible, reply: &serde_json::Value) -> Result<Reading<Answer>, ParseError> {
     let want = Want { call: "respond/1/ada".parse().unwrap(), revision: 0 };
-    RoundtablePrompts.parse(visible, &want, &reply.to_string())
+    RoundtablePrompts.parse(visible, &want, crate::prompts::Received::whole(&reply.to_string()))
 }
 
 #[test]

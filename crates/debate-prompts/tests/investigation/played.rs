@@ -145,13 +145,17 @@ fn exchange(debate: &mut Debate<Investigation>, want: &Want, turn: u32) -> Vec<S
         model: "scripted".to_owned(),
         prompt: PromptRef { digest: Digest::of_text(&shown.concat()), ..PromptRef::default() },
         reserved: Reserved::NOTHING,
+        thinking: debate_core::call::Thinking::default(),
     };
     decide(debate, Command::BeginCall(begin));
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt: 1, turn };
     let text = reply(debate, want);
     let prose = ReplyProse { text: text.clone(), ..ReplyProse::default() };
     let reply = ReplyFacts::default();
-    let command = match InvestigationPrompts.parse(&visible, want, &text).unwrap() {
+    let command = match InvestigationPrompts
+        .parse(&visible, want, debate_prompts::prompts::Received::whole(&text))
+        .unwrap()
+    {
         Reading::Answer { answer, .. } => Command::FinishCall { attempt, reply, prose, answer },
         Reading::Tools(tools) => Command::AnswerTurn { attempt, reply, prose, tools },
     };

@@ -66,7 +66,10 @@ pub(crate) fn hold(
 
 fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text: String) {
     let Work::Turn { want, turn } = work else { panic!("{work:?}") };
-    let answer = match PredictionPrompts.parse(visible, want, &text).unwrap() {
+    let answer = match PredictionPrompts
+        .parse(visible, want, debate_prompts::prompts::Received::whole(&text))
+        .unwrap()
+    {
         Reading::Answer { answer, .. } => answer,
         Reading::Tools(tools) => panic!("{tools:?}"),
     };
@@ -78,6 +81,7 @@ fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text:
         model: "canned:1".to_owned(),
         prompt,
         reserved: Reserved::default(),
+        thinking: debate_core::call::Thinking::default(),
     };
     let events = debate.decide(NOW, Command::BeginCall(begin)).unwrap();
     apply(debate, events);

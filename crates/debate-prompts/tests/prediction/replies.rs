@@ -76,7 +76,7 @@ fn want() -> Want {
 }
 
 fn read(visible: &Visible, reply: &str) -> Result<(Answer, Vec<String>), ParseError> {
-    match PredictionPrompts.parse(visible, &want(), reply)? {
+    match PredictionPrompts.parse(visible, &want(), debate_prompts::prompts::Received::whole(reply))? {
         Reading::Answer { answer, repairs } => Ok((answer, repairs)),
         Reading::Tools(tools) => panic!("{tools:?}"),
     }
@@ -355,7 +355,8 @@ fn replies_that_keep_to_their_schema_are_read_without_repair() {
     hold(accepted(&request("Will it rain?", &["wet", "dry", "snow"])), |want, visible, prompt| {
         let text = canned(visible, 2);
         assert_fits(&prompt.shape.as_ref().unwrap().schema, &serde_json::from_str(&text).unwrap());
-        match PredictionPrompts.parse(visible, want, &text).unwrap() {
+        match PredictionPrompts.parse(visible, want, debate_prompts::prompts::Received::whole(&text)).unwrap()
+        {
             Reading::Answer { repairs, .. } => assert_eq!(repairs, [""; 0]),
             Reading::Tools(tools) => panic!("{tools:?}"),
         }

@@ -92,10 +92,13 @@ fn answer(debate: &mut Debate<Roundtable>, asked: &Asked, reply: &Value) {
         model: "canned:1".to_owned(),
         prompt,
         reserved: Reserved { input: 1, output: 1, cost_micros: None },
+        thinking: debate_core::call::Thinking::default(),
     };
     decide(debate, Command::BeginCall(begin));
     let text = reply.to_string();
-    let read = RoundtablePrompts.parse(&Roundtable::visible(debate, want), want, &text).unwrap();
+    let read = RoundtablePrompts
+        .parse(&Roundtable::visible(debate, want), want, debate_prompts::prompts::Received::whole(&text))
+        .unwrap();
     let Reading::Answer { answer, .. } = read else { panic!("it asks for tools") };
     let attempt = debate.call(&want.call).unwrap().attempt;
     let attempt = AttemptRef { call: want.call.clone(), revision: want.revision, attempt, turn: 1 };

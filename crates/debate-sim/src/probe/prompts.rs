@@ -97,7 +97,13 @@ impl Prompts for ProbePrompts {
         })
     }
 
-    fn parse(&self, visible: &Visible, _want: &Want, text: &str) -> Result<Reading<Answer>, ParseError> {
+    fn parse(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        reply: debate_prompts::prompts::Received<'_>,
+    ) -> Result<Reading<Answer>, ParseError> {
+        let text = reply.text;
         let reply: Reply =
             serde_json::from_str(text).map_err(|error| ParseError { why: error.to_string() })?;
         if visible.has_tools && !reply.tools.is_empty() {

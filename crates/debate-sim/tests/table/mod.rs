@@ -99,7 +99,14 @@ impl Table {
         let reserved = Reserved::from(Tokens { input: 10, output: 10 });
         let hedge = hedge.then_some(reserved);
         let model = "table:1".to_owned();
-        let begin = BeginCall { work: self.wanted(call), hedge, model, prompt, reserved };
+        let begin = BeginCall {
+            work: self.wanted(call),
+            hedge,
+            model,
+            prompt,
+            reserved,
+            thinking: debate_core::call::Thinking::default(),
+        };
         self.decide(Command::BeginCall(begin))?;
         let key = call.parse().unwrap();
         let open = self.debate.call(&key).unwrap().open_attempts(&key);
@@ -207,7 +214,7 @@ impl Table {
 }
 
 fn reply() -> (ReplyFacts, ReplyProse) {
-    let usage = Usage { input: Some(10), output: Some(5), cached: None };
+    let usage = Usage { input: Some(10), output: Some(5), cached: None, reasoning: None };
     let facts = ReplyFacts { usage, latency_ms: 5, ..ReplyFacts::default() };
     (facts, ReplyProse { text: "{}".to_owned(), ..ReplyProse::default() })
 }

@@ -140,7 +140,8 @@ impl House {
     fn of(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>, gate: Arc<Semaphore>) -> Self {
         // A model that is kept waiting is neither given up nor asked a second time meanwhile.
         let hedging = Hedging { after: Hedge::Off, ..Hedging::default() };
-        let settings = Settings { call_timeout: Duration::from_secs(600), hedging, ..Settings::default() };
+        let settings =
+            Settings { call_time: Duration::from_secs(600).into(), hedging, ..Settings::default() };
         let engine = Engine::builder(store, model)
             .format(PredictionPrompts)
             .format(DeliberationPrompts)

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use debate_core::limits::DEADLINE_MS_DEFAULT;
 use debate_engine::Settings;
 use debate_llm::{
-    ChatReply, ChatRequest, FinishReason, Message, ModelError, ModelErrorKind, Provider, ReplySchema,
-    TimeoutStage,
+    ChatReply, ChatRequest, Message, ModelError, ModelErrorKind, Provider, ReplySchema, TimeoutStage,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -79,7 +78,7 @@ pub(super) async fn ask(ready: &Ready, nth: usize) -> (Check, Result<Measured, M
 }
 
 fn request(nth: usize) -> ChatRequest {
-    let timeout = Settings::default().call_timeout;
+    let timeout = Settings::default().call_time;
     let question = QUESTIONS.get(nth).copied().unwrap_or_default();
     let request = ChatRequest::new(vec![Message::user(question)], OUTPUT_TOKENS_MAX, timeout);
     let schema = || {
@@ -131,7 +130,7 @@ impl Measured {
 
     /// Returns what is to be known about an answer that is not as it should be.
     fn remedy(&self) -> Option<&'static str> {
-        if self.reply.finish == FinishReason::Length {
+        if self.reply.ending.is_cut() {
             return Some("the answer was cut: the model thinks long; debates may need a faster one");
         }
         if self.is_shaped == Some(false) {

@@ -222,6 +222,7 @@ fn run(input: &GoldenInput) -> Result<DeliberationResult, RunError> {
                 omitted: Vec::new(),
             },
             reserved: Reserved::default(),
+            thinking: crate::call::Thinking::default(),
         };
         tell(&mut debate, at, Command::BeginCall(begin))?;
         let attempt = debate.call(&want.call).map_or(1, |call| call.attempt);

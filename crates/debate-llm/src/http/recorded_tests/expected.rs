@@ -15,7 +15,7 @@ pub(super) enum Expected {
 #[derive(Default)]
 pub(super) struct Reading {
     text: Option<String>,
-    finish: Option<FinishReason>,
+    finish: Option<Ending>,
     /// Names and arguments, in order.
     calls: Vec<(String, Value)>,
     thought_chars: Option<usize>,
@@ -111,7 +111,7 @@ impl Expected {
             assert_eq!(&answer.text, text, "{place}");
         }
         if let Some(finish) = &want.finish {
-            assert_eq!(answer.finish.as_ref(), Some(finish), "{place}");
+            assert_eq!(answer.ending.as_ref(), Some(finish), "{place}");
         }
         let got = answer.tool_calls.iter().zip(&want.calls);
         let calls: Vec<_> =
@@ -206,12 +206,12 @@ fn chat_usage(usage: &Value) -> Option<Usage> {
     Some(Usage { input: Some(input), output: Some(total - input), ..Usage::default() })
 }
 
-fn chat_finish(reason: &str) -> FinishReason {
+fn chat_finish(reason: &str) -> Ending {
     match reason {
-        "stop" => FinishReason::Stop,
-        "length" => FinishReason::Length,
-        "tool_calls" => FinishReason::ToolCalls,
-        "content_filter" => FinishReason::ContentFilter,
+        "stop" => Ending::Complete,
+        "length" => Ending::CutInText,
+        "tool_calls" => Ending::ToolCalls,
+        "content_filter" => Ending::Refused,
         other => panic!("what is {other}?"),
     }
 }
@@ -290,13 +290,13 @@ pub(super) fn message_among_others(events: &[&str], is_last: bool, sdk: &Value) 
     }))
 }
 
-fn message_finish(reason: &str) -> FinishReason {
+fn message_finish(reason: &str) -> Ending {
     match reason {
-        "end_turn" | "stop_sequence" => FinishReason::Stop,
-        "max_tokens" => FinishReason::Length,
-        "tool_use" => FinishReason::ToolCalls,
-        "refusal" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.to_owned()),
+        "end_turn" | "stop_sequence" => Ending::Complete,
+        "max_tokens" => Ending::CutInText,
+        "tool_use" => Ending::ToolCalls,
+        "refusal" => Ending::Refused,
+        _ => Ending::Unknown,
     }
 }
 
@@ -357,9 +357,9 @@ fn response(record: &Record) -> Expected {
     });
     let asks = items.iter().any(|item| item["type"] == "function_call");
     let finish = match (&end["incomplete_details"]["reason"], end["status"].as_str().unwrap()) {
-        (Value::Null, "completed") if asks => FinishReason::ToolCalls,
-        (Value::Null, "completed") => FinishReason::Stop,
-        (reason, "incomplete") if reason == "max_output_tokens" => FinishReason::Length,
+        (Value::Null, "completed") if asks => Ending::ToolCalls,
+        (Value::Null, "completed") => Ending::Complete,
+        (reason, "incomplete") if reason == "max_output_tokens" => Ending::CutInText,
         other => panic!("what is {other:?}?"),
     };
     let usage = &end["usage"];
@@ -419,8 +419,8 @@ fn content(record: &Record) -> Expected {
     let reason = bodies.iter().rev().find_map(|body| body["candidates"][0]["finishReason"].as_str());
     let asks = parts.iter().any(|part| part.get("functionCall").is_some());
     let finish = match reason {
-        Some("STOP") if asks => FinishReason::ToolCalls,
-        Some("STOP") => FinishReason::Stop,
+        Some("STOP") if asks => Ending::ToolCalls,
+        Some("STOP") => Ending::Complete,
         other => panic!("what is {other:?}?"),
     };
     let counts = bodies.iter().rev().map(|body| &body["usageMetadata"]).find(|counts| counts.is_object());

@@ -206,7 +206,7 @@ fn the_mark_of_a_call_is_kept_for_its_way_back() {
     let answer = decode(Provider::Gemini, body.as_bytes(), 0).0.unwrap();
     let signed = ToolCall { signature: Some("s1".into()), ..ToolCall::new("call-1", "add", r#"{"x":1}"#) };
     assert_eq!(answer.tool_calls, [signed, ToolCall::new("call-2", "sub", "{}")]);
-    assert_eq!(answer.finish, Some(FinishReason::ToolCalls));
+    assert_eq!(answer.ending, Some(crate::Ending::ToolCalls));
 }
 
 #[test]
@@ -226,5 +226,5 @@ fn a_response_ends_with_its_last_event_and_not_before() {
     check(&[part, failed], Err("stream_error"));
     let cut = r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}"#;
     let answer = decode(Provider::OpenAiResponses, stream_of(&[part, cut]).as_bytes(), 1).0.unwrap();
-    assert_eq!(answer.finish, Some(FinishReason::Length));
+    assert_eq!(answer.ending, Some(crate::Ending::CutInText));
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
 use crate::openai::CODES;
-use crate::{ChunkSink, FinishReason, ModelError, ToolCall, Usage};
+use crate::{ChunkSink, Ending, ModelError, ToolCall, Usage};
 
 /// Reads the items of a response.
 #[derive(Debug, Default)]
@@ -291,14 +291,14 @@ impl Response<'_> {
         keep(&mut answer.id, self.id.as_deref());
         let asks = answer.tool_calls.iter().any(|call| !call.by_provider);
         let why = self.incomplete_details.and_then(|details| details.reason);
-        answer.finish = Some(match (why.as_deref(), self.status.as_deref()) {
+        let word = why.as_deref().or(self.status.as_deref()).unwrap_or("completed");
+        answer.end(word, |word| match word {
             // Without a reason it is the one that others than the provider have.
-            (Some("max_output_tokens"), _) | (None, Some("incomplete")) => FinishReason::Length,
-            (Some("content_filter"), _) => FinishReason::ContentFilter,
-            (Some(reason), _) => FinishReason::Other(reason.to_owned()),
-            (None, Some("completed") | None) if asks => FinishReason::ToolCalls,
-            (None, Some("completed") | None) => FinishReason::Stop,
-            (None, Some(status)) => FinishReason::Other(status.to_owned()),
+            "max_output_tokens" | "incomplete" => Ending::CutInText,
+            "content_filter" => Ending::Refused,
+            "completed" if asks => Ending::ToolCalls,
+            "completed" => Ending::Complete,
+            _ => Ending::Unknown,
         });
         answer.is_done = true;
         Ok(())
