@@ -45,7 +45,11 @@ impl<F: Format> Question<F> {
         tenant: &str,
         failures: u32,
     ) -> Self {
-        let request = ChatRequest { tenant: tenant.into(), ..request(&prompt, house, failures) };
+        let request = ChatRequest {
+            tenant: tenant.into(),
+            waits_for_server: !has_stand_in,
+            ..request(&prompt, house, failures)
+        };
         let price = house.prices.get(model.name());
         Self { want, visible, prompt, model, has_stand_in, price, request }
     }

@@ -21,7 +21,6 @@ pub mod search;
 mod sse;
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use http::Uri;
@@ -120,7 +119,7 @@ impl HttpModel {
         }
     }
 
-    fn reply(&self, answer: Answer, call: &mut Call<'_>, started: Instant) -> ChatReply {
+    fn reply(&self, answer: Answer, call: &mut Call<'_>) -> ChatReply {
         ChatReply {
             text: answer.text,
             reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
@@ -132,9 +131,9 @@ impl HttpModel {
             model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact(&name).into()),
             request_id: call.request_id.take().or_else(|| Some(self.redact(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
-            latency: started.elapsed(),
+            latency: call.elapsed(),
             first_byte: call.first_byte,
-            waited: Duration::ZERO,
+            waited: call.waited,
             wire_retries: call.wire_retries,
         }
     }
@@ -167,7 +166,7 @@ impl ChatModel for HttpModel {
         let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
         let mut call = Call::new(self, started, request.time);
         let answered = match call.answer(request, chunks).instrument(measured.span()).await {
-            Ok(answer) => Ok(self.reply(answer, &mut call, started)),
+            Ok(answer) => Ok(self.reply(answer, &mut call)),
             Err(error) => Err(call.complete_error(error)),
         };
         measured.end(&answered, call.first_byte);

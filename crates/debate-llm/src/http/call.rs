@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::HttpModel;
 use super::advice::advice;
 use super::answer::Answer;
-use super::client::{connection_error, next_piece};
+use super::client::{connection_error, has_tls_failed, next_piece};
 use super::decode::Decoder;
 use super::dialect::Dialect;
 use super::failure::{self, Failure};
@@ -33,8 +33,12 @@ pub(super) struct Call<'a> {
     model: &'a HttpModel,
     started: Instant,
     time: CallTime,
-    /// When the whole call must have ended, if ever.
-    deadline: Option<Instant>,
+    /// When the request last left.
+    left: Instant,
+    /// How long it was waited between tries, which is not the call's own time (K22).
+    pub(super) waited: Duration,
+    /// Whether there is no connection because TLS failed.
+    has_tls_failed: bool,
     pub(super) first_byte: Option<Duration>,
     pub(super) request_id: Option<String>,
     pub(super) http_version: Option<Version>,
@@ -44,13 +48,13 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Begins a call.
     pub(super) fn new(model: &'a HttpModel, started: Instant, time: CallTime) -> Self {
-        let total = time.total.map(|total| started + total);
-        let deadline = total.into_iter().chain(time.give_up_at).min();
         Self {
             model,
             started,
             time,
-            deadline,
+            left: started,
+            waited: Duration::ZERO,
+            has_tls_failed: false,
             first_byte: None,
             request_id: None,
             http_version: None,
@@ -58,7 +62,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sends until there is an answer, an error that stays, or no time (K5).
+    /// Sends until there is an answer, an error that stays, or no time (K5); waits for an absent server (K22).
     pub(super) async fn answer(
         &mut self,
         request: &ChatRequest,
@@ -80,18 +84,44 @@ impl<'a> Call<'a> {
                 continue;
             }
             let error = failure.error.safe(|told| self.model.redact(told));
-            let policy = &self.model.config.retry;
-            let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
-            let Some(wait) = wait.filter(|_| error.should_retry_wire()) else { return Err(error) };
-            // Waiting past the end would only turn a clear error into a timeout.
-            if self.deadline.is_some_and(|end| wait >= end.saturating_duration_since(Instant::now())) {
-                return Err(error);
-            }
-            self.wire_retries += 1;
+            let Some(wait) = self.next_wait(&error, request) else { return Err(error) };
+            self.wire_retries = self.wire_retries.saturating_add(1);
             let config = &self.model.config;
             telemetry::wire_retry(config.provider, &config.model, &error, self.wire_retries, wait);
+            chunks.waits();
+            let began = Instant::now();
             tokio::time::sleep(wait).await;
+            self.left = Instant::now();
+            self.waited += self.left.duration_since(began);
+            chunks.leaves();
         }
+    }
+
+    /// Returns how long to wait before the next try; `None` where there is none, or no time for it.
+    fn next_wait(&self, error: &ModelError, request: &ChatRequest) -> Option<Duration> {
+        let policy = &self.model.config.retry;
+        let now = Instant::now();
+        let patience_end = self.time.give_up_at.unwrap_or(self.started + policy.absent_max);
+        let is_waited_for = request.waits_for_server && retry::is_absent(error) && !self.has_tls_failed;
+        let is_waited_for = is_waited_for && now < patience_end;
+        if !error.should_retry_wire() || !is_waited_for && policy.is_used_up(self.wire_retries) {
+            return None;
+        }
+        let end = if is_waited_for { Some(patience_end) } else { self.deadline() };
+        let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
+        // Waiting past the end would only turn a clear error into a timeout.
+        (end.is_none_or(|end| wait < end.saturating_duration_since(now))).then_some(wait)
+    }
+
+    /// Returns when the whole call must have ended, if ever.
+    fn deadline(&self) -> Option<Instant> {
+        let total = self.time.total.map(|total| self.started + self.waited + total);
+        total.into_iter().chain(self.time.give_up_at).min()
+    }
+
+    /// Returns how long the call has taken, its waits left out.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.waited)
     }
 
     /// Adds to an error what the whole call knows.
@@ -126,10 +156,11 @@ impl<'a> Call<'a> {
         let model = self.model;
         let limits = &model.config.limits;
         let send = model.client.post(&model.endpoint, telemetry::traced(model.headers.clone()), body);
-        let mut response = self
-            .within(self.time.first_token, TimeoutStage::FirstByte, send)
-            .await?
-            .map_err(|error| connection_error(&error))?;
+        let sent = self.within(self.left + self.time.first_token, TimeoutStage::FirstByte, send).await?;
+        let mut response = sent.map_err(|error| {
+            self.has_tls_failed = has_tls_failed(&error);
+            connection_error(&error)
+        })?;
         let header = |name: &str| Some(model.redact(response.headers().get(name)?.to_str().ok()?).into());
         self.request_id = REQUEST_ID_HEADERS.iter().find_map(|name| header(name));
         self.http_version = Some(response.version());
@@ -154,7 +185,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Feeds the decoder until the end mark or the end of the body.
+    /// Feeds the decoder until the end mark or the end of the body. Until the first token any silence is thinking.
     async fn read(
         &mut self,
         body: &mut Incoming,
@@ -162,11 +193,11 @@ impl<'a> Call<'a> {
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
         while !decoder.is_done() {
-            let (limit, stage) = match self.first_byte {
-                None => (self.time.first_token, TimeoutStage::FirstByte),
-                Some(_) => (self.time.idle, TimeoutStage::Idle),
+            let (end, stage) = match decoder.has_begun() {
+                false => (self.left + self.time.first_token, TimeoutStage::FirstByte),
+                true => (Instant::now() + self.time.idle, TimeoutStage::Idle),
             };
-            let piece = self.within(limit, stage, next_piece(body)).await?;
+            let piece = self.within(end, stage, next_piece(body)).await?;
             let piece = piece.map_err(|error| match self.first_byte {
                 None => connection_error(&error),
                 Some(_) => {
@@ -175,7 +206,7 @@ impl<'a> Call<'a> {
             })?;
             let Some(piece) = piece else { return Ok(()) };
             if self.first_byte.is_none() && !piece.is_empty() {
-                self.first_byte = Some(self.started.elapsed());
+                self.first_byte = Some(self.elapsed());
             }
             decoder.push(&piece, chunks)?;
         }
@@ -185,11 +216,10 @@ impl<'a> Call<'a> {
 
     /// Reads the beginning of an error's body; what cannot be read, or takes too long altogether, is left out.
     async fn error_body(&self, body: &mut Incoming) -> Vec<u8> {
-        let end = Instant::now() + self.model.config.limits.idle_timeout;
+        let end = Instant::now() + self.time.idle;
         let mut read = Vec::new();
         while read.len() < ERROR_BYTES_MAX {
-            let rest = end.saturating_duration_since(Instant::now());
-            match self.within(rest, TimeoutStage::Idle, next_piece(body)).await {
+            match self.within(end, TimeoutStage::Idle, next_piece(body)).await {
                 Ok(Ok(Some(piece))) => read.extend_from_slice(&piece),
                 Ok(Ok(None) | Err(_)) | Err(_) => break,
             }
@@ -198,36 +228,36 @@ impl<'a> Call<'a> {
         read
     }
 
-    /// Waits for `future`, but neither longer than `limit` nor past the end of the whole call.
+    /// Waits for `future`, but neither past `stage_end` nor past the end of the whole call.
     async fn within<T>(
         &self,
-        limit: Duration,
+        stage_end: Instant,
         stage: TimeoutStage,
         future: impl Future<Output = T>,
     ) -> Result<T, ModelError> {
-        let now = Instant::now();
-        let stage_end = now + limit;
-        let (end, stage) = match self.deadline.filter(|deadline| *deadline < stage_end) {
+        let (end, stage) = match self.deadline().filter(|deadline| *deadline <= stage_end) {
             Some(deadline) => (deadline, TimeoutStage::Total),
             None => (stage_end, stage),
         };
-        let timed_out = || ModelError::new(ModelErrorKind::Timeout(stage), &self.patience(stage, limit));
+        let timed_out = || ModelError::new(ModelErrorKind::Timeout(stage), &self.patience(stage));
         // A server that always has the next bytes ready would otherwise never be interrupted.
-        if end <= now {
+        if end <= Instant::now() {
             return Err(timed_out());
         }
         timeout_at(end, future).await.map_err(|_| timed_out())
     }
 
     /// Says which limit of time was reached.
-    fn patience(&self, stage: TimeoutStage, limit: Duration) -> String {
+    fn patience(&self, stage: TimeoutStage) -> String {
+        let CallTime { first_token, idle, total, .. } = self.time;
         match stage {
-            TimeoutStage::Turn | TimeoutStage::Connect => format!("none within {limit:?}"),
-            TimeoutStage::FirstByte => format!("no answer began within {limit:?}"),
-            TimeoutStage::Idle => format!("nothing for {limit:?} in the middle of an answer"),
-            TimeoutStage::Total => {
-                let limit = self.deadline.map_or(limit, |deadline| deadline - self.started);
-                format!("no whole answer within {limit:?}")
+            TimeoutStage::Idle => format!("nothing for {idle:?} in the middle of an answer"),
+            TimeoutStage::Total => match total.filter(|total| *total <= self.elapsed()) {
+                Some(total) => format!("no whole answer within {total:?}"),
+                None => "no whole answer before the time for it was over".to_owned(),
+            },
+            TimeoutStage::Turn | TimeoutStage::Connect | TimeoutStage::FirstByte => {
+                format!("no answer began within {first_token:?}")
             }
         }
     }

@@ -22,7 +22,7 @@ pub struct HttpConfig {
     pub api_key: Option<ApiKey>,
     /// The provider's name of the model.
     pub model: String,
-    /// What is waited for and how much is read.
+    /// How long a connection may take and how much is read.
     pub limits: WireLimits,
     /// How often the wire is tried again (K5).
     pub retry: RetryPolicy,
@@ -117,27 +117,18 @@ impl HttpConfig {
     }
 }
 
-/// What is waited for and how much is read.
+/// How long a connection may take and how much is read; the time of a call is the request's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WireLimits {
     /// The longest wait for a connection.
     pub connect_timeout: Duration,
-    /// The longest wait for the first byte of a response, and for the first one of its body.
-    pub first_byte_timeout: Duration,
-    /// The longest silence in the middle of an answer.
-    pub idle_timeout: Duration,
     /// The most bytes of a response's body.
     pub reply_bytes_max: usize,
 }
 
 impl Default for WireLimits {
     fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(10),
-            first_byte_timeout: Duration::from_secs(60),
-            idle_timeout: Duration::from_secs(30),
-            reply_bytes_max: 4 << 20,
-        }
+        Self { connect_timeout: Duration::from_secs(10), reply_bytes_max: 4 << 20 }
     }
 }
 
@@ -299,12 +290,7 @@ mod tests {
     #[test]
     fn unless_told_otherwise_an_adapter_waits_and_reads_as_documented() {
         let seconds = Duration::from_secs;
-        let documented = WireLimits {
-            connect_timeout: seconds(10),
-            first_byte_timeout: seconds(60),
-            idle_timeout: seconds(30),
-            reply_bytes_max: 4 * 1024 * 1024,
-        };
+        let documented = WireLimits { connect_timeout: seconds(10), reply_bytes_max: 4 * 1024 * 1024 };
         assert_eq!(HttpConfig::new(Provider::OpenAi, "https://h", "m").limits, documented);
         assert_eq!(ERROR_BYTES_MAX, 64 * 1024);
     }

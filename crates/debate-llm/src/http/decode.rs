@@ -93,6 +93,13 @@ impl Decoder {
         self.answer.is_done
     }
 
+    /// Returns whether the answer has begun: a token of it has come, of a thought or of the text, or a body that is no stream.
+    pub(super) fn has_begun(&self) -> bool {
+        let Answer { text, reasoning, tool_calls, .. } = &self.answer;
+        let is_empty = text.is_empty() && reasoning.is_empty() && tool_calls.is_empty();
+        !is_empty || self.is_complete() || matches!(self.shape, Shape::Whole(_))
+    }
+
     /// Returns whether the answer is whole, though the stream may go on with its usage.
     pub(super) fn is_complete(&self) -> bool {
         self.answer.is_complete()

@@ -90,7 +90,8 @@ fn request(nth: usize) -> ChatRequest {
             "additionalProperties": false,
         })
     };
-    ChatRequest { schema: (nth == SHAPED).then(|| ReplySchema::new("place", schema())), ..request }
+    let schema = (nth == SHAPED).then(|| ReplySchema::new("place", schema()));
+    ChatRequest { schema, waits_for_server: false, ..request }
 }
 
 fn has_shape(text: &str) -> bool {
