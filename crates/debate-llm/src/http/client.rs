@@ -155,8 +155,9 @@ pub(super) fn has_tls_failed(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    // An `io::Error` names as its cause what is behind the error in it, not that error.
     let within = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    error.is::<rustls::Error>() || within.is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>)
+    error.is::<rustls::Error>() || within.is_some_and(|within| is_of_tls(within))
 }
 
 /// Returns an error and its causes, from the outermost on.
