@@ -268,7 +268,8 @@ pub(crate) fn failure_of(kind: &ModelErrorKind) -> FailureKind {
         ModelErrorKind::Auth
         | ModelErrorKind::UnknownModel
         | ModelErrorKind::QuotaExhausted
-        | ModelErrorKind::BadRequest => FailureKind::Denied,
+        | ModelErrorKind::BadRequest
+        | ModelErrorKind::WindowExceeded { .. } => FailureKind::Denied,
         ModelErrorKind::Malformed | ModelErrorKind::TooLarge => FailureKind::Unreadable,
         ModelErrorKind::Truncated => FailureKind::Truncated,
         ModelErrorKind::Refused => FailureKind::Refused,

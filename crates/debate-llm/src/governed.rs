@@ -248,6 +248,7 @@ fn outcome(kind: &ModelErrorKind, is_hurried: bool) -> Outcome {
         | ModelErrorKind::UnknownModel
         | ModelErrorKind::QuotaExhausted
         | ModelErrorKind::BadRequest
+        | ModelErrorKind::WindowExceeded { .. }
         | ModelErrorKind::Malformed
         | ModelErrorKind::TooLarge
         | ModelErrorKind::Truncated

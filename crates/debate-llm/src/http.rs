@@ -11,7 +11,9 @@ mod config;
 mod connect;
 mod decode;
 mod dialect;
+pub(crate) mod effort;
 mod failure;
+mod limit;
 mod protocol;
 #[cfg(test)]
 mod recorded_tests;
@@ -19,8 +21,9 @@ mod retry;
 mod schema;
 pub mod search;
 mod sse;
+mod terms;
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use http::Uri;
@@ -39,6 +42,7 @@ pub(crate) use self::protocol::{Facts, KeyHeader, Outgoing, Protocol};
 pub use self::retry::RetryPolicy;
 use self::schema::Schemas;
 pub(crate) use self::schema::Subset;
+use self::terms::Terms;
 use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, telemetry};
 
 /// A model behind a provider's HTTP protocol.
@@ -51,7 +55,9 @@ pub struct HttpModel {
     headers: HeaderMap,
     schemas: Schemas,
     /// What the server is known not to take; shared by all calls.
-    dialect: AtomicU8,
+    dialect: AtomicU32,
+    /// The largest limit of tokens that the model is known to allow.
+    cap_max: AtomicU32,
 }
 
 impl HttpModel {
@@ -95,7 +101,8 @@ impl HttpModel {
             client,
             headers,
             schemas: Schemas::default(),
-            dialect: AtomicU8::new(protocol.first_dialect(&config.endpoint()?).bits()),
+            dialect: AtomicU32::new(protocol.first_dialect(&config.endpoint()?, &config.model).bits()),
+            cap_max: AtomicU32::new(u32::MAX),
             endpoint,
             config,
         })
@@ -105,12 +112,21 @@ impl HttpModel {
         self.config.provider.protocol()
     }
 
-    fn dialect(&self) -> Dialect {
-        Dialect::from_bits(self.dialect.load(Ordering::Relaxed))
+    /// Returns what the server is known to take so far.
+    fn terms(&self) -> Terms {
+        Terms {
+            dialect: Dialect::from_bits(self.dialect.load(Ordering::Relaxed)),
+            cap_max: self.cap_max.load(Ordering::Relaxed),
+            room: u32::MAX,
+        }
     }
 
     /// Remembers what the server was found not to take.
-    fn remember(&self, dialect: Dialect) {
+    fn remember(&self, terms: Terms) {
+        let Terms { dialect, cap_max, room: _ } = terms;
+        if cap_max < self.cap_max.fetch_min(cap_max, Ordering::Relaxed) {
+            telemetry::left_out(self.config.provider, &self.config.model, "max_tokens_above_the_models");
+        }
         let before = Dialect::from_bits(self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed));
         for parameter in Parameter::ALL {
             if before.takes(parameter) && !dialect.takes(parameter) {

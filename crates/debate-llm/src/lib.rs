@@ -8,6 +8,8 @@
 #[cfg(feature = "http")]
 mod anthropic;
 pub mod chat;
+#[cfg(feature = "testing")]
+pub mod fake;
 #[cfg(feature = "http")]
 mod gemini;
 #[cfg(feature = "http")]

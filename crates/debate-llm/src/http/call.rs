@@ -13,14 +13,20 @@ use super::advice::advice;
 use super::answer::Answer;
 use super::client::{connection_error, has_tls_failed, next_piece};
 use super::decode::Decoder;
-use super::dialect::Dialect;
 use super::failure::{self, Failure};
 use super::protocol::Outgoing;
 use super::retry;
+use super::terms::Terms;
 use crate::{CallTime, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
 
 /// The most bytes of an error's body that are read.
 pub(super) const ERROR_BYTES_MAX: usize = 64 << 10;
+
+/// The most bytes that a token of a visible answer is taken to have.
+const TOKEN_BYTES_MAX: usize = 8;
+
+/// The most bytes that an event with one token is taken to have.
+const EVENT_BYTES_MAX: usize = 512;
 
 /// How long the end of a finished stream is waited for, so that its connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);
@@ -68,22 +74,33 @@ impl<'a> Call<'a> {
         request: &ChatRequest,
         chunks: &mut dyn ChunkSink,
     ) -> Result<Answer, ModelError> {
-        let mut dialect = self.model.dialect();
-        let mut body = self.encode(request, dialect)?;
+        let mut terms = self.model.terms();
+        let mut body = self.encode(request, terms)?;
+        let mut unnamed: Option<ModelError> = None;
         loop {
-            let failure = match self.exchange(body.clone(), chunks).await {
+            let failure = match self.exchange(request, body.clone(), chunks).await {
                 Ok(answer) => {
-                    self.model.remember(dialect);
+                    self.model.remember(terms);
                     return Ok(answer);
                 }
                 Err(failure) => failure,
             };
-            if let Some(next) = failure.blames.and_then(|parameter| dialect.concede(parameter, request)) {
-                dialect = next;
-                body = self.encode(request, dialect)?;
+            let safe = |error: ModelError| error.safe(|told| self.model.redact(told));
+            let next = terms.conceded(&failure, request).or_else(|| {
+                let plain = terms.plain(&failure, request)?;
+                unnamed = Some(safe((*failure.error).clone()));
+                Some(plain)
+            });
+            if let Some(next) = next {
+                terms = next;
+                body = self.encode(request, terms)?;
                 continue;
             }
-            let error = failure.error.safe(|told| self.model.redact(told));
+            let error = safe(terms.explain(*failure.error, request));
+            // Without the effort it was refused as well: what was said first is about what was asked.
+            if let Some(first) = unnamed.take().filter(|_| error.kind == ModelErrorKind::BadRequest) {
+                return Err(first);
+            }
             let Some(wait) = self.next_wait(&error, request) else { return Err(error) };
             self.wire_retries = self.wire_retries.saturating_add(1);
             let config = &self.model.config;
@@ -134,8 +151,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Writes the body once; it is shared by all tries in the same dialect.
-    fn encode(&self, request: &ChatRequest, dialect: Dialect) -> Result<Bytes, ModelError> {
+    /// Writes the body once; it is shared by all tries on the same terms.
+    fn encode(&self, request: &ChatRequest, terms: Terms) -> Result<Bytes, ModelError> {
+        let Terms { dialect, .. } = terms;
         let model = self.model;
         let refused = |error: serde_json::Error| {
             ModelError::new(ModelErrorKind::BadRequest, &format!("cannot write the request: {error}"))
@@ -147,12 +165,18 @@ impl<'a> Call<'a> {
             Some(_) | None => None,
         };
         let schema = schema.as_deref();
-        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect };
+        let cap = terms.cap(request);
+        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect, cap };
         model.protocol().encode(&outgoing).map(Bytes::from).map_err(refused)
     }
 
     /// Sends once and reads what comes.
-    async fn exchange(&mut self, body: Bytes, chunks: &mut dyn ChunkSink) -> Result<Answer, Failure> {
+    async fn exchange(
+        &mut self,
+        request: &ChatRequest,
+        body: Bytes,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<Answer, Failure> {
         let model = self.model;
         let limits = &model.config.limits;
         let send = model.client.post(&model.endpoint, telemetry::traced(model.headers.clone()), body);
@@ -170,7 +194,9 @@ impl<'a> Call<'a> {
             let code = status.as_u16();
             return Err(failure::from_response(model.protocol(), code, response.headers(), &body));
         }
-        let mut decoder = Decoder::new(model.protocol().events(), limits.reply_bytes_max);
+        let bytes_max = limits.reply_bytes_max.saturating_add(thought_bytes_max(request));
+        let mut decoder = Decoder::new(model.protocol().events(), bytes_max);
+        decoder.bound_text(text_bytes_max(request));
         let read = self.read(response.body_mut(), &mut decoder, chunks).await;
         let answer = match read {
             Ok(()) => decoder.finish(chunks),
@@ -260,6 +286,20 @@ impl<'a> Call<'a> {
                 format!("no answer began within {first_token:?}")
             }
         }
+    }
+}
+
+/// Returns the most bytes that a stream has for thinking, each token in an event of its own.
+fn thought_bytes_max(request: &ChatRequest) -> usize {
+    (request.thinking_tokens as usize).saturating_mul(EVENT_BYTES_MAX)
+}
+
+/// Returns the most bytes of visible text that are read: where the provider's limit has head-room for thinking, it bounds the
+/// visible answer no more. A token of ordinary text, however it is written, has fewer bytes than this allows for.
+fn text_bytes_max(request: &ChatRequest) -> usize {
+    match request.thinking_tokens {
+        0 => usize::MAX,
+        _ => (request.max_output_tokens as usize).saturating_mul(TOKEN_BYTES_MAX),
     }
 }
 

@@ -122,7 +122,7 @@ impl HttpConfig {
 pub struct WireLimits {
     /// The longest wait for a connection.
     pub connect_timeout: Duration,
-    /// The most bytes of a response's body.
+    /// The most bytes of a response's body, those for thinking left out.
     pub reply_bytes_max: usize,
 }
 

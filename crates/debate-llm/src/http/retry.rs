@@ -64,6 +64,7 @@ pub(super) fn is_absent(error: &ModelError) -> bool {
         | ModelErrorKind::UnknownModel
         | ModelErrorKind::QuotaExhausted
         | ModelErrorKind::BadRequest
+        | ModelErrorKind::WindowExceeded { .. }
         | ModelErrorKind::Malformed
         | ModelErrorKind::TooLarge
         | ModelErrorKind::Truncated

@@ -16,6 +16,7 @@ mod searching;
 mod spans;
 mod speech;
 mod stalls;
+mod thinking;
 
 use std::time::Duration;
 

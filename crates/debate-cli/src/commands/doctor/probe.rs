@@ -196,6 +196,7 @@ fn remedy(provider: Provider, kind: &ModelErrorKind) -> String {
             "the model is too slow for debates; choose another".to_owned()
         }
         ModelErrorKind::BadRequest => "check that this is a model for chats".to_owned(),
+        ModelErrorKind::WindowExceeded { .. } => "give the server a larger context window".to_owned(),
         ModelErrorKind::Malformed | ModelErrorKind::TooLarge | ModelErrorKind::Truncated => {
             format!("this is not how {provider} answers: check {address}, and for a proxy in between")
         }
