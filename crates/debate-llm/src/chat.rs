@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::{ModelError, WebSource};
+use crate::{ModelError, Thinks, WebSource, Window};
 
 /// A chat model that answers one request at a time; it may be shared by many callers.
 #[async_trait]
@@ -36,6 +36,24 @@ pub trait ChatModel: Send + Sync {
 
     /// Opens what a first call would otherwise wait for, such as a connection; what fails shows in that call.
     async fn warm_up(&self) {}
+
+    /// Looks, before the first question, whether the server has the model at all; where that cannot be known it is well.
+    ///
+    /// # Errors
+    /// `UnknownModel`, with names that are like this one.
+    async fn check(&self) -> Result<(), ModelError> {
+        Ok(())
+    }
+
+    /// Returns how much fits into a call, where that is known; a server is asked once, and not waited for.
+    async fn window(&self) -> Option<Window> {
+        None
+    }
+
+    /// Returns whether the model thinks before it answers, as far as that is known by now (rule P23).
+    fn thinks(&self) -> Thinks {
+        if self.is_simulated() { Thinks::No } else { Thinks::Unknown }
+    }
 }
 
 /// Hears of a request on its way: pieces of its answer's text while it streams; any `FnMut(&str)` is one.

@@ -24,7 +24,8 @@ use self::gate::Turn;
 pub use self::limits::{ProviderLimits, ProviderLimitsError};
 use crate::chat::{ABSENT_MAX, FOREVER};
 use crate::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Thinks, TimeoutStage, Window,
+    telemetry,
 };
 
 /// What a message costs beyond its text, at most: the marks of its role and its ends.
@@ -199,6 +200,18 @@ impl ChatModel for Governed {
 
     async fn warm_up(&self) {
         self.model.warm_up().await;
+    }
+
+    async fn check(&self) -> Result<(), ModelError> {
+        self.model.check().await
+    }
+
+    async fn window(&self) -> Option<Window> {
+        self.model.window().await
+    }
+
+    fn thinks(&self) -> Thinks {
+        self.model.thinks()
     }
 }
 

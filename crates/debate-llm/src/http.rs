@@ -20,6 +20,7 @@ mod recorded_tests;
 mod retry;
 mod schema;
 pub mod search;
+mod server;
 mod sse;
 mod terms;
 
@@ -28,6 +29,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use http::Uri;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -43,7 +45,8 @@ pub use self::retry::RetryPolicy;
 use self::schema::Schemas;
 pub(crate) use self::schema::Subset;
 use self::terms::Terms;
-use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, telemetry};
+use crate::thinks::Shown;
+use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, Thinks, Window, telemetry};
 
 /// A model behind a provider's HTTP protocol.
 #[derive(Debug)]
@@ -58,6 +61,10 @@ pub struct HttpModel {
     dialect: AtomicU32,
     /// The largest limit of tokens that the model is known to allow.
     cap_max: AtomicU32,
+    /// What its answers have shown of whether it thinks.
+    shown: Shown,
+    /// How much fits into a call, once the server was asked.
+    window: OnceCell<Option<Window>>,
 }
 
 impl HttpModel {
@@ -103,6 +110,8 @@ impl HttpModel {
             schemas: Schemas::default(),
             dialect: AtomicU32::new(protocol.first_dialect(&config.endpoint()?, &config.model).bits()),
             cap_max: AtomicU32::new(u32::MAX),
+            shown: Shown::default(),
+            window: OnceCell::new(),
             endpoint,
             config,
         })
@@ -182,7 +191,11 @@ impl ChatModel for HttpModel {
         let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
         let mut call = Call::new(self, started, request.time);
         let answered = match call.answer(request, chunks).instrument(measured.span()).await {
-            Ok(answer) => Ok(self.reply(answer, &mut call)),
+            Ok(answer) => {
+                let reply = self.reply(answer, &mut call);
+                self.shown.note(request, &reply);
+                Ok(reply)
+            }
             Err(error) => Err(call.complete_error(error)),
         };
         measured.end(&answered, call.first_byte);
@@ -191,5 +204,28 @@ impl ChatModel for HttpModel {
 
     async fn warm_up(&self) {
         self.client.open_connection(&self.endpoint, self.config.limits.connect_timeout).await;
+    }
+
+    async fn check(&self) -> Result<(), ModelError> {
+        let error = server::check(self).await.err();
+        error.map_or(Ok(()), |error| {
+            let advice = advice::advice(&error.kind, self.config.provider).into();
+            Err(ModelError { advice, ..error })
+        })
+    }
+
+    async fn window(&self) -> Option<Window> {
+        if let Some(input_and_output) = self.config.context_window {
+            return Some(Window { input_and_output, output_max: None });
+        }
+        if self.config.is_providers_own() {
+            return None;
+        }
+        // What cannot be reached now is asked again.
+        self.window.get_or_try_init(|| server::window(self)).await.ok().copied().flatten()
+    }
+
+    fn thinks(&self) -> Thinks {
+        self.shown.thinks(&self.config.model)
     }
 }

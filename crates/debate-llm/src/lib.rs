@@ -27,8 +27,10 @@ pub mod simulated;
 mod speech;
 #[cfg(feature = "http")]
 mod telemetry;
+mod thinks;
 pub mod turns;
 mod web_source;
+mod window;
 
 pub use chat::{
     CallTime, ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, Message, ReplySchema, Role,
@@ -44,4 +46,6 @@ pub use models::Models;
 pub use provider::Provider;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};
+pub use thinks::Thinks;
 pub use web_source::WebSource;
+pub use window::Window;

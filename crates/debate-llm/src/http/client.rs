@@ -58,9 +58,14 @@ impl Client {
 
     /// Sends a request with a body.
     pub(super) fn post(&self, endpoint: &Uri, headers: HeaderMap, body: Bytes) -> ResponseFuture {
+        self.ask(Method::POST, endpoint, headers, body)
+    }
+
+    /// Sends a request that asks for what the server says of itself.
+    pub(super) fn ask(&self, method: Method, to: &Uri, headers: HeaderMap, body: Bytes) -> ResponseFuture {
         let mut request = Request::new(Full::new(body));
         *request.headers_mut() = headers;
-        self.send(Method::POST, endpoint.clone(), request)
+        self.send(method, to.clone(), request)
     }
 
     /// Opens a connection and leaves it in the pool; sends no key and ignores what comes back.

@@ -26,6 +26,8 @@ pub struct HttpConfig {
     pub limits: WireLimits,
     /// How often the wire is tried again (K5).
     pub retry: RetryPolicy,
+    /// The context window in tokens, where it is set by hand; the server is asked otherwise.
+    pub context_window: Option<u32>,
     /// Whether spans hold what was asked and answered; not unless somebody wants it.
     pub captures_content: bool,
 }
@@ -40,6 +42,7 @@ impl HttpConfig {
             model: model.into(),
             limits: WireLimits::default(),
             retry: RetryPolicy::default(),
+            context_window: None,
             captures_content: false,
         }
     }
@@ -74,6 +77,13 @@ impl HttpConfig {
     #[must_use]
     pub fn exposes_key(&self) -> bool {
         self.api_key.is_some() && self.endpoint_uri().is_ok_and(|endpoint| is_in_the_clear(&endpoint))
+    }
+
+    /// Returns whether the server is the provider's own.
+    pub(super) fn is_providers_own(&self) -> bool {
+        let host = |url: &Url| url.host_str().map(str::to_owned);
+        let own = Url::parse(self.provider.base_url()).ok().as_ref().and_then(host);
+        self.endpoint().ok().as_ref().and_then(host) == own
     }
 
     /// Returns the address that requests are sent to.

@@ -13,6 +13,7 @@ mod posing;
 mod proxied;
 mod requests;
 mod searching;
+mod servers;
 mod spans;
 mod speech;
 mod stalls;
