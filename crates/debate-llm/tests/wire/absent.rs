@@ -19,6 +19,9 @@ const AWAY: Duration = Duration::from_secs(1);
 /// How long a call may take once its request has left.
 const CALL: Duration = Duration::from_millis(500);
 
+/// A name, what a server answers, what comes of it, and how many requests that takes.
+type Row<'a> = (&'a str, Vec<Response>, Result<&'a str, &'a str>, usize);
+
 /// Counts how often a request waited and left.
 #[derive(Default)]
 struct Ear {
@@ -74,7 +77,7 @@ async fn k22_an_absent_server_is_asked_until_time_is_up_or_it_is_there() {
             |response: &dyn Fn() -> Response| (0..9).map(|_| response()).chain([ok(provider)]).collect();
         let limited = || trouble(provider, Trouble::TooFast).header("retry-after-ms", "3");
         let away = || trouble(provider, Trouble::TooFast).header("retry-after", "3600");
-        let table: [(&str, Vec<Response>, Result<&str, &str>, usize); 8] = [
+        let table: [Row<'_>; 8] = [
             ("502", nine(&|| status(502)), Ok("héllo"), 10),
             ("503", nine(&|| status(503)), Ok("héllo"), 10),
             ("504", nine(&|| status(504)), Ok("héllo"), 10),

@@ -15,7 +15,7 @@ fn window(input_and_output: u32, output_max: Option<u32>) -> Option<Window> {
     Some(Window { input_and_output, output_max })
 }
 
-fn list(entry: Value) -> Response {
+fn list(entry: &Value) -> Response {
     Response::json(200, &json!({"object": "list", "data": [{"id": "another"}, entry]}))
 }
 
@@ -28,11 +28,11 @@ async fn k22_the_window_is_read_from_every_kind_of_server() {
     let named = |more: Value| {
         let mut entry = json!({"id": "test-model"});
         entry.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        list(entry)
+        list(&entry)
     };
     let said = |body: Value| Response::json(200, &body);
-    let llama = || list(json!({"id": "m.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}}));
-    let ollama = || list(json!({"id": "test-model:latest", "owned_by": "library"}));
+    let llama = || list(&json!({"id": "m.gguf", "owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}}));
+    let ollama = || list(&json!({"id": "test-model:latest", "owned_by": "library"}));
     let shown =
         |parameters: &str| said(json!({"parameters": parameters, "model_info": {"x.context_length": 40960}}));
     for (name, answers, want) in [
@@ -118,13 +118,13 @@ async fn a_wrong_model_is_named_with_those_like_it_before_a_call() {
 
 #[tokio::test]
 async fn a_model_that_may_be_there_is_not_called_unknown() {
-    let others = || list(json!({"id": "third"}));
+    let others = || list(&json!({"id": "third"}));
     let said = |body: Value| Response::json(200, &body);
     for (name, answers) in [
-        ("listed with a tag", vec![list(json!({"id": "test-model:latest"}))]),
+        ("listed with a tag", vec![list(&json!({"id": "test-model:latest"}))]),
         ("not listed, but there", vec![others(), said(json!({"id": "test-model"}))]),
-        ("a server for any name", vec![list(json!({"id": "m.gguf", "owned_by": "llamacpp"}))]),
-        ("a router for any name", vec![list(json!({"id": "openai/*"}))]),
+        ("a server for any name", vec![list(&json!({"id": "m.gguf", "owned_by": "llamacpp"}))]),
+        ("a router for any name", vec![list(&json!({"id": "openai/*"}))]),
         ("a part of a list", vec![said(json!({"data": [{"id": "another"}], "has_more": true}))]),
         ("no list", vec![none()]),
         ("a page", vec![Response::html(200)]),
