@@ -47,7 +47,8 @@ use crate::verify::{Fault, Verification, archived_otherwise, readable};
 use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
-pub const LIFECYCLE_KINDS: [&str; 6] = ["opened", "forked", "paused", "resumed", "concluded", "continued"];
+pub const LIFECYCLE_KINDS: [&str; 7] =
+    ["opened", "forked", "paused", "resumed", "concluded", "continued", "reopened"];
 
 /// Drives debates. Cheap to clone; all clones are one engine.
 #[derive(Clone)]

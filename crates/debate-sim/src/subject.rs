@@ -81,6 +81,8 @@ fn plenty(closing_tokens: Tokens) -> Limits {
         closing_ms: 200,
         cost_micros_max: None,
         closing_cost_micros: 0,
+        thinking_tokens_max: None,
+        driven_time: false,
     }
 }
 

@@ -136,6 +136,8 @@ fn ended(event: KernelEvent) -> Option<(AttemptRef, Option<Value>, Option<ReplyF
         | KernelEvent::StopRuleFired(_)
         | KernelEvent::Paused(_)
         | KernelEvent::Resumed(_)
+        | KernelEvent::DrivingResumed(_)
+        | KernelEvent::Reopened(_)
         | KernelEvent::Cancelled(_)
         | KernelEvent::Concluded(_)
         | KernelEvent::Continued(_)
