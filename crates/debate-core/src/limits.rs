@@ -18,8 +18,8 @@ pub const CLOSING_MS_MAX: u64 = 20_000;
 /// The least time that is kept back for the closing synthesis, in milliseconds.
 pub const CLOSING_MS_MIN: u64 = 1_000;
 
-/// Tokens of thinking for each request that a debate may send, where it says no limit of its own.
-pub const THINKING_TOKENS_EACH: u64 = 32_768;
+/// Tokens of thinking for each request, where a debate says no limit of its own.
+pub const THINKING_TOKENS_EACH: u32 = 32_768;
 
 /// What one debate may spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub struct Limits {
     /// as [`THINKING_TOKENS_EACH`] for every request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_tokens_max: Option<u64>,
+    /// Tokens of thinking in one reply; [`THINKING_TOKENS_EACH`] unless said otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking_tokens_each: Option<u32>,
     /// Whether the deadline counts only the time in which a process drives the debate, and not wall time (rule K24).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub driven_time: bool,
@@ -77,8 +80,14 @@ impl Limits {
     /// Returns the most tokens of thinking in all replies.
     #[must_use]
     pub fn thinking_max(&self) -> u64 {
-        let derived = self.calls_max.saturating_mul(THINKING_TOKENS_EACH);
+        let derived = self.calls_max.saturating_mul(self.thinking_each().into());
         self.thinking_tokens_max.unwrap_or(derived)
+    }
+
+    /// Returns the most tokens of thinking in one reply.
+    #[must_use]
+    pub fn thinking_each(&self) -> u32 {
+        self.thinking_tokens_each.unwrap_or(THINKING_TOKENS_EACH)
     }
 
     /// Returns whether there is a deadline.
@@ -105,6 +114,7 @@ impl Limits {
             cost_micros_max: None,
             closing_cost_micros: 0,
             thinking_tokens_max: None,
+            thinking_tokens_each: None,
             driven_time: false,
         }
     }

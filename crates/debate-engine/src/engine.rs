@@ -42,6 +42,7 @@ use crate::served::{Served, ServedFormat, name_of};
 use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
+use crate::thinking::Paces;
 use crate::tools::{Tool, Tools};
 use crate::verify::{Fault, Verification, archived_otherwise, readable};
 use crate::watch::{self, WatchError, Watched};
@@ -151,6 +152,7 @@ impl EngineBuilder {
             debates: Turns::new(self.settings.debates_max),
             schemas: Schemas::default(),
             races: Races::default(),
+            paces: Paces::default(),
             reads: SharedReads::default(),
             proposing: OneAtATime::default(),
             shutdown: CancellationToken::new(),

@@ -30,6 +30,7 @@ pub mod start;
 mod surroundings;
 mod tail;
 mod telemetry;
+pub mod thinking;
 mod tenant;
 pub mod tools;
 mod turn;

@@ -34,8 +34,24 @@ pub trait ChatModel: Send + Sync {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError>;
 
+    /// Returns whether the model thinks before it answers, as far as that is known (rule P23).
+    fn thinks(&self) -> Thinks {
+        if self.is_simulated() { Thinks::No } else { Thinks::Unknown }
+    }
+
     /// Opens what a first call would otherwise wait for, such as a connection; what fails shows in that call.
     async fn warm_up(&self) {}
+}
+
+/// Whether a model thinks before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinks {
+    /// Not known yet.
+    Unknown,
+    /// It does, or can.
+    Yes,
+    /// It does not.
+    No,
 }
 
 /// Hears of a request on its way: pieces of its answer's text while it streams; any `FnMut(&str)` is one.

@@ -30,7 +30,7 @@ mod web_source;
 
 pub use chat::{
     CallTime, ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, Message, ReplySchema, Role,
-    ToolCall, ToolSpec, Usage,
+    Thinks, ToolCall, ToolSpec, Usage,
 };
 #[cfg(feature = "http")]
 pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimitsError};

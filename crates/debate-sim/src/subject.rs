@@ -82,6 +82,7 @@ fn plenty(closing_tokens: Tokens) -> Limits {
         cost_micros_max: None,
         closing_cost_micros: 0,
         thinking_tokens_max: None,
+        thinking_tokens_each: None,
         driven_time: false,
     }
 }
