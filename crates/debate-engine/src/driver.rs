@@ -333,7 +333,8 @@ impl<P: Prompts> Driver<P> {
         let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
         let now = self.house.surroundings.now();
         let thinking = thinking::of(debate, &want.call, &*model.0, (&self.house.paces, now));
-        let until = debate.limits().has_deadline().then(|| self.house.surroundings.until(debate.deadline_at()));
+        let until =
+            debate.limits().has_deadline().then(|| self.house.surroundings.until(debate.deadline_at()));
         let asking = Asking {
             tenant: &self.journal.tenant,
             failures: call.map_or(0, |call| call.failures),
