@@ -27,7 +27,7 @@ pub struct Spend {
     pub unpriced_calls: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
+pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

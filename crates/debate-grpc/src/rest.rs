@@ -73,6 +73,7 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
         .route("/api/v1/debates/{debate_id}/events", get(debates::events))
         .route("/api/v1/debates/{debate_id}/resolution", post(debates::resolve))
         .route("/api/v1/debates/{debate_id}/continue", post(debates::go_on))
+        .route(debates::RESUME, post(debates::resume))
         .route("/api/v1/openapi.json", get(description))
         .route("/healthz", get(async || "ok"))
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))

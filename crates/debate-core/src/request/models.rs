@@ -1,8 +1,11 @@
-//! Which models a request names, the same in every format: `options.models`.
+//! Which models a request names and how they are asked, the same in every format: `options.models`, `options.effort` and
+//! `options.output_tokens`.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::sizes::{LABEL_CHARS_MAX, MODELS_MAX, NAME_CHARS_MAX, OUTPUT_TOKENS, PARTICIPANTS_MAX};
+use super::sizes::{
+    LABEL_CHARS_MAX, MODELS_MAX, NAME_CHARS_MAX, OUTPUT_TOKENS, PARTICIPANTS_MAX, whole_schema,
+};
 use super::{Field, Fields};
 use crate::call::Effort;
 use crate::id::Role;
@@ -53,6 +56,28 @@ pub(crate) fn read_asking(
             plan.output_tokens.insert((*kind).to_owned(), u32::try_from(tokens).unwrap_or(u32::MAX));
         }
     }
+}
+
+/// Returns the JSON schema of `effort`; without `kinds` an object may name any kind of call.
+#[must_use]
+pub fn effort_schema(kinds: Option<&[&str]>) -> Value {
+    let effort = json!({ "type": "string", "enum": Effort::ALL.map(Effort::as_str) });
+    let named = kinds.unwrap_or_default().iter().copied().chain(["default"]);
+    let mut properties: Map<String, Value> = named.map(|name| (name.to_owned(), effort.clone())).collect();
+    properties.insert("roles".to_owned(), json!({ "type": "object", "additionalProperties": effort }));
+    let others = if kinds.is_some() { json!(false) } else { effort.clone() };
+    json!({ "anyOf": [
+        effort,
+        { "type": "object", "properties": properties, "additionalProperties": others },
+    ]})
+}
+
+/// Returns the JSON schema of `output_tokens`.
+pub(crate) fn output_tokens_schema(kinds: &[&str]) -> Value {
+    let tokens = whole_schema(&OUTPUT_TOKENS);
+    let properties: Map<String, Value> =
+        kinds.iter().map(|kind| ((*kind).to_owned(), tokens.clone())).collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
 }
 
 fn efforts(field: &Field<'_>, kinds: &[&str], is_role: impl Fn(&str) -> bool, who: &str) -> EffortPlan {
