@@ -11,7 +11,11 @@ mod config;
 mod connect;
 mod decode;
 mod dialect;
+mod encoding;
+mod ending;
 mod failure;
+mod interim;
+mod pausing;
 mod protocol;
 #[cfg(test)]
 mod recorded_tests;
@@ -20,7 +24,7 @@ mod schema;
 pub mod search;
 mod sse;
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,7 +37,7 @@ pub(crate) use self::answer::Answer;
 use self::call::Call;
 use self::client::Client;
 pub use self::config::{ApiKey, ConfigError, HttpConfig, WireLimits};
-pub(crate) use self::decode::{Events, keep, malformed, read_json};
+pub(crate) use self::decode::{Events, keep, malformed, read_json, text};
 pub(crate) use self::dialect::{Dialect, Parameter};
 pub(crate) use self::failure::{Codes, Meaning, error_event};
 pub(crate) use self::protocol::{Facts, KeyHeader, Outgoing, Protocol};
@@ -53,6 +57,8 @@ pub struct HttpModel {
     schemas: Schemas,
     /// What the server is known not to take; shared by all calls.
     dialect: AtomicU8,
+    /// How many replies in a row the server found not to keep to the schema.
+    bad_replies: AtomicU32,
 }
 
 impl HttpModel {
@@ -97,6 +103,7 @@ impl HttpModel {
             headers,
             schemas: Schemas::default(),
             dialect: AtomicU8::new(protocol.first_dialect(&config.endpoint()?).bits()),
+            bad_replies: AtomicU32::new(0),
             endpoint,
             config,
         })
@@ -128,9 +135,9 @@ impl HttpModel {
             web_sources: answer.web_sources.into_vec(),
             usage: answer.usage,
             ending: answer.ending.unwrap_or(Ending::Unknown),
-            stop_reason: answer.stop_reason,
-            model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact(&name).into()),
-            request_id: call.request_id.take().or_else(|| Some(self.redact(&answer.id?).into())),
+            stop_reason: answer.stop_reason.map(|word| self.redact_name(&word).into()),
+            model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact_name(&name).into()),
+            request_id: call.request_id.take().or_else(|| Some(self.redact_name(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
             latency: started.elapsed(),
             first_byte: call.first_byte,
@@ -144,6 +151,14 @@ impl HttpModel {
         match &self.config.api_key {
             Some(key) => key.redact(message),
             None => message.into(),
+        }
+    }
+
+    /// Blots the key out of a name that a provider gives something.
+    fn redact_name(&self, name: &str) -> Box<str> {
+        match &self.config.api_key {
+            Some(key) => key.redact_name(name),
+            None => name.into(),
         }
     }
 }
@@ -166,7 +181,7 @@ impl ChatModel for HttpModel {
         let started = Instant::now();
         let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
         let mut call = Call::new(self, started, request.time);
-        let answered = match call.answer(request, chunks).instrument(measured.span()).await {
+        let answered = match call.turn(request, chunks).instrument(measured.span()).await {
             Ok(answer) => Ok(self.reply(answer, &mut call, started)),
             Err(error) => Err(call.complete_error(error)),
         };

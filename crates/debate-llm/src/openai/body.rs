@@ -10,7 +10,7 @@ use crate::{ToolCall, ToolSpec};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect } = *outgoing;
+    let Outgoing { model, request, schema, dialect, .. } = *outgoing;
     let takes = |parameter| dialect.takes(parameter);
     let limit = request.max_output_tokens;
     let name = request.schema.as_ref().map_or("", |schema| schema.name());

@@ -10,7 +10,7 @@ use crate::http::{Outgoing, Parameter};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect } = *outgoing;
+    let Outgoing { model, request, schema, dialect, .. } = *outgoing;
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
     let mut input = Vec::new();
     for turn in joined::turns(&request.messages) {
