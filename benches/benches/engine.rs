@@ -86,7 +86,7 @@ fn engine(model: Arc<dyn ChatModel>) -> Engine {
 }
 
 async fn open(engine: &Engine, request: Accepted<Prediction>) -> DebateId {
-    let Accepted { config, brief, limits, digest } = request;
+    let Accepted { config, brief, limits, digest, .. } = request;
     let author = Author { tenant: String::new(), actor: "bench".to_owned(), trace: None };
     let start =
         Start::<Prediction> { config, brief, limits, request_digest: digest, request_id: None, author };
@@ -135,7 +135,7 @@ async fn raw(texts: &[String]) {
 }
 
 fn words(c: &mut Criterion) {
-    let Accepted { config, brief, limits, digest } = request();
+    let Accepted { config, brief, limits, digest, .. } = request();
     let prose = Prose::new(brief);
     let debate = DebateId(Uuid::from_u128(1));
     let format = Prediction::NAME.to_owned();

@@ -50,6 +50,11 @@ impl<F: Format> Debate<F> {
         let kept = if closing { Tokens::default() } else { limits.closing_tokens };
         let tokens = open().fold(spend.bound, |sum, reserved| sum.plus(reserved.tokens()));
         let tokens = tokens.plus(begin.reserved.tokens()).plus(spared.tokens().times(unasked)).plus(kept);
+        // Thinking is limited on its own.
+        let thinking = |attempt: &crate::calls::OpenAttempt| u64::from(attempt.thinking);
+        let open_thinking: u64 = self.calls.values().flat_map(|call| &call.open).map(thinking).sum();
+        let thinking = spend.thinking.saturating_add(open_thinking + u64::from(begin.thinking.tokens));
+        let visible = tokens.output.saturating_sub(thinking);
         let calls = spend.calls + 1 + unasked.max(u64::from(!closing));
         let micros = |reserved: Reserved| reserved.cost_micros.unwrap_or(0);
         let kept = if closing { 0 } else { limits.closing_cost_micros };
@@ -59,7 +64,8 @@ impl<F: Format> Debate<F> {
         let needs = [
             (Budget::Calls, calls, limits.calls_max),
             (Budget::InputTokens, tokens.input, limits.tokens_max.input),
-            (Budget::OutputTokens, tokens.output, limits.tokens_max.output),
+            (Budget::OutputTokens, visible, limits.tokens_max.output),
+            (Budget::ThinkingTokens, thinking, limits.thinking_max()),
             (Budget::CostMicros, cost, limits.cost_micros_max.unwrap_or(u64::MAX)),
         ];
         let over = needs.into_iter().find(|(_, needed, max)| needed > max);

@@ -1,9 +1,9 @@
 //! The state of one call: attempts, turns and tools at its current revision (rule K2).
 
-use crate::call::{CallKey, Cause, Reserved, Sight, Tokens, Usage};
+use crate::call::{CallKey, Cause, Ended, Reserved, Sight, Tokens, Usage};
 use crate::event::{
-    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, ReplyProse, ToolAnswered, ToolRef,
-    TurnAnswered, TurnProse,
+    AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, FailureProse, ReplyProse,
+    ToolAnswered, ToolRef, TurnAnswered, TurnProse,
 };
 use crate::prose::Prose;
 
@@ -16,6 +16,8 @@ pub struct OpenAttempt {
     pub turn: u32,
     /// What was set aside for it.
     pub reserved: Reserved,
+    /// Tokens for thinking among them (rule P23).
+    pub thinking: u32,
     /// Whether the parent of a fork sent it, so that nobody waits for it here.
     pub is_parents: bool,
 }
@@ -132,6 +134,10 @@ pub struct CallState {
     pub searched: Prose<ReplyProse>,
     /// Why the revision before was rejected, as told to the one who is asked again.
     pub rejection: Prose<String>,
+    /// Answers at this revision that thinking cut before any of them was written (rule P23).
+    pub cut_in_thinking: u32,
+    /// Why the last answer at this revision could not be used, where one came (rule K18).
+    pub unusable: Option<Prose<FailureProse>>,
 }
 
 impl CallState {
@@ -192,6 +198,7 @@ impl CallState {
             attempt: started.attempt,
             turn: started.turn,
             reserved: started.reserved,
+            thinking: started.thinking.tokens,
             is_parents: false,
         });
         Ok(lost)
@@ -261,6 +268,14 @@ impl CallState {
         }
     }
 
+    /// Is asked again after its debate was void: its failures no longer count (rule K24).
+    pub(crate) fn reopen(&mut self) {
+        self.starts = 0;
+        self.failures = 0;
+        self.moves = 0;
+        self.failed = false;
+    }
+
     /// Takes an answer to the revision that is asked for.
     pub(crate) fn answer(&mut self, answered: &CallAnswered) {
         self.count(&answered.reply.usage);
@@ -297,6 +312,12 @@ impl CallState {
             self.moves += u32::from(failed.failure.moves_on());
         }
         self.failed = failed.last;
+        // Logs that do not say how an answer ended were asked again without a reason.
+        let Some(ended) = failed.reply.ended else { return };
+        self.cut_in_thinking += u32::from(ended == Ended::CutInThinking);
+        if failed.failure.says_why() {
+            self.unusable = Some(failed.prose.clone());
+        }
     }
 
     pub(crate) fn reject(&mut self, rejected: &AnswerRejected) -> Result<(), String> {
@@ -361,5 +382,7 @@ impl CallState {
         self.turns_before.append(&mut self.turns);
         self.sees.clear();
         self.rejection = Prose::default();
+        self.cut_in_thinking = 0;
+        self.unusable = None;
     }
 }

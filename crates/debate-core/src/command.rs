@@ -64,8 +64,10 @@ pub enum Command<F: Format> {
     CheckDeadline,
     /// Start nothing new.
     Pause,
-    /// Go on.
+    /// Go on after a pause, or drive a void debate again (rule K24).
     Resume,
+    /// A process drives the debate now, and none did since its last event (rule K24).
+    ResumeDriving,
     /// End now.
     Cancel {
         /// Why, in the words of whoever asks.
@@ -116,9 +118,12 @@ pub enum DecideError {
     /// The debate is paused already.
     #[error("the debate is paused")]
     Paused,
-    /// The debate is not paused.
+    /// The debate runs already.
     #[error("the debate is not paused")]
     NotPaused,
+    /// The debate has a result; only a void one is driven again.
+    #[error("the debate has concluded with a result; continue it, or fork it to ask again")]
+    NotVoid,
     /// The work is not asked for.
     #[error("{0:?} is not wanted")]
     NotWanted(Work),

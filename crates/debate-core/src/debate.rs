@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::call::{CallKey, Sight, Want};
+use crate::call::{CallKey, Effort, Sight, Want};
 use crate::calls::{CallState, OpenAttempt};
 use crate::event::{
     CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
@@ -15,7 +15,7 @@ use crate::event::{
 use crate::format::Format;
 use crate::id::{DebateId, Seq, Timestamp};
 pub use crate::lifecycle::Lifecycle;
-use crate::limits::Limits;
+use crate::limits::{CLOSING_MS_MIN, Limits};
 use crate::prose::Prose;
 use crate::spend::Spend;
 use crate::stop::StopRule;
@@ -40,6 +40,12 @@ pub struct Debate<F: Format> {
     pub(crate) shadows: Vec<StopRuleFired>,
     pub(crate) calls: BTreeMap<CallKey, Arc<CallState>>,
     pub(crate) revised: bool,
+    /// The time of the last event.
+    pub(crate) last_at: Timestamp,
+    /// The longest time of an answer that does not close the debate, in milliseconds.
+    pub(crate) slowest_ms: Option<u64>,
+    /// The least effort that was asked of a model so far (rule P23).
+    pub(crate) least_effort: Option<Effort>,
     pub(crate) phases: Vec<(String, u32)>,
     pub(crate) spend: Spend,
     pub(crate) models: BTreeSet<String>,
@@ -96,6 +102,9 @@ impl<F: Format> Debate<F> {
             shadows: Vec::new(),
             calls: BTreeMap::new(),
             revised: false,
+            last_at: at,
+            slowest_ms: None,
+            least_effort: None,
             phases: Vec::new(),
             spend: Spend::NONE,
             models: BTreeSet::new(),
@@ -141,6 +150,7 @@ impl<F: Format> Debate<F> {
             Event::Fact(fact) => F::apply(&mut self.state, fact),
             Event::Kernel(kernel) => self.apply_kernel(at, kernel).map_err(error)?,
         }
+        self.last_at = at;
         // A fork counts from its own beginning.
         self.head = self.head.next();
         Ok(())
@@ -171,6 +181,9 @@ impl<F: Format> Debate<F> {
                 let open = self.call_mut(&answered.attempt.call)?.land(&answered.attempt)?;
                 self.settle(Some(&answered.reply), &open);
                 self.call_mut(&answered.attempt.call)?.answer(answered);
+                if !F::is_closing(&answered.attempt.call) {
+                    self.slowest_ms = self.slowest_ms.max(Some(answered.reply.latency_ms));
+                }
             }
             KernelEvent::AttemptFailed(failed) if failed.failure.is_never_sent() => {
                 let call = self.calls.entry(failed.attempt.call.clone()).or_default();
@@ -200,6 +213,8 @@ impl<F: Format> Debate<F> {
             KernelEvent::StopRuleFired(_)
             | KernelEvent::Paused(_)
             | KernelEvent::Resumed(_)
+            | KernelEvent::DrivingResumed(_)
+            | KernelEvent::Reopened(_)
             | KernelEvent::Cancelled(_)
             | KernelEvent::Concluded(_)
             | KernelEvent::Continued(_)
@@ -224,6 +239,13 @@ impl<F: Format> Debate<F> {
             KernelEvent::Resumed(resumed) => {
                 self.lifecycle = Lifecycle::Running;
                 self.deadline_at = resumed.deadline_at;
+            }
+            KernelEvent::DrivingResumed(resumed) => self.deadline_at = resumed.deadline_at,
+            KernelEvent::Reopened(reopened) => {
+                let unanswered = self.calls.values_mut().filter(|call| !call.is_answered());
+                unanswered.for_each(|call| Arc::make_mut(call).reopen());
+                self.go_on();
+                self.deadline_at = reopened.deadline_at;
             }
             KernelEvent::Concluded(concluded) => {
                 self.lifecycle = Lifecycle::Concluded;
@@ -259,12 +281,23 @@ impl<F: Format> Debate<F> {
         Ok(())
     }
 
+    /// Goes on after a conclusion: what follows from answers alone is decided anew.
+    pub(crate) fn go_on(&mut self) {
+        F::forked(&mut self.state);
+        self.lifecycle = Lifecycle::Running;
+        self.stop = None;
+        // What calls were shown is compared with what they would be shown now.
+        self.revised = true;
+        self.phases.clear();
+    }
+
     fn apply_started(&mut self, started: &CallStarted) -> Result<(), String> {
         let call = Arc::make_mut(self.calls.entry(started.call.clone()).or_default());
         let lost = call.start(started)?;
         lost.iter().for_each(|open| self.settle(None, open));
         self.spend.calls += 1;
         self.models.insert(started.model.clone());
+        self.least_effort = [self.least_effort, started.thinking.effort].into_iter().flatten().min();
         if started.reserved.cost_micros.is_none() {
             self.unpriced_models.insert(started.model.clone());
         }
@@ -278,7 +311,7 @@ impl<F: Format> Debate<F> {
     /// Accounts for an attempt that has ended; one that a fork's parent sent is not its own to pay.
     fn settle(&mut self, reply: Option<&ReplyFacts>, ended: &OpenAttempt) {
         if !ended.is_parents {
-            self.spend.settle(reply, ended.reserved);
+            self.spend.settle(reply, ended.reserved, ended.thinking);
         }
     }
 }
@@ -333,11 +366,33 @@ impl<F: Format> Debate<F> {
         self.deadline_at
     }
 
-    /// Returns when argument must give way to the closing synthesis.
+    /// Returns when argument must give way to the closing synthesis: twice the longest answer seen so far before the
+    /// deadline, at most half of the debate's time; before the first answer, the reserve of the limits (rule K22).
     #[must_use]
     pub fn closing_at(&self) -> Timestamp {
-        let closing = i64::try_from(self.limits.closing_ms).unwrap_or(i64::MAX);
-        Timestamp(self.deadline_at.0.saturating_sub(closing))
+        let (reserve, most) = (self.limits.closing_ms, self.limits.deadline_ms / 2);
+        let seen = self.slowest_ms.map(|ms| ms.saturating_mul(2).clamp(CLOSING_MS_MIN.min(reserve), most));
+        // Nothing is kept back where nothing closes the debate.
+        let closing = seen.filter(|_| reserve > 0).unwrap_or(reserve);
+        Timestamp(self.deadline_at.0.saturating_sub(i64::try_from(closing).unwrap_or(i64::MAX)))
+    }
+
+    /// Returns when the last event was recorded.
+    #[must_use]
+    pub fn last_at(&self) -> Timestamp {
+        self.last_at
+    }
+
+    /// Returns the longest time of an answer so far that does not close the debate, in milliseconds.
+    #[must_use]
+    pub fn slowest_ms(&self) -> Option<u64> {
+        self.slowest_ms
+    }
+
+    /// Returns the least effort that was asked of a model so far, where one was (rule P23).
+    #[must_use]
+    pub fn least_effort(&self) -> Option<Effort> {
+        self.least_effort
     }
 
     /// Returns where the debate is in its life.

@@ -172,6 +172,7 @@ impl<F: Format> Draft<F> {
             Command::CheckDeadline => self.check_deadline()?,
             Command::Pause => self.pause()?,
             Command::Resume => self.resume()?,
+            Command::ResumeDriving => self.resume_driving()?,
             Command::Cancel { reason } => {
                 self.not_concluded()?;
                 self.push(Cancelled { prose: Prose::new(reason) })?;

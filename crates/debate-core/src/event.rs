@@ -169,6 +169,10 @@ records! {
         Paused(Paused),
         /// A paused debate goes on.
         Resumed(Resumed),
+        /// A process drives the debate again after none did (rule K24).
+        DrivingResumed(DrivingResumed),
+        /// A void debate is driven again (rule K24).
+        Reopened(Reopened),
         /// Somebody ended the debate.
         Cancelled(Cancelled),
         /// The outcome stands.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::debate::{Debate, Lifecycle};
+use crate::debate::Debate;
 use crate::event::{Event, Forked, KernelEvent, Recorded};
 use crate::format::Format;
 use crate::id::{Role, Seq, Timestamp};
@@ -166,18 +166,13 @@ impl<F: Format> Debate<F> {
             let others_answer = F::models(&self.config, key) != F::models(&config, key);
             Arc::make_mut(call).fork(others_answer);
         }
-        F::forked(&mut self.state);
+        self.go_on();
         self.id = id;
         self.head = Seq::START;
         self.config = Arc::new(config);
         self.limits = forked.limits.unwrap_or(self.limits);
         self.opened_at = at;
         self.deadline_at = at.plus_ms(self.limits.deadline_ms);
-        self.lifecycle = Lifecycle::Running;
-        self.stop = None;
-        // What calls were shown is compared with what they would be shown now.
-        self.revised = true;
-        self.phases.clear();
         self.spend = Spend::NONE;
         self.unpriced_models.clear();
         self.conclusion = None;

@@ -11,6 +11,7 @@ use crate::debate::Debate;
 use crate::event::StopRuleFired;
 use crate::fork::Change;
 use crate::id::OutcomeId;
+use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::record::Record;
 use crate::stop::Completeness;
@@ -86,6 +87,11 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     /// Returns the models that a call is put to, those that stand in for the first behind it; empty where the choice is
     /// the process's.
     fn models<'a>(config: &'a Self::Config, call: &CallKey) -> &'a [String];
+
+    /// Returns what the rules say of how a call is asked (rule P23).
+    fn asking(_config: &Self::Config, _call: &CallKey) -> Asking {
+        Asking::default()
+    }
 
     /// Returns every model that the rules name, with the path at which a request names it.
     fn models_named(config: &Self::Config) -> Vec<(String, String)>;

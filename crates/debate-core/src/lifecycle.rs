@@ -29,18 +29,32 @@ impl Lifecycle {
     }
 
     /// Returns whether an event can happen to a debate that is so: one that runs can rest, one that rests go on without asking
-    /// anything, one that has not ended end. One that has ended can get more rounds, or lead to a fork; the world answers it
+    /// anything, one that has not ended end. One that has ended can get more rounds, be driven again where it is void, or lead to a fork; the world answers it
     /// and its words are deleted then and not before; nothing else follows a conclusion.
     pub(crate) fn admits<F: Format>(self, event: &Event<F>) -> bool {
-        use KernelEvent::{CallStarted, Continued, Forked, Paused, Redacted, Resolved, Resumed, ToolStarted};
+        use KernelEvent::{
+            CallStarted, Continued, DrivingResumed, Forked, Paused, Redacted, Reopened, Resolved, Resumed,
+            ToolStarted,
+        };
         let Event::Kernel(event) = event else { return self != Self::Concluded };
         match self {
-            Self::Running => !matches!(event, Resumed(_) | Continued(_) | Resolved(_) | Redacted(_)),
+            Self::Running => {
+                !matches!(event, Resumed(_) | Reopened(_) | Continued(_) | Resolved(_) | Redacted(_))
+            }
             Self::Paused { .. } => !matches!(
                 event,
-                Paused(_) | CallStarted(_) | ToolStarted(_) | Continued(_) | Resolved(_) | Redacted(_)
+                Paused(_)
+                    | DrivingResumed(_)
+                    | Reopened(_)
+                    | CallStarted(_)
+                    | ToolStarted(_)
+                    | Continued(_)
+                    | Resolved(_)
+                    | Redacted(_)
             ),
-            Self::Concluded => matches!(event, Continued(_) | Forked(_) | Resolved(_) | Redacted(_)),
+            Self::Concluded => {
+                matches!(event, Continued(_) | Reopened(_) | Forked(_) | Resolved(_) | Redacted(_))
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::call::Effort;
 use crate::id::Role;
 
 /// The option of a request that names models.
@@ -24,6 +25,50 @@ pub struct ModelPlan {
     /// By role, for what the role says itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<Role, Vec<String>>,
+    /// How much they think.
+    #[serde(default, skip_serializing_if = "EffortPlan::is_empty")]
+    pub effort: EffortPlan,
+    /// The most tokens of the visible answer by kind of call, where that is not the format's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub output_tokens: BTreeMap<String, u32>,
+}
+
+/// How much models think (rule P23): an effort for everything, by kind of call, by role; the narrowest counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffortPlan {
+    /// For everything that nothing narrower is said of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Effort>,
+    /// By kind of call, such as `score`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub purposes: BTreeMap<String, Effort>,
+    /// By role, for what the role says itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roles: BTreeMap<Role, Effort>,
+}
+
+impl EffortPlan {
+    /// Returns whether nothing is said.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the effort for a kind of call, in which `speaker` speaks where it is somebody's own.
+    #[must_use]
+    pub fn of(&self, kind: &str, speaker: Option<&Role>) -> Option<Effort> {
+        let own = speaker.and_then(|role| self.roles.get(role));
+        own.or_else(|| self.purposes.get(kind)).copied().or(self.default)
+    }
+}
+
+/// What a request says of how one of its calls is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asking {
+    /// How much the model is to think; left to the engine when absent.
+    pub effort: Option<Effort>,
+    /// The most tokens of the visible answer; the format's own when absent.
+    pub output_tokens: Option<u32>,
 }
 
 impl ModelPlan {
@@ -42,6 +87,12 @@ impl ModelPlan {
         own.or_else(purpose).unwrap_or(&self.default)
     }
 
+    /// Returns how a kind of call is asked, in which `speaker` speaks where it is somebody's own.
+    #[must_use]
+    pub fn asking(&self, kind: &str, speaker: Option<&Role>) -> Asking {
+        Asking { effort: self.effort.of(kind, speaker), output_tokens: self.output_tokens.get(kind).copied() }
+    }
+
     /// Returns the plan with one choice made anew: that of a kind of call, of `roles.ROLE`, or of all where it is empty.
     ///
     /// # Errors
@@ -55,7 +106,8 @@ impl ModelPlan {
     ) -> Result<Self, String> {
         let models = vec![model.to_owned()];
         if choice.is_empty() {
-            return Ok(Self { default: models, ..Self::default() });
+            let (effort, output_tokens) = (self.effort.clone(), self.output_tokens.clone());
+            return Ok(Self { default: models, effort, output_tokens, ..Self::default() });
         }
         let mut plan = self.clone();
         match choice.strip_prefix("roles.") {
@@ -99,6 +151,7 @@ mod tests {
             default: names(&["a:1", "a:2"]),
             purposes: [("score".to_owned(), names(&["b:1"]))].into(),
             roles: [(Role::from("judge"), names(&["c:1"]))].into(),
+            ..ModelPlan::default()
         };
         let judge = Role::from("judge");
         assert_eq!(plan.of("argue", Some(&judge)), names(&["c:1"]));

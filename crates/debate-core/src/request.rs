@@ -5,7 +5,7 @@ pub mod added;
 pub(crate) mod fields;
 mod json;
 pub mod limits;
-pub(crate) mod models;
+pub mod models;
 mod path;
 pub mod sizes;
 

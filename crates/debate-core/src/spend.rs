@@ -16,11 +16,19 @@ pub struct Spend {
     pub bound: Tokens,
     /// Whether every request's usage is known.
     pub complete: bool,
+    /// Tokens of thinking that may have been used, among those written: the room for it where a provider reported
+    /// nothing (rule P23).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub thinking: u64,
     /// What it cost, as far as models have prices; none where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// Requests that may have been charged for and have no price.
     pub unpriced_calls: u64,
+}
+
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Money that a debate has used, in millionths of a US dollar.
@@ -41,6 +49,7 @@ impl Spend {
         known: Tokens { input: 0, output: 0 },
         bound: Tokens { input: 0, output: 0 },
         complete: true,
+        thinking: 0,
         cost: None,
         unpriced_calls: 0,
     };
@@ -51,8 +60,9 @@ impl Spend {
         self.cost.map_or(0, |cost| cost.cost_micros_bound)
     }
 
-    /// Puts what a request has used in the place of what was reserved for it; without a reply that is not known.
-    pub(crate) fn settle(&mut self, reply: Option<&ReplyFacts>, reserved: Reserved) {
+    /// Puts what a request has used in the place of what was reserved for it, with `room` for thinking; without a reply
+    /// that is not known.
+    pub(crate) fn settle(&mut self, reply: Option<&ReplyFacts>, reserved: Reserved, room: u32) {
         let usage = reply.map_or_else(Usage::default, |reply| reply.usage);
         let tokens = |unknown: Tokens| Tokens {
             input: usage.input.unwrap_or(unknown.input),
@@ -60,6 +70,8 @@ impl Spend {
         };
         self.known = self.known.plus(tokens(Tokens::default()));
         self.bound = self.bound.plus(tokens(reserved.tokens()));
+        let unknown = if usage.output.is_none() { u64::from(room) } else { 0 };
+        self.thinking = self.thinking.saturating_add(usage.reasoning.unwrap_or(unknown));
         self.complete &= usage.input.is_some() && usage.output.is_some();
         self.settle_cost(reply.and_then(|reply| reply.cost_micros), reserved.cost_micros);
     }
@@ -88,7 +100,7 @@ mod tests {
         let mut spend = Spend::NONE;
         for (charged, reserved) in requests {
             let reply = ReplyFacts { cost_micros: *charged, ..ReplyFacts::default() };
-            spend.settle(Some(&reply), Reserved { cost_micros: *reserved, ..Reserved::NOTHING });
+            spend.settle(Some(&reply), Reserved { cost_micros: *reserved, ..Reserved::NOTHING }, 0);
         }
         spend
     }
@@ -121,17 +133,17 @@ mod tests {
         let mut reported = Spend::NONE;
         for tokens in [u64::MAX, 2] {
             let reply = ReplyFacts { usage: used(tokens), ..ReplyFacts::default() };
-            reported.settle(Some(&reply), Reserved::NOTHING);
+            reported.settle(Some(&reply), Reserved::NOTHING, 0);
         }
         assert_eq!((reported.known, reported.bound), (all, all));
         let mut priced = Spend::NONE;
         for cost_micros in [u64::MAX, 2].map(Some) {
-            priced.settle(Some(&ReplyFacts { cost_micros, ..ReplyFacts::default() }), Reserved::NOTHING);
+            priced.settle(Some(&ReplyFacts { cost_micros, ..ReplyFacts::default() }), Reserved::NOTHING, 0);
         }
         let most = Cost { cost_micros: u64::MAX, cost_micros_bound: u64::MAX, complete: true };
         assert_eq!(priced.cost, Some(most));
         let mut unreported = Spend::NONE;
-        [u64::MAX, 2].map(reserved).into_iter().for_each(|reserved| unreported.settle(None, reserved));
+        [u64::MAX, 2].map(reserved).into_iter().for_each(|reserved| unreported.settle(None, reserved, 0));
         assert_eq!((unreported.known, unreported.bound), (Tokens::default(), all));
     }
 }

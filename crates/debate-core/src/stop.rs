@@ -65,6 +65,8 @@ pub enum Budget {
     InputTokens,
     /// Tokens written by models.
     OutputTokens,
+    /// Tokens that models think.
+    ThinkingTokens,
     /// Money, in millionths of a US dollar.
     CostMicros,
 }
@@ -77,6 +79,7 @@ impl Budget {
             Self::Calls => "calls",
             Self::InputTokens => "input_tokens",
             Self::OutputTokens => "output_tokens",
+            Self::ThinkingTokens => "thinking_tokens",
             Self::CostMicros => "cost_micros",
         }
     }

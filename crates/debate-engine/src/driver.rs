@@ -23,6 +23,7 @@ use debate_prompts::prompts::Prompts;
 use debate_store::{AppendError, ReadError};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::control::{Control, ControlError};
@@ -32,7 +33,8 @@ use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::telemetry::{self, Driven, Spans};
-use crate::turn::{self, Question};
+use crate::thinking;
+use crate::turn::{self, Asking, Question};
 use takeoff::{Takeoff, attempts_of, run_tool, unaskable};
 
 /// How often a driver looks whether another process wrote to its debate.
@@ -43,6 +45,9 @@ const STORE_FAILURES_MAX: u32 = 100;
 
 /// The longest wait before a store that failed is tried again.
 const STORE_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How long after the deadline a call gives up by itself.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What other tasks may say to a driver.
 #[derive(Debug)]
@@ -326,8 +331,19 @@ impl<P: Prompts> Driver<P> {
         let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
         let rendered = turn::render(&*self.prompts, debate, want);
         let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
-        let failures = call.map_or(0, |call| call.failures);
-        Ok(Question::new(want.clone(), visible, prompt, model, &self.house, &self.journal.tenant, failures))
+        let now = self.house.surroundings.now();
+        let thinking = thinking::of(debate, &want.call, &*model.0, (&self.house.paces, now));
+        let until =
+            debate.limits().has_deadline().then(|| self.house.surroundings.until(debate.deadline_at()));
+        let asking = Asking {
+            tenant: &self.journal.tenant,
+            failures: call.map_or(0, |call| call.failures),
+            attempts_max: debate.limits().attempts_max,
+            thinking,
+            // The driver gives up first, at the deadline itself.
+            give_up_at: until.map(|until| Instant::now() + until + GRACE),
+        };
+        Ok(Question::new(want.clone(), visible, prompt, model, &self.house, asking))
     }
 
     /// Returns the model that a call is put to after so many others could not be had, and whether yet another stands in.

@@ -42,12 +42,14 @@ use crate::served::{Served, ServedFormat, name_of};
 use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
 use crate::surroundings::Surroundings;
+use crate::thinking::Paces;
 use crate::tools::{Tool, Tools};
 use crate::verify::{Fault, Verification, archived_otherwise, readable};
 use crate::watch::{self, WatchError, Watched};
 
 /// Event kinds that say where a debate is in its life; the last of them tells.
-pub const LIFECYCLE_KINDS: [&str; 6] = ["opened", "forked", "paused", "resumed", "concluded", "continued"];
+pub const LIFECYCLE_KINDS: [&str; 7] =
+    ["opened", "forked", "paused", "resumed", "concluded", "continued", "reopened"];
 
 /// Drives debates. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
@@ -150,6 +152,7 @@ impl EngineBuilder {
             debates: Turns::new(self.settings.debates_max),
             schemas: Schemas::default(),
             races: Races::default(),
+            paces: Paces::default(),
             reads: SharedReads::default(),
             proposing: OneAtATime::default(),
             shutdown: CancellationToken::new(),

@@ -15,6 +15,7 @@ use crate::policy::OneAtATime;
 use crate::schemas::Schemas;
 use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
+use crate::thinking::Paces;
 use crate::tools::Tools;
 
 /// The longest silence on a stream before a heartbeat, unless told otherwise.
@@ -68,6 +69,7 @@ pub(crate) struct House {
     pub(crate) debates: Turns,
     pub(crate) schemas: Schemas,
     pub(crate) races: Races,
+    pub(crate) paces: Paces,
     pub(crate) reads: SharedReads,
     pub(crate) proposing: OneAtATime,
     pub(crate) shutdown: CancellationToken,

@@ -31,6 +31,7 @@ mod surroundings;
 mod tail;
 mod telemetry;
 mod tenant;
+pub mod thinking;
 pub mod tools;
 mod turn;
 pub mod verify;

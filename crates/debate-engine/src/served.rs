@@ -53,6 +53,9 @@ pub(crate) trait Served: Send + Sync {
     /// Decides and records what a debate that nobody drives comes to by its deadline; says whether it has concluded.
     async fn check_deadline(&self, house: &House, debate: DebateId) -> Result<bool, ControlError>;
 
+    /// Records that a process drives a debate again after none did, where its deadline counts that (rule K24).
+    async fn resume_driving(&self, house: &House, debate: DebateId) -> Result<(), ControlError>;
+
     /// Returns whether a debate runs, as it is stored.
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
 
@@ -119,6 +122,10 @@ impl<P: Prompts> Served for ServedFormat<P> {
     async fn check_deadline(&self, house: &House, debate: DebateId) -> Result<bool, ControlError> {
         let decided = decide::<P::Format>(house, debate, Command::CheckDeadline, &house.actor).await?;
         Ok(decided.lifecycle() == Lifecycle::Concluded)
+    }
+
+    async fn resume_driving(&self, house: &House, debate: DebateId) -> Result<(), ControlError> {
+        decide::<P::Format>(house, debate, Command::ResumeDriving, &house.actor).await.map(drop)
     }
 
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{Ended, Reserved, Thinking, Tokens, Usage, Want, Work};
+use debate_core::call::{Effort, Ended, Reserved, Thinking, Tokens, Usage, Want, Work};
 use debate_core::command::{BeginCall, Command};
 use debate_core::debate::Debate;
 use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, WebSource};
 use debate_core::format::Format;
 use debate_core::id::Digest;
 use debate_core::prices::Price;
-use debate_llm::{ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, ModelErrorKind};
+use debate_llm::{CallTime, ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, ModelErrorKind};
+use debate_prompts::again;
 use debate_prompts::prompts::{Prompt, Prompts, Reading, Received, RenderError, Speaker};
+
+use tokio::time::Instant;
 
 use crate::departure::{Departure, Ear};
 use crate::house::House;
@@ -31,27 +34,51 @@ pub(crate) struct Question<F: Format> {
     pub(crate) has_stand_in: bool,
     /// What the model costs, if that is known.
     pub(crate) price: Option<Price>,
+    /// What is left to thinking.
+    pub(crate) thinking: Thinking,
+    /// Whether no other attempt follows if this one fails.
+    pub(crate) is_last: bool,
     pub(crate) request: ChatRequest,
 }
 
+/// How a question is asked this time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    /// For whom.
+    pub(crate) tenant: &'a str,
+    /// The failures of the question so far.
+    pub(crate) failures: u32,
+    /// The failures after which it has failed for good.
+    pub(crate) attempts_max: u32,
+    /// What is left to thinking.
+    pub(crate) thinking: Thinking,
+    /// When an answer is of no use any more; never when absent.
+    pub(crate) give_up_at: Option<Instant>,
+}
+
 impl<F: Format> Question<F> {
-    /// Builds the request of a tenant's rendered prompt; `failures` are those of this question so far.
+    /// Builds the request of a rendered prompt.
     pub(crate) fn new(
         want: Want,
         visible: F::Visible,
         prompt: Prompt,
         (model, has_stand_in): (Arc<dyn ChatModel>, bool),
         house: &House,
-        tenant: &str,
-        failures: u32,
+        asking: Asking<'_>,
     ) -> Self {
+        let Asking { tenant, failures, thinking, .. } = asking;
+        let time = CallTime { give_up_at: asking.give_up_at, ..house.settings.call_time };
         let request = ChatRequest {
             tenant: tenant.into(),
+            time,
             waits_for_server: !has_stand_in,
+            thinking_tokens: thinking.tokens,
+            effort: thinking.effort.map(effort_of),
             ..request(&prompt, house, failures)
         };
         let price = house.prices.get(model.name());
-        Self { want, visible, prompt, model, has_stand_in, price, request }
+        let is_last = failures + 1 >= asking.attempts_max;
+        Self { want, visible, prompt, model, has_stand_in, price, thinking, is_last, request }
     }
 
     /// Returns the same question for a second request that races the first.
@@ -59,7 +86,8 @@ impl<F: Format> Question<F> {
         let request = ChatRequest { race: self.request.race + 1, ..self.request.clone() };
         let (want, visible, prompt) = (self.want.clone(), self.visible.clone(), self.prompt.clone());
         let (model, has_stand_in, price) = (Arc::clone(&self.model), self.has_stand_in, self.price);
-        Self { want, visible, prompt, model, has_stand_in, price, request }
+        let (thinking, is_last) = (self.thinking, self.is_last);
+        Self { want, visible, prompt, model, has_stand_in, price, thinking, is_last, request }
     }
 
     /// Returns what the log says when it is sent; a second request says what must be left for others.
@@ -70,7 +98,7 @@ impl<F: Format> Question<F> {
             model: self.model.name().to_owned(),
             prompt: self.prompt_ref(),
             reserved: self.reserved(),
-            thinking: Thinking::default(),
+            thinking: self.thinking,
         }
     }
 
@@ -86,7 +114,8 @@ impl<F: Format> Question<F> {
 
     /// Returns the most that the request can use.
     pub(crate) fn reserved(&self) -> Reserved {
-        let (input, output) = (self.prompt.tokens.into(), self.prompt.output_tokens_max.into());
+        let output = u64::from(self.prompt.output_tokens_max) + u64::from(self.thinking.tokens);
+        let input = self.prompt.tokens.into();
         let cost_micros = self.price.map(|price| price.most(Tokens { input, output }));
         Reserved { input, output, cost_micros }
     }
@@ -101,7 +130,14 @@ pub(crate) fn render<P: Prompts>(
 ) -> Result<(<P::Format as Format>::Visible, Prompt), RenderError> {
     let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
     let visible = P::Format::visible(debate, want);
-    let prompt = prompts.render(&visible, want, call.map_or(&[][..], |call| &call.turns))?;
+    let mut prompt = prompts.render(&visible, want, call.map_or(&[][..], |call| &call.turns))?;
+    if let Some(tokens) = P::Format::asking(debate.config(), &want.call).output_tokens {
+        prompt.output_tokens_max = tokens;
+    }
+    if let Some(unusable) = call.and_then(|call| call.unusable.as_ref()) {
+        let failure = unusable.shown().ok_or(RenderError::Redacted { version: prompt.version })?;
+        again::ask_again(&mut prompt, &failure.message);
+    }
     Ok((visible, prompt))
 }
 
@@ -164,19 +200,20 @@ fn read<P: Prompts>(
         Ending::Refused => {
             return fail(FailureKind::Refused, facts, "the provider's filter cut it".into(), reply.text);
         }
-        Ending::CutInThinking | Ending::CutInText if question.prompt.shape.is_some() => {
-            let message = "the reply reached its token limit".to_owned();
+        Ending::CutInThinking => {
+            let message = cut_in_thinking(question);
             return fail(FailureKind::Truncated, facts, message, reply.text);
         }
-        Ending::CutInThinking
-        | Ending::CutInText
-        | Ending::Complete
-        | Ending::ToolCalls
-        | Ending::Paused
-        | Ending::Failed
-        | Ending::Unknown => {}
+        // Adapters end these as errors; what comes so all the same is no whole answer.
+        Ending::Paused | Ending::Failed | Ending::Unknown => {
+            let message = format!("the answer ended with {:?}", reply.stop_reason.as_deref().unwrap_or(""));
+            return fail(FailureKind::Truncated, facts, message, reply.text);
+        }
+        Ending::CutInText | Ending::Complete | Ending::ToolCalls => {}
     }
-    match prompts.parse(&question.visible, &question.want, Received::whole(&reply.text)) {
+    let is_cut = reply.ending == Ending::CutInText;
+    let received = Received { text: &reply.text, is_cut };
+    match prompts.parse(&question.visible, &question.want, received) {
         Ok(Reading::Answer { answer, repairs }) => {
             facts.repairs = repairs;
             let prose = prose_of(reply);
@@ -186,7 +223,28 @@ fn read<P: Prompts>(
             let prose = prose_of(reply);
             Command::AnswerTurn { attempt, reply: facts, prose, tools }
         }
-        Err(error) => fail(FailureKind::Unreadable, facts, error.why, reply.text),
+        Err(error) => {
+            let kind = if is_cut { FailureKind::Truncated } else { FailureKind::Unreadable };
+            fail(kind, facts, error.why, reply.text)
+        }
+    }
+}
+
+/// Says that thinking used up the limit of an answer, and what helps.
+fn cut_in_thinking<F: Format>(question: &Question<F>) -> String {
+    let limit = question.prompt.output_tokens_max + question.thinking.tokens;
+    format!(
+        "thinking used up the limit of {limit} output tokens before the answer began; \
+         raise options.limits.thinking_tokens_each or lower options.effort"
+    )
+}
+
+fn effort_of(effort: Effort) -> debate_llm::Effort {
+    match effort {
+        Effort::None => debate_llm::Effort::None,
+        Effort::Low => debate_llm::Effort::Low,
+        Effort::Medium => debate_llm::Effort::Medium,
+        Effort::High => debate_llm::Effort::High,
     }
 }
 

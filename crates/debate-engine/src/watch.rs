@@ -185,7 +185,7 @@ async fn was_concluded(store: &dyn EventStore, stream: StreamId, after: Seq) -> 
 fn concluded_after(envelope: &Envelope, before: bool) -> bool {
     match envelope.kind.as_str() {
         "concluded" => true,
-        "continued" => false,
+        "continued" | "reopened" => false,
         _ => before,
     }
 }

@@ -121,7 +121,8 @@ impl v1::debate_service_server::DebateService for Debates {
         let deadline = timeout.map(|timeout| timeout - timeout / WAY_BACK_SHARE);
         let mask = Mask::read("HoldDebateResponse", request.read_mask.as_ref());
         let violations = mask.as_ref().err().map(|wrong| wrong.0.clone()).unwrap_or_default();
-        let opening = Opening { request_id, id_field: "start.request_id", trace, deadline, violations };
+        let (id_field, keeps_wall_time) = ("start.request_id", true);
+        let opening = Opening { request_id, id_field, trace, deadline, keeps_wall_time, violations };
         let started = desk.start(|beside| read(start, beside), opening).await?;
         desk.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
         let debate = desk.debate(&started.debate.to_string(), None).await?;

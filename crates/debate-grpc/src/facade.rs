@@ -61,6 +61,8 @@ pub struct Opening {
     pub trace: Option<String>,
     /// When the client wants an end; the debate's deadline unless that is earlier.
     pub deadline: Option<Duration>,
+    /// Whether the debate's deadline counts wall time, and not only the time in which a process drives it (rule K24).
+    pub keeps_wall_time: bool,
     /// What is wrong with what else came with it, and is told with what is wrong with the debate.
     pub violations: Vec<Violation>,
 }
@@ -211,6 +213,7 @@ impl Desk {
         self.check_format(accepted.format())?;
         let mut accepted = self.admit(accepted).await?;
         let turn = self.turn_to_spend().await;
+        accepted.limits_mut().driven_time = !opening.keeps_wall_time;
         if let Some(deadline) = opening.deadline {
             let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
             accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
@@ -242,7 +245,7 @@ impl Desk {
     }
 
     async fn open<F: Format>(&self, accepted: Accepted<F>, opening: Opening) -> Result<Started, Refusal> {
-        let Accepted { config, brief, limits, digest } = accepted;
+        let Accepted { config, brief, limits, digest, .. } = accepted;
         let author = Author {
             tenant: self.grant.tenant.clone(),
             actor: self.actor().to_owned(),

@@ -142,6 +142,7 @@ fn options(options: v1::DebateOptions) -> Value {
         .some("models", options.models.map(models))
         .some("schedule", options.schedule)
         .some("limits", options.limits.map(limits))
+        .asking(options.effort, options.output_tokens)
         .json()
 }
 
@@ -164,6 +165,8 @@ fn limits(limits: v1::LimitsOption) -> Value {
         .some("attempts_max", limits.attempts_max)
         .some("starts_max", limits.starts_max)
         .some("cost_micros_max", limits.cost_micros_max)
+        .some("thinking_tokens_max", limits.thinking_tokens_max)
+        .some("thinking_tokens_each", limits.thinking_tokens_each)
         .json()
 }
 
@@ -172,6 +175,7 @@ fn deliberation(request: v1::DeliberationRequest) -> Value {
         Object::default()
             .some("models", options.models.map(deliberation_models))
             .some("limits", options.limits.map(limits))
+            .asking(options.effort, options.output_tokens)
             .json()
     };
     Object::default()
@@ -212,6 +216,7 @@ fn investigation(request: v1::InvestigationRequest) -> Value {
         Object::default()
             .some("models", options.models.map(investigation_models))
             .some("limits", options.limits.map(limits))
+            .asking(options.effort, options.output_tokens)
             .json()
     };
     Object::default()
@@ -291,6 +296,11 @@ impl Object {
     fn list<T>(self, name: &str, items: Vec<T>, json: impl FnMut(T) -> Value) -> Self {
         let items: Vec<Value> = items.into_iter().map(json).collect();
         self.some(name, Some(items).filter(|items| !items.is_empty()))
+    }
+
+    /// Adds how calls are asked (rule P23).
+    fn asking(self, effort: Option<prost_types::Value>, output_tokens: BTreeMap<String, u32>) -> Self {
+        self.some("effort", effort.map(value)).map("output_tokens", output_tokens, Value::from)
     }
 
     fn map<T>(self, name: &str, entries: BTreeMap<String, T>, mut json: impl FnMut(T) -> Value) -> Self {

@@ -102,7 +102,7 @@ fn status_kinds(states: &[i32]) -> Result<Vec<String>, Refusal> {
     let mut kinds = Vec::new();
     for state in states {
         let of_state: &[&str] = match v1::DebateState::try_from(*state) {
-            Ok(v1::DebateState::Running) => &["opened", "forked", "resumed", "continued"],
+            Ok(v1::DebateState::Running) => &["opened", "forked", "resumed", "continued", "reopened"],
             Ok(v1::DebateState::Paused) => &["paused"],
             Ok(v1::DebateState::Concluded) => &["concluded"],
             Ok(v1::DebateState::Archived) => &[],

@@ -73,6 +73,7 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
         .route("/api/v1/debates/{debate_id}/events", get(debates::events))
         .route("/api/v1/debates/{debate_id}/resolution", post(debates::resolve))
         .route("/api/v1/debates/{debate_id}/continue", post(debates::go_on))
+        .route(debates::RESUME, post(debates::resume))
         .route("/api/v1/openapi.json", get(description))
         .route("/healthz", get(async || "ok"))
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
@@ -89,8 +90,9 @@ async fn hold(
     let desk = rest.desk(grant);
     let body = body_of(&headers, body)?;
     let prefer = Prefer::of(&headers);
-    let started =
-        desk.start(|beside| accept_beside(beside, &body), opening(&headers, prefer.deadline())).await?;
+    let started = desk
+        .start(|beside| accept_beside(beside, &body), contract_opening(&headers, prefer.deadline()))
+        .await?;
     desk.wait(started.debate, prefer.patience(rest.patience)).await?;
     let debate = desk.debate(&started.debate.to_string(), None).await?;
     let mut answer = whole(&debate, &headers)?;
@@ -121,7 +123,12 @@ fn opening(headers: &HeaderMap, deadline: Option<Duration>) -> Opening {
     let key = headers.get(IDEMPOTENCY_KEY).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
     let trace = trace_context::read(|name| headers.get(name)?.to_str().ok());
     let request_id = key.unwrap_or_default();
-    Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline, violations: Vec::new() }
+    Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline, ..Opening::default() }
+}
+
+/// Reads the same for the contract's endpoint, whose deadline is wall time (rule K24).
+fn contract_opening(headers: &HeaderMap, deadline: Option<Duration>) -> Opening {
+    Opening { keeps_wall_time: true, ..opening(headers, deadline) }
 }
 
 /// How a client wants to be answered (RFC 7240); what is not understood is passed over.

@@ -119,7 +119,7 @@ async fn part_of(engine: &Engine, grant: &Grant, listed: &Listed, since: Timesta
     let log = engine.log(DebateId(listed.first.stream.id), None).await?;
     let mut before = 0;
     for event in &log {
-        let goes_on = ["continued", "resumed"].contains(&event.kind.as_str());
+        let goes_on = ["continued", "resumed", "reopened"].contains(&event.kind.as_str());
         if goes_on && event.actor == grant.name && event.at >= since {
             return Ok(cost_of(engine, listed).await?.saturating_sub(before));
         }

@@ -279,6 +279,7 @@ fn spend(spend: Spend) -> v1::Spend {
         complete: spend.complete,
         cost: spend.cost.map(cost),
         unpriced_calls: spend.unpriced_calls,
+        thinking_tokens: spend.thinking,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod body;
 mod events;
+mod received;
 
 use url::Url;
 

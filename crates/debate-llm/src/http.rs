@@ -12,8 +12,12 @@ mod connect;
 mod decode;
 mod dialect;
 pub(crate) mod effort;
+mod encoding;
+mod ending;
 mod failure;
+mod interim;
 mod limit;
+mod pausing;
 mod protocol;
 #[cfg(test)]
 mod recorded_tests;
@@ -37,7 +41,7 @@ pub(crate) use self::answer::Answer;
 use self::call::Call;
 use self::client::Client;
 pub use self::config::{ApiKey, ConfigError, HttpConfig, WireLimits};
-pub(crate) use self::decode::{Events, keep, malformed, read_json};
+pub(crate) use self::decode::{Events, keep, malformed, read_json, text};
 pub(crate) use self::dialect::{Dialect, Parameter};
 pub(crate) use self::failure::{Codes, Meaning, error_event};
 pub(crate) use self::protocol::{Facts, KeyHeader, Outgoing, Protocol};
@@ -61,6 +65,8 @@ pub struct HttpModel {
     dialect: AtomicU32,
     /// The largest limit of tokens that the model is known to allow.
     cap_max: AtomicU32,
+    /// How many replies in a row the server found not to keep to the schema.
+    bad_replies: AtomicU32,
     /// What its answers have shown of whether it thinks.
     shown: Shown,
     /// How much fits into a call, once the server was asked.
@@ -110,6 +116,7 @@ impl HttpModel {
             schemas: Schemas::default(),
             dialect: AtomicU32::new(protocol.first_dialect(&config.endpoint()?, &config.model).bits()),
             cap_max: AtomicU32::new(u32::MAX),
+            bad_replies: AtomicU32::new(0),
             shown: Shown::default(),
             window: OnceCell::new(),
             endpoint,
@@ -152,9 +159,11 @@ impl HttpModel {
             web_sources: answer.web_sources.into_vec(),
             usage: answer.usage,
             ending: answer.ending.unwrap_or(Ending::Unknown),
-            stop_reason: answer.stop_reason,
-            model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact(&name).into()),
-            request_id: call.request_id.take().or_else(|| Some(self.redact(&answer.id?).into())),
+            stop_reason: answer.stop_reason.map(|word| self.redact_name(&word).into()),
+            model: answer
+                .model
+                .map_or_else(|| self.config.model.clone(), |name| self.redact_name(&name).into()),
+            request_id: call.request_id.take().or_else(|| Some(self.redact_name(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
             latency: call.elapsed(),
             first_byte: call.first_byte,
@@ -168,6 +177,14 @@ impl HttpModel {
         match &self.config.api_key {
             Some(key) => key.redact(message),
             None => message.into(),
+        }
+    }
+
+    /// Blots the key out of a name that a provider gives something.
+    fn redact_name(&self, name: &str) -> Box<str> {
+        match &self.config.api_key {
+            Some(key) => key.redact_name(name),
+            None => name.into(),
         }
     }
 }
@@ -190,7 +207,7 @@ impl ChatModel for HttpModel {
         let started = Instant::now();
         let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
         let mut call = Call::new(self, started, request.time);
-        let answered = match call.answer(request, chunks).instrument(measured.span()).await {
+        let answered = match call.turn(request, chunks).instrument(measured.span()).await {
             Ok(answer) => {
                 let reply = self.reply(answer, &mut call);
                 self.shown.note(request, &reply);

@@ -15,13 +15,14 @@ pub struct ModelError {
     pub kind: ModelErrorKind,
     /// The HTTP status, when there was a response.
     pub status: Option<u16>,
-    /// What a person may read about it: one line, at most 200 characters, never a key, never a whole provider body.
+    /// What a person may read about it: one line, at most 200 characters and the address that was asked, never a key, never a
+    /// whole provider body.
     pub message: Box<str>,
     /// What a person can do about it, in a few words; empty where nobody knows.
     pub advice: Box<str>,
     /// Whether a part of an answer had arrived before.
     pub received_any: bool,
-    /// The answer's text as far as it arrived (rule K22).
+    /// The answer's text as far as it arrived (rule K22), or what the provider says the model wrote.
     pub text: Box<str>,
     /// How the answer ended, where one had begun.
     pub ending: Option<Ending>,
@@ -63,8 +64,9 @@ impl ModelError {
 
     /// Returns the error with a `message` that may be shown: what `redact` leaves of it, cut to 200 characters.
     #[cfg(feature = "http")]
-    pub(crate) fn safe(self, redact: impl FnOnce(&str) -> Box<str>) -> Self {
-        Self { message: cut(&redact(&self.message)), ..self }
+    pub(crate) fn safe(self, redact: impl Fn(&str) -> Box<str>) -> Self {
+        let stop_reason = self.stop_reason.as_deref().map(&redact);
+        Self { message: cut(&redact(&self.message)), stop_reason, ..self }
     }
 
     /// Makes an error of a call that was never sent: nothing was spent on it, and that is known.

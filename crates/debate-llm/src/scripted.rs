@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::chat::FOREVER;
 use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, speech};
 
 /// What a scripted model does when it is asked.
@@ -130,7 +129,7 @@ impl ChatModel for ScriptedModel {
                 speech::say(&after, self.chunk_bytes, chunks);
                 Err(error)
             }
-            ScriptedAnswer::Hang => Err(hang(request.time.total.unwrap_or(FOREVER)).await),
+            ScriptedAnswer::Hang => Err(hang(request.time.total.unwrap_or(request.time.first_token)).await),
         }
     }
 }

@@ -119,7 +119,8 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
             .config
             .latency
             .draw(&mut key.draw("latency", request.attempt.wrapping_add(request.race << 16)));
-        let mut clock = Clock::start(latency, request.time.total.unwrap_or(FOREVER));
+        let total = request.time.total.unwrap_or(FOREVER);
+        let mut clock = Clock::start(latency, total.min(request.time.first_token));
         let fault = if self.is_absent(request) {
             Some(Fault::Refused)
         } else {
@@ -131,6 +132,7 @@ impl<M: Mind> ChatModel for SimulatedModel<M> {
             return Err(error);
         }
         clock.wait(latency).await?;
+        clock.timeout = total;
         let prompt_bytes = request.messages.iter().map(|message| message.content.len()).sum();
         let (text, ending) = fault::spoil(fault, self.text(request, key), &mut key.draw("spoil", 0));
         let (text, ending) = limit(text, ending, request.max_output_tokens);

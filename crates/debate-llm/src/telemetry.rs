@@ -124,6 +124,14 @@ impl<'a> Call<'a> {
             );
         }
         self.tell_tokens(usage, answered_by);
+        if let Ok(reply) = answered {
+            measured!(
+                monotonic_counter.debate.llm.answers = 1_u64,
+                gen_ai.provider.name = provider_name(self.provider),
+                gen_ai.request.model = self.model,
+                debate.llm.ended = reply.ending.as_str()
+            );
+        }
     }
 
     fn tell(&self, answered_by: Option<&str>, error: Option<&str>) {
@@ -174,6 +182,7 @@ impl<'a> Call<'a> {
                 set("gen_ai.response.model", Some(reply.model.clone().into()));
                 set("gen_ai.response.id", reply.request_id.clone().map(Value::from));
                 set("gen_ai.response.finish_reasons", Some(Value::Array(Array::String(vec![reason]))));
+                set("debate.llm.ended", Some(reply.ending.as_str().into()));
                 if self.captures_content {
                     let part = json!({"type": "text", "content": reply.text});
                     let said = json!([{

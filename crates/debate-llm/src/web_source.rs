@@ -58,6 +58,13 @@ impl WebSources {
         };
     }
 
+    /// Takes the pages of another part of the answer.
+    pub(crate) fn extend(&mut self, others: Self) {
+        for other in others.0 {
+            self.add(&other.url, other.title.as_deref(), other.cited_text.as_deref());
+        }
+    }
+
     pub(crate) fn into_vec(self) -> Vec<WebSource> {
         self.0
     }

@@ -185,8 +185,8 @@ pub(crate) const TOOLS: &[Spec] = &[
         act: Act::Control,
         name: "control_session",
         writes: true,
-        about: "Pauses a roundtable (what was asked is still answered, nothing new is), resumes it, or stops it for good \
-                with what there is.",
+        about: "Pauses a roundtable (what was asked is still answered, nothing new is), resumes it (or drives a void one \
+                again), or stops it for good with what there is.",
         inputs: &[
             DEBATE_ID,
             required("action", Kind::Choice(&["pause", "resume", "stop"]), "What to do."),

@@ -72,7 +72,7 @@ pub async fn open(engine: &Engine, request: AcceptedRequest) -> Result<DebateId,
 }
 
 async fn start<F: Format>(engine: &Engine, accepted: Accepted<F>) -> Result<DebateId, StartError> {
-    let Accepted { config, brief, limits, digest } = accepted;
+    let Accepted { config, brief, limits, digest, .. } = accepted;
     let author = Author { tenant: String::new(), actor: "rehearsal".to_owned(), trace: None };
     let start = Start::<F> { config, brief, limits, request_digest: digest, request_id: None, author };
     Ok(engine.start(start).await?.debate)

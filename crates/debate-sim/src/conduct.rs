@@ -146,6 +146,11 @@ impl<'a, F: Format> Conductor<'a, F> {
             if at > Instant::now() {
                 return false;
             }
+            if matches!(step, Step::Resume { .. }) && life == Life::Concluded {
+                // It was to end a pause; now it would drive a void debate again, which fair weather does not (K24).
+                *self.debates[number].refused.entry(kind_of(step)).or_default() += 1;
+                continue;
+            }
             let engine = &self.engines[index % self.engines.len()];
             let control = self.control(number, step);
             self.stage.say(|| format!("debate {number}: {control:?}"));

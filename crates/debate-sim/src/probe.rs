@@ -164,7 +164,9 @@ impl Format for Probe {
         }
     }
 
-    fn forked(_state: &mut State) {}
+    fn forked(state: &mut State) {
+        state.forget_rests();
+    }
 
     fn title(brief: &Prose<Brief>) -> Option<String> {
         brief.shown().map(|brief| brief.topic.clone())

@@ -81,6 +81,9 @@ fn plenty(closing_tokens: Tokens) -> Limits {
         closing_ms: 200,
         cost_micros_max: None,
         closing_cost_micros: 0,
+        thinking_tokens_max: None,
+        thinking_tokens_each: None,
+        driven_time: false,
     }
 }
 

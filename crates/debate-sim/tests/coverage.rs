@@ -58,7 +58,7 @@ fn facts_of_every_format_occur() {
 
 #[test]
 fn k2_calls_start_for_every_cause() {
-    let report = report(1..=150);
+    let report = report(1..=600);
     let causes: BTreeSet<&str> = report.causes.keys().map(String::as_str).collect();
     assert_eq!(causes, ["first", "hedge", "lost", "reask", "void"].into());
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use debate_core::call::{CallKey, Cause, Sight};
+use debate_core::call::{CallKey, Cause, Sight, Thinking};
 use debate_core::envelope::Envelope;
 use debate_core::event::{AttemptRef, CallStarted, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::id::Seq;
@@ -37,6 +37,9 @@ pub(crate) struct CallShown {
     turn: u32,
     cause: Cause,
     model: String,
+    /// How much the model was asked to think, and the room for it; absent where the log does not say.
+    #[serde(skip_serializing_if = "Thinking::is_unset")]
+    thinking: Thinking,
     /// The answers that it was shown.
     sees: Vec<Sight>,
     /// The template, what was sent by its digest, how long it was, and what did not fit.
@@ -54,11 +57,11 @@ struct CallEnd {
     kind: String,
     /// Why, where it failed or was given up.
     why: Option<Value>,
-    /// What came with the reply.
+    /// What came with the reply: tokens, those of thinking among them, time, and how the answer ended.
     reply: Option<ReplyFacts>,
     /// What it cost, in words; null where that is not known.
     cost: Option<String>,
-    /// The reply, raw, and what came beside it; null where there is none or it was redacted.
+    /// The reply, raw, and what came with it, or a failed one as far as it came with why it failed; null where there is none or it was redacted.
     words: Option<Value>,
     redacted: bool,
 }
@@ -96,10 +99,10 @@ pub(crate) fn calls(log: &Log, after: Seq, limit: usize) -> CallPage {
 }
 
 fn begun(event: &Envelope, started: CallStarted) -> CallShown {
-    let CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved: _, thinking: _ } =
+    let CallStarted { call, revision, attempt, turn, cause, model, sees, prompt, reserved: _, thinking } =
         started;
     let (seq, at) = (event.seq.0, event.at.to_string());
-    CallShown { seq, at, call, revision, attempt, turn, cause, model, sees, prompt, end: None }
+    CallShown { seq, at, call, revision, attempt, turn, cause, model, thinking, sees, prompt, end: None }
 }
 
 fn end(event: &Envelope, why: Option<Value>, reply: Option<ReplyFacts>) -> CallEnd {
@@ -136,6 +139,8 @@ fn ended(event: KernelEvent) -> Option<(AttemptRef, Option<Value>, Option<ReplyF
         | KernelEvent::StopRuleFired(_)
         | KernelEvent::Paused(_)
         | KernelEvent::Resumed(_)
+        | KernelEvent::DrivingResumed(_)
+        | KernelEvent::Reopened(_)
         | KernelEvent::Cancelled(_)
         | KernelEvent::Concluded(_)
         | KernelEvent::Continued(_)
@@ -150,15 +155,43 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
     use std::sync::Arc;
+    use std::time::Duration;
 
     use debate_engine::{Engine, Watched};
-    use debate_llm::{ScriptedAnswer, ScriptedModel};
+    use debate_llm::{ChatReply, Ending, ScriptedAnswer, ScriptedModel, Usage};
     use debate_prompts::roundtable::RoundtablePrompts;
     use debate_store::MemoryStore;
     use futures::StreamExt as _;
+    use serde_json::json;
 
     use super::*;
     use crate::shelf::tests::started;
+
+    #[tokio::test]
+    async fn k18_calls_show_how_an_answer_ended_and_its_partial_text() {
+        let cut = ChatReply {
+            usage: Usage { output: Some(900), reasoning: Some(700), ..Usage::default() },
+            ending: Ending::CutInText,
+            stop_reason: Some("length".to_owned()),
+            ..ChatReply::new("scripted", "Half of an ans")
+        };
+        let model = ScriptedModel::by(move |_| ScriptedAnswer::Reply(Box::new(cut.clone())));
+        let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
+        let engine = engine.build();
+        let debate = started(&engine, "T").await;
+        assert!(engine.concluded(debate, Duration::from_secs(60)).await.unwrap());
+        let mut history = engine.history(debate, None).await.unwrap();
+        let begun = history.iter_mut().find(|event| event.kind == "call_started").unwrap();
+        begun.body = begun.body.replacen('{', r#"{"thinking":{"effort":"low","tokens":4096},"#, 1);
+        let log = Log::fold(debate, history).unwrap();
+        let page = serde_json::to_value(calls(&log, Seq::START, CALLS_MAX)).unwrap();
+        let (call, end) = (&page["calls"][0], &page["calls"][0]["end"]);
+        assert_eq!((&end["why"], &end["words"]["text"]), (&json!("truncated"), &json!("Half of an ans")));
+        let reply = &end["reply"];
+        assert_eq!((&reply["ended"], &reply["stop_reason"]), (&json!("cut_in_text"), &json!("length")));
+        assert_eq!(reply["usage"]["reasoning"], json!(700));
+        assert_eq!(call["thinking"], json!({ "effort": "low", "tokens": 4_096 }));
+    }
 
     #[tokio::test]
     async fn a_page_of_requests_ends_before_2_mib_of_what_began_them_too() {

@@ -152,7 +152,7 @@ pub(crate) mod tests {
     pub(crate) async fn started(engine: &Engine, topic: &str) -> DebateId {
         let table = format!(r#"{{"format": "roundtable", "topic": "{topic}", "agents": ["ada", "ben"]}}"#);
         let Ok(AcceptedRequest::Roundtable(accepted)) = accept(&table) else { panic!("{table}") };
-        let Accepted { config, brief, limits, digest } = *accepted;
+        let Accepted { config, brief, limits, digest, .. } = *accepted;
         let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
         let (request_digest, request_id) = (digest, None);
         let start = Start::<Roundtable> { config, brief, limits, request_digest, request_id, author };

@@ -69,7 +69,11 @@ pub(crate) fn asked(call: &str, format: &str) -> String {
 pub(crate) fn spent(spend: &Spend) -> String {
     let more = |complete: bool| if complete { "" } else { " or more" };
     let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
-    let tokens = format!("{input} tokens in, {output} out{}", more(spend.complete));
+    let thinking = match spend.thinking {
+        0 => String::new(),
+        tokens => format!(", {} of thinking", thousands(tokens)),
+    };
+    let tokens = format!("{input} tokens in, {output} out{thinking}{}", more(spend.complete));
     match spend.cost {
         None => format!("{tokens}, cost unknown"),
         Some(cost) => format!("{tokens}, {}{}", dollars(cost.cost_micros), more(cost.complete)),
@@ -171,6 +175,8 @@ mod tests {
         let known = Tokens { input: 1_234_567, output: 890 };
         let spend = Spend { known, ..Spend::NONE };
         assert_eq!(spent(&spend), "1,234,567 tokens in, 890 out, cost unknown");
+        let thought = Spend { thinking: 700, ..spend };
+        assert_eq!(spent(&thought), "1,234,567 tokens in, 890 out, 700 of thinking, cost unknown");
         let cost = Cost { cost_micros: 40, cost_micros_bound: 90, complete: false };
         let spend = Spend { complete: false, cost: Some(cost), ..spend };
         assert_eq!(spent(&spend), "1,234,567 tokens in, 890 out or more, $0.00004 or more");

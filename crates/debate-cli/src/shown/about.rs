@@ -120,7 +120,7 @@ fn reason(debate: &AnyDebate, fired: &StopRuleFired) -> String {
     let (needed, max) = (fired.statistic as u64, fired.threshold as u64);
     match budget {
         Budget::CostMicros => format!("{words}: {} would exceed {}", dollars(needed), dollars(max)),
-        Budget::Calls | Budget::InputTokens | Budget::OutputTokens => {
+        Budget::Calls | Budget::InputTokens | Budget::OutputTokens | Budget::ThinkingTokens => {
             let of = budget.as_str().replace('_', " ");
             format!("{words}: {} {of} would exceed {}", thousands(needed), thousands(max))
         }

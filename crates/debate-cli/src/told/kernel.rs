@@ -3,6 +3,8 @@
 use debate_core::call::{CallKey, Cause};
 use debate_core::counted::counted;
 use debate_core::event::{AttemptFailed, CallAnswered, CallStarted, Concluded, KernelEvent, StopRuleFired};
+use debate_core::id::Timestamp;
+use debate_core::limits::NO_DEADLINE_MS;
 use debate_core::prose::{Prose, REDACTED};
 use debate_core::stop::{Completeness, StopRule};
 
@@ -53,12 +55,19 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         }
         KernelEvent::StopRuleFired(fired) => stop(fired),
         KernelEvent::Paused(paused) => mark(format!("paused with {} left", span(paused.remaining_ms))),
-        KernelEvent::Resumed(resumed) => mark(format!("goes on, until {}", resumed.deadline_at)),
+        KernelEvent::Resumed(resumed) => mark(format!("resumed{}", until(resumed.deadline_at))),
+        KernelEvent::DrivingResumed(resumed) => {
+            let idle = span(resumed.idle_ms);
+            mark(format!("driven again after {idle}{}", until(resumed.deadline_at)))
+        }
+        KernelEvent::Reopened(reopened) => {
+            mark(format!("void, and asked again{}", until(reopened.deadline_at)))
+        }
         KernelEvent::Cancelled(cancelled) => mark(format!("cancelled: {}", words(&cancelled.prose))),
         KernelEvent::Concluded(concluded) => mark(conclusion(concluded)),
         KernelEvent::Continued(continued) => {
             let rounds = counted(continued.rounds, "round", "rounds");
-            mark(format!("continued by {rounds}, until {}", continued.deadline_at))
+            mark(format!("continued by {rounds}{}", until(continued.deadline_at)))
         }
         KernelEvent::Forked(forked) => {
             mark(format!("forked from {} at {}: {}", forked.parent, forked.at, quoted(&forked.change)))
@@ -69,6 +78,12 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         }
         KernelEvent::Redacted(redacted) => mark(format!("the words of event {} were deleted", redacted.seq)),
     }
+}
+
+/// Names a deadline, unless it is so far that there is none.
+fn until(deadline: Timestamp) -> String {
+    let is_none = deadline.0 >= i64::try_from(NO_DEADLINE_MS).unwrap_or(i64::MAX);
+    if is_none { String::new() } else { format!(", until {deadline}") }
 }
 
 fn words(prose: &Prose<String>) -> String {

@@ -316,6 +316,12 @@ impl FailureKind {
         }
     }
 
+    /// Returns whether an answer came whose fault its author can mend, so that it is asked again with the reason.
+    #[must_use]
+    pub const fn says_why(self) -> bool {
+        matches!(self, Self::Unreadable | Self::Unusable | Self::Truncated)
+    }
+
     /// Returns whether nothing was sent at all.
     #[must_use]
     pub const fn is_never_sent(self) -> bool {

@@ -77,6 +77,24 @@ pub struct Resumed {
 }
 body!(Resumed, "resumed");
 
+/// A process drives the debate again after none did: its deadline moves by the time that no process drove (rule K24).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DrivingResumed {
+    /// Milliseconds between the last event and now.
+    pub idle_ms: u64,
+    /// The new deadline.
+    pub deadline_at: Timestamp,
+}
+body!(DrivingResumed, "driving_resumed");
+
+/// A void debate is driven again (rule K24): answers on record stay, questions that failed get new attempts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reopened {
+    /// The new deadline.
+    pub deadline_at: Timestamp,
+}
+body!(Reopened, "reopened");
+
 /// Somebody ended the debate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cancelled {

@@ -42,6 +42,8 @@ pub struct Accepted<F: Format> {
     pub limits: Limits,
     /// The digest of what the request asks for (rule K11).
     pub digest: Digest,
+    /// Whether the request says a deadline.
+    pub says_deadline: bool,
 }
 
 impl AcceptedRequest {
@@ -65,6 +67,18 @@ impl AcceptedRequest {
             Self::Roundtable(accepted) => &mut accepted.limits,
             Self::Review(accepted) => &mut accepted.limits,
             Self::Investigation(accepted) => &mut accepted.limits,
+        }
+    }
+
+    /// Returns whether the request says a deadline.
+    #[must_use]
+    pub fn says_deadline(&self) -> bool {
+        match self {
+            Self::Prediction(accepted) => accepted.says_deadline,
+            Self::Deliberation(accepted) => accepted.says_deadline,
+            Self::Roundtable(accepted) => accepted.says_deadline,
+            Self::Review(accepted) => accepted.says_deadline,
+            Self::Investigation(accepted) => accepted.says_deadline,
         }
     }
 
@@ -120,6 +134,7 @@ fn accept_value(
     value: &Value,
     complaints: Complaints,
 ) -> Result<AcceptedRequest, Violations> {
+    let says_deadline = says_deadline(value);
     let format = match value.get("format") {
         None | Some(Value::Null) => unnamed,
         Some(Value::String(name)) => name,
@@ -129,27 +144,51 @@ fn accept_value(
         Prediction::NAME => {
             let (config, brief, limits) = prediction::request::accept(json, value, complaints)?;
             let digest = prediction::request::digest(&config, &brief, &limits);
-            Ok(AcceptedRequest::Prediction(Box::new(Accepted { config, brief, limits, digest })))
+            Ok(AcceptedRequest::Prediction(Box::new(Accepted {
+                config,
+                brief,
+                limits,
+                digest,
+                says_deadline,
+            })))
         }
         Deliberation::NAME => {
             let (config, brief, limits) = deliberation::request::accept(value, complaints)?;
             let digest = meaning_digest(Deliberation::NAME, &config, &brief, &limits);
-            Ok(AcceptedRequest::Deliberation(Box::new(Accepted { config, brief, limits, digest })))
+            Ok(AcceptedRequest::Deliberation(Box::new(Accepted {
+                config,
+                brief,
+                limits,
+                digest,
+                says_deadline,
+            })))
         }
         Roundtable::NAME => {
             let (config, brief, limits) = roundtable::request::accept(value, complaints)?;
             let digest = meaning_digest(Roundtable::NAME, &config, &brief, &limits);
-            Ok(AcceptedRequest::Roundtable(Box::new(Accepted { config, brief, limits, digest })))
+            Ok(AcceptedRequest::Roundtable(Box::new(Accepted {
+                config,
+                brief,
+                limits,
+                digest,
+                says_deadline,
+            })))
         }
         Review::NAME => {
             let (config, brief, limits) = review::request::accept(json, value, complaints)?;
             let digest = review::request::digest(&config, &brief, &limits);
-            Ok(AcceptedRequest::Review(Box::new(Accepted { config, brief, limits, digest })))
+            Ok(AcceptedRequest::Review(Box::new(Accepted { config, brief, limits, digest, says_deadline })))
         }
         Investigation::NAME => {
             let (config, brief, limits) = investigation::request::accept(value, complaints)?;
             let digest = meaning_digest(Investigation::NAME, &config, &brief, &limits);
-            Ok(AcceptedRequest::Investigation(Box::new(Accepted { config, brief, limits, digest })))
+            Ok(AcceptedRequest::Investigation(Box::new(Accepted {
+                config,
+                brief,
+                limits,
+                digest,
+                says_deadline,
+            })))
         }
         other => Err(unknown(&format_args!("{other:?}"), complaints)),
     }
@@ -169,6 +208,12 @@ pub fn accept_bytes(bytes: &[u8]) -> Result<AcceptedRequest, Violations> {
 /// As [`accept_bytes`].
 pub fn accept_bytes_as(unnamed: &str, bytes: &[u8]) -> Result<AcceptedRequest, Violations> {
     accept_text(unnamed, bytes, Complaints::default())
+}
+
+/// Returns whether a request says a deadline: in the limits of its options, or as the timeout of a deliberation.
+fn says_deadline(value: &Value) -> bool {
+    let limit = value.pointer("/options/limits/deadline_ms").or_else(|| value.get("timeout"));
+    limit.is_some_and(|limit| !limit.is_null())
 }
 
 fn unknown(found: &dyn Display, complaints: Complaints) -> Violations {

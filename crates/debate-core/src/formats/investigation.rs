@@ -24,6 +24,7 @@ use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
 use crate::id::OutcomeId;
+use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
 use answer::Answer;
@@ -87,6 +88,10 @@ impl Format for Investigation {
 
     fn models<'a>(config: &'a Config, call: &CallKey) -> &'a [String] {
         config.models.of(&call.kind, Some(&call.role))
+    }
+
+    fn asking(config: &Config, call: &CallKey) -> Asking {
+        config.models.asking(&call.kind, Some(&call.role))
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

@@ -30,6 +30,7 @@ use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Evaluation, Format, Step};
 use crate::id::OutcomeId;
+use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
 use answer::Answer;
@@ -109,6 +110,11 @@ impl Format for Prediction {
     fn models<'a>(config: &'a Config, call: &CallKey) -> &'a [String] {
         let speaks = matches!(Call::of(call), Some(Call::Argue { .. }));
         config.models.of(&call.kind, speaks.then_some(&call.role))
+    }
+
+    fn asking(config: &Config, call: &CallKey) -> Asking {
+        let speaks = matches!(Call::of(call), Some(Call::Argue { .. }));
+        config.models.asking(&call.kind, speaks.then_some(&call.role))
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

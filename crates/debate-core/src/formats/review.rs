@@ -23,6 +23,7 @@ use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
 use crate::id::OutcomeId;
+use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::stop::Completeness;
 use answer::Answer;
@@ -102,6 +103,11 @@ impl Format for Review {
     fn models<'a>(config: &'a Config, call: &CallKey) -> &'a [String] {
         let speaks = matches!(Call::of(call), Some(Call::Speak { .. }));
         config.models.of(&call.kind, speaks.then_some(&call.role))
+    }
+
+    fn asking(config: &Config, call: &CallKey) -> Asking {
+        let speaks = matches!(Call::of(call), Some(Call::Speak { .. }));
+        config.models.asking(&call.kind, speaks.then_some(&call.role))
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

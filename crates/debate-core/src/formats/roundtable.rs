@@ -31,6 +31,7 @@ use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
 use crate::id::OutcomeId;
+use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::request::sizes::ROUNDTABLE_ROUNDS;
 use crate::stop::Completeness;
@@ -99,6 +100,10 @@ impl Format for Roundtable {
 
     fn models<'a>(config: &'a Config, call: &CallKey) -> &'a [String] {
         config.models(call)
+    }
+
+    fn asking(config: &Config, call: &CallKey) -> Asking {
+        config.models.asking(&call.kind, Some(&call.role))
     }
 
     fn models_named(config: &Config) -> Vec<(String, String)> {

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Field;
-use super::sizes::{ATTEMPTS, CALLS, COST_MICROS, DEADLINE_MS, STARTS, TOKENS_MAX, whole_schema};
+use super::sizes::{
+    ATTEMPTS, CALLS, COST_MICROS, DEADLINE_MS, STARTS, THINKING_TOKENS, TOKENS_MAX, whole_schema,
+};
 use crate::call::Tokens;
 use crate::limits::Limits;
 
@@ -17,6 +19,8 @@ pub(crate) struct AskedLimits {
     calls_max: Option<u64>,
     input_tokens_max: Option<u64>,
     output_tokens_max: Option<u64>,
+    thinking_tokens_max: Option<u64>,
+    thinking_tokens_each: Option<u64>,
     cost_micros_max: Option<u64>,
     attempts_max: Option<u64>,
     starts_max: Option<u64>,
@@ -30,6 +34,8 @@ impl AskedLimits {
             "calls_max",
             "input_tokens_max",
             "output_tokens_max",
+            "thinking_tokens_max",
+            "thinking_tokens_each",
             "cost_micros_max",
             "attempts_max",
             "starts_max",
@@ -39,6 +45,8 @@ impl AskedLimits {
             calls_max: limits.field("calls_max").whole(CALLS),
             input_tokens_max: limits.field("input_tokens_max").whole(closing.input..=TOKENS_MAX),
             output_tokens_max: limits.field("output_tokens_max").whole(closing.output..=TOKENS_MAX),
+            thinking_tokens_each: limits.field("thinking_tokens_each").whole(THINKING_TOKENS),
+            thinking_tokens_max: limits.field("thinking_tokens_max").whole(THINKING_TOKENS),
             cost_micros_max: limits.field("cost_micros_max").whole(COST_MICROS),
             attempts_max: limits.field("attempts_max").whole(ATTEMPTS),
             starts_max: limits.field("starts_max").whole(STARTS),
@@ -54,6 +62,8 @@ impl AskedLimits {
                 "calls_max": whole_schema(&CALLS),
                 "input_tokens_max": whole_schema(&(closing.input..=TOKENS_MAX)),
                 "output_tokens_max": whole_schema(&(closing.output..=TOKENS_MAX)),
+                "thinking_tokens_each": whole_schema(&THINKING_TOKENS),
+                "thinking_tokens_max": whole_schema(&THINKING_TOKENS),
                 "cost_micros_max": whole_schema(&COST_MICROS),
                 "attempts_max": whole_schema(&ATTEMPTS),
                 "starts_max": whole_schema(&STARTS),
@@ -79,6 +89,10 @@ impl AskedLimits {
             },
             attempts_max: count(self.attempts_max, defaults.attempts_max),
             starts_max: count(self.starts_max, defaults.starts_max),
+            thinking_tokens_max: self.thinking_tokens_max,
+            thinking_tokens_each: self
+                .thinking_tokens_each
+                .map(|each| u32::try_from(each).unwrap_or(u32::MAX)),
             cost_micros_max: self.cost_micros_max,
             ..defaults
         }

@@ -86,6 +86,10 @@ pub const JUDGE_PASSES: RangeInclusive<u64> = 1..=2;
 
 /// Tokens of one reply to an argument call.
 pub const ARGUMENT_TOKENS: RangeInclusive<u64> = 50..=4_000;
+/// The most tokens of one visible answer of a kind of call.
+pub const OUTPUT_TOKENS: RangeInclusive<u64> = 50..=32_000;
+/// Tokens that all calls of a debate may think.
+pub const THINKING_TOKENS: RangeInclusive<u64> = 0..=TOKENS_MAX;
 /// Wall time of one debate in milliseconds: a tenth of a second to an hour.
 pub const DEADLINE_MS: RangeInclusive<u64> = 100..=3_600_000;
 /// Requests to models in one debate.

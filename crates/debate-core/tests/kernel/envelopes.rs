@@ -169,6 +169,7 @@ pub(crate) fn course() -> Vec<KernelEvent> {
                 known: Tokens { input: 20, output: 10 },
                 bound: Tokens { input: 30, output: 15 },
                 complete: false,
+                thinking: 0,
                 cost: Some(Cost { cost_micros: 12, cost_micros_bound: 20, complete: false }),
                 unpriced_calls: 1,
             }),

@@ -13,6 +13,7 @@ mod kernel;
 mod money;
 mod names;
 mod playing;
+mod resume;
 mod review;
 mod roundtable;
 mod roundtable_results;

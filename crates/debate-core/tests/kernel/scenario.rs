@@ -65,6 +65,7 @@ impl<'t> Words<'t> {
         self.number("starts_max", &mut limits.starts_max);
         self.number("output_max", &mut limits.tokens_max.output);
         self.number("closing_output", &mut limits.closing_tokens.output);
+        limits.driven_time = self.get("time") == Some("driven");
         limits.cost_micros_max = self.get("cost_max").map(|value| value.parse().unwrap());
         self.number("closing_cost", &mut limits.closing_cost_micros);
     }
@@ -215,6 +216,10 @@ impl<F: Cast> Stage<F> {
             "lose" => self.decide(Command::AbandonCall(self.attempt(&self.want(target)))),
             "pause" => self.decide(Command::Pause),
             "resume" => self.decide(Command::Resume),
+            "idle" => {
+                self.now = self.now.plus_ms(target.parse().unwrap());
+                self.decide(Command::ResumeDriving)
+            }
             "cancel" => self.decide(Command::Cancel { reason: "enough".to_owned() }),
             "continue" => self.decide(Command::Continue {
                 rounds: target.parse().unwrap(),

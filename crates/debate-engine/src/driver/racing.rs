@@ -89,7 +89,9 @@ impl<P: Prompts> Driver<P> {
             return;
         };
         let latency = Duration::from_millis(reply.latency_ms);
-        self.house.races.learn(question.model.name(), &question.want.call.kind, latency, false);
+        let model = question.model.name();
+        self.house.races.learn(model, &question.want.call.kind, latency, false);
+        self.house.paces.learn(model, &reply.usage, reply.latency_ms, question.thinking.effort);
     }
 
     /// Remembers how old the debate is when it first puts a question.

@@ -47,7 +47,7 @@ impl Engine {
         for (debate, origin) in found.into_iter().rev() {
             let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
             if tenure.is_some() || self.house.leasing.is_none() {
-                taken += usize::from(self.hold(debate, &origin, tenure));
+                taken += usize::from(self.take_over(debate, &origin, tenure));
             }
         }
         if let Some(leasing) = &self.house.leasing {
@@ -63,7 +63,7 @@ impl Engine {
     /// There is no such debate, its format is not served here, or the store failed.
     pub async fn drive(&self, debate: DebateId) -> Result<(), LoadError> {
         let (origin, _) = self.served(debate).await?;
-        self.hold(debate, &origin, None);
+        self.take_over(debate, &origin, None);
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl Engine {
             match self.served(debate).await {
                 Ok((origin, _)) => {
                     tracing::info!(%debate, "taken over");
-                    self.hold(debate, &origin, Some(tenure));
+                    self.take_over(debate, &origin, Some(tenure));
                 }
                 // Leased, and then never opened.
                 Err(LoadError::NotFound(_)) => leasing.give_back(&tenure, Release::Finished).await,
@@ -154,6 +154,21 @@ impl Engine {
 
     /// Begins to drive a debate unless it is driven here already; leases it first where nobody has yet.
     pub(crate) fn hold(&self, debate: DebateId, origin: &Origin, tenure: Option<Arc<Tenure>>) -> bool {
+        self.begin_to_keep(debate, origin, tenure, false)
+    }
+
+    /// Begins to drive a debate that no process drove: the time since its last event is none of its time (rule K24).
+    fn take_over(&self, debate: DebateId, origin: &Origin, tenure: Option<Arc<Tenure>>) -> bool {
+        self.begin_to_keep(debate, origin, tenure, true)
+    }
+
+    fn begin_to_keep(
+        &self,
+        debate: DebateId,
+        origin: &Origin,
+        tenure: Option<Arc<Tenure>>,
+        was_left: bool,
+    ) -> bool {
         let served = self.formats.get(origin.format.as_str()).cloned();
         if served.is_none() {
             tracing::warn!(%debate, format = origin.format, "the format is not served here");
@@ -173,7 +188,9 @@ impl Engine {
             return false;
         };
         let engine = self.clone();
-        self.tasks.spawn(async move { engine.keep_on(&*served, debate, held, inbox, tenure).await });
+        self.tasks.spawn(async move {
+            engine.keep_on(&*served, (debate, was_left), held, inbox, tenure).await;
+        });
         true
     }
 
@@ -181,7 +198,7 @@ impl Engine {
     async fn keep_on(
         &self,
         served: &dyn Served,
-        debate: DebateId,
+        (debate, mut was_left): (DebateId, bool),
         held: Held,
         mut inbox: mpsc::Receiver<Order>,
         mut tenure: Option<Arc<Tenure>>,
@@ -196,6 +213,11 @@ impl Engine {
                     self.held().remove(&debate);
                     return;
                 }
+            }
+            if std::mem::take(&mut was_left)
+                && let Err(error) = served.resume_driving(&self.house, debate).await
+            {
+                tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot move the deadline");
             }
             let kept = keep(&self.house, served, debate, &held, &mut inbox);
             let ended = match &tenure {

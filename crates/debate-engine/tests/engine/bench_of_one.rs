@@ -32,7 +32,7 @@ pub(crate) fn request() -> Accepted<Prediction> {
 }
 
 pub(crate) fn start(request_id: Option<&str>) -> Start<Prediction> {
-    let Accepted { config, brief, limits, digest } = request();
+    let Accepted { config, brief, limits, digest, .. } = request();
     Start {
         config,
         brief,

@@ -107,8 +107,8 @@ async fn k9_a_call_that_waits_for_its_turn_beyond_the_deadline_is_never_made() {
 async fn k9_calls_that_are_given_up_where_argument_ends_take_no_turn_from_the_synthesis() {
     let hangs: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
     let settings =
-        Settings { calls_max: 1, call_time: Duration::from_secs(94).into(), ..Settings::default() };
-    let engine = timed(memory(), Models::new(model("seed=7,latency=1s"), [hangs]), settings);
+        Settings { calls_max: 1, call_time: Duration::from_secs(76).into(), ..Settings::default() };
+    let engine = timed(memory(), Models::new(model("seed=7,latency=10s"), [hangs]), settings);
     let mut request = start(None);
     (request.limits.deadline_ms, request.limits.closing_ms) = (110_000, 20_000);
     let debate = engine.start(request).await.unwrap().debate;
@@ -116,7 +116,7 @@ async fn k9_calls_that_are_given_up_where_argument_ends_take_no_turn_from_the_sy
     busy.config.models.default = vec!["scripted".to_owned()];
     engine.start(busy).await.unwrap();
     assert!(engine.concluded(debate, Duration::from_secs(111)).await.unwrap());
-    // Two arguments are answered at first; the turn then comes free again at 96 s, and once more behind the deadline.
+    // Two arguments are answered by 20 s; the turn then comes free again at 96 s, and once more after the deadline.
     let log = log(&engine, debate).await;
     let answered = log.iter().filter(|event| event.kind == "call_answered").map(|event| {
         let body: Value = serde_json::from_str(&event.body).unwrap();

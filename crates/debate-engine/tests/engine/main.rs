@@ -19,5 +19,6 @@ mod searching;
 mod sent_prompts;
 mod sharing;
 mod tenants;
+mod thinking;
 mod tools;
 mod watching;

@@ -66,7 +66,7 @@ async fn held(engine: &Engine, request: &str) -> DebateId {
 }
 
 async fn begin<F: Format>(engine: &Engine, accepted: Accepted<F>) -> DebateId {
-    let Accepted { config, brief, limits, digest } = accepted;
+    let Accepted { config, brief, limits, digest, .. } = accepted;
     let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
     let start = Start::<F> { config, brief, limits, request_digest: digest, request_id: None, author };
     engine.start(start).await.unwrap().debate

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use debate_core::envelope::Envelope;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{Engine, WatchError, Watched};
+use debate_engine::{Control, Engine, WatchError, Watched};
 use debate_llm::{ChatReply, ScriptedModel};
 use futures::StreamExt;
 
@@ -49,6 +49,27 @@ async fn k10_a_watch_resumes_after_any_event_without_loss_or_repetition() {
     }
     let beyond = engine.watch(debate, Seq(head + 1), false).await;
     assert!(matches!(beyond.err(), Some(WatchError::BeyondHead { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn k24_watch_follows_a_void_debate_that_is_resumed() {
+    let engine = engine(memory(), model("seed=7,latency=1s"));
+    let debate = engine.start(start(None)).await.unwrap().debate;
+    let cancel = Control::Cancel { reason: "for now".to_owned() };
+    engine.control(debate, cancel, "test").await.unwrap();
+    assert!(engine.concluded(debate, PATIENCE).await.unwrap());
+    let void = log(&engine, debate).await.len() as u64;
+    engine.control(debate, Control::Resume, "test").await.unwrap();
+    let reopened = &log(&engine, debate).await[void as usize];
+    assert_eq!((reopened.kind.as_str(), reopened.seq.0), ("reopened", void + 1));
+    let (all, rest) = tokio::join!(
+        watched(&engine, debate, void - 1, false),
+        watched(&engine, debate, void + 1, false)
+    );
+    let log = log(&engine, debate).await;
+    assert_eq!(log.last().unwrap().kind, "concluded");
+    assert_eq!(seqs(&all), (void..=log.len() as u64).collect::<Vec<_>>());
+    assert_eq!(seqs(&rest), (void + 2..=log.len() as u64).collect::<Vec<_>>());
 }
 
 #[tokio::test(start_paused = true)]

@@ -61,6 +61,7 @@ pub(crate) const TABLE: &[(&str, &str, Needs)] = &[
     ("GET", "/api/v1/debates/{debate_id}/events", READ),
     ("POST", "/api/v1/debates/{debate_id}/resolution", WRITE),
     ("POST", "/api/v1/debates/{debate_id}/continue", WRITE),
+    ("POST", "/api/v1/debates/{debate_id}/resume", WRITE),
     ("POST", "/api/v1/reasoning/debate", WRITE),
     ("GET", "/api/v1/reasoning/debate/{debate_id}", READ),
     ("GET", "/api/v1/reasoning/debate/{debate_id}/round/{round_number}", READ),

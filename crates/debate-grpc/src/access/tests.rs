@@ -213,7 +213,7 @@ async fn the_silent_stream_of_a_revoked_token_ends_with_the_next_sign_of_life() 
     let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
     let request = accept::accept(include_str!("../../../../examples/ice.json")).unwrap();
     let AcceptedRequest::Prediction(accepted) = request else { panic!("the example is a prediction") };
-    let Accepted { config, brief, limits, digest } = *accepted;
+    let Accepted { config, brief, limits, digest, .. } = *accepted;
     let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
     let start =
         Start::<Prediction> { config, brief, limits, request_digest: digest, request_id: None, author };

@@ -82,5 +82,6 @@ fn options(options: v1::ReviewOptions) -> Value {
         .some("seed", options.seed)
         .some("models", options.models.map(models))
         .some("limits", options.limits.map(limits))
+        .asking(options.effort, options.output_tokens)
         .json()
 }

@@ -76,7 +76,11 @@ fn every_field_of_a_prediction_request_reaches_the_core() {
                 "roles": {"engineer": ["e:1", "e:2"]}},
             "schedule": "strict",
             "limits": {"deadline_ms": 1000, "calls_max": 50, "input_tokens_max": 70000, "output_tokens_max": 80000,
-                "attempts_max": 2, "starts_max": 3, "cost_micros_max": 90000},
+                "attempts_max": 2, "starts_max": 3, "cost_micros_max": 90000, "thinking_tokens_max": 60000,
+                "thinking_tokens_each": 0},
+            "effort": {"default": "low", "argue": "high", "score": "none", "synthesise": "medium",
+                "roles": {"engineer": "none"}},
+            "output_tokens": {"argue": 600, "score": 100, "synthesise": 2000},
         },
     }));
 }
@@ -97,6 +101,8 @@ fn every_field_of_a_deliberation_reaches_the_core() {
         "skills": {"global": ["g"]},
         "options": {
             "limits": {"calls_max": 12, "cost_micros_max": 5},
+            "effort": "medium",
+            "output_tokens": {"initial": 600, "rebuttal": 601, "revised": 602, "consensus": 603},
             "models": {"default": ["a:1"], "initial": ["b:1"], "rebuttal": ["c:1"], "revised": ["d:1"],
                 "consensus": ["e:1", "a:1"], "roles": {"a": ["f:1"], "c": ["g:1"]}},
         },
@@ -127,6 +133,8 @@ fn every_field_of_a_roundtable_reaches_the_core() {
             "seed": 7,
             "similarity": "trigram-overlap",
             "limits": {"deadline_ms": 60_000, "calls_max": 12},
+            "effort": {"respond": "low", "repoll": "none", "roles": {"a": "high"}},
+            "output_tokens": {"respond": 600, "repoll": 601},
             "models": {"default": ["a:1"], "respond": ["b:1"], "repoll": ["c:1"], "light": ["d:1", "e:1"],
                 "roles": {"a": ["f:1"]}},
         },
@@ -146,9 +154,31 @@ fn every_field_of_an_investigation_reaches_the_core() {
         "rounds": 2,
         "options": {
             "limits": {"calls_max": 90, "cost_micros_max": 5},
+            "effort": {"verdict": "high", "roles": {"lead": "medium"}},
+            "output_tokens": {"propose": 600, "convey": 601},
             "models": {"default": ["a:1"], "propose": ["b:1"], "report": ["c:1"], "challenge": ["d:1"],
                 "respond": ["e:1"], "status": ["f:1"], "verdict": ["g:1"], "convey": ["h:1", "a:1"],
                 "roles": {"ann": ["i:1"], "lead": ["j:1"]}},
+        },
+    }));
+}
+
+#[test]
+fn every_option_of_a_review_reaches_the_core() {
+    let critique = |role: &str, op: &str| json!({"role": role, "operations": [{"op": op, "target": "H3"}]});
+    check_same(&json!({
+        "format": "review",
+        "original_prompt": "p",
+        "critiques": [critique("ann", "REMOVE"), critique("ben", "STRENGTHEN")],
+        "debate": {"enabled": true, "max_pairs": 2, "model": ["a:1"], "judge_model": ["b:1"],
+            "min_conflicts_to_trigger": 1},
+        "options": {
+            "judge_passes": 2,
+            "seed": 7,
+            "limits": {"calls_max": 60, "thinking_tokens_max": 5},
+            "effort": {"default": "low", "judge": "high", "roles": {"ann": "none"}},
+            "output_tokens": {"argue": 600, "rebut": 601, "judge": 602},
+            "models": {"argue": ["c:1"], "rebut": ["d:1"], "roles": {"ann": ["e:1"]}},
         },
     }));
 }
@@ -169,6 +199,11 @@ fn k12_violations_have_the_same_paths_over_grpc() {
                 ..v1::PredictionContext::default()
             }),
             config: Some(v1::DebateConfig { rounds: Some(0), ..v1::DebateConfig::default() }),
+            options: Some(v1::DebateOptions {
+                effort: Some(prost_types::Value { kind: Some(Kind::StringValue("max".to_owned())) }),
+                output_tokens: [("argue".to_owned(), 7)].into(),
+                ..v1::DebateOptions::default()
+            }),
             ..v1::DebateRequest::default()
         })),
         ..v1::StartDebateRequest::default()
@@ -183,6 +218,8 @@ fn k12_violations_have_the_same_paths_over_grpc() {
             "prediction_context.outcomes[1].id: \"a\" is given more than once",
             "prediction_context.simulation_summary.final_distribution[0].probability: must be a number",
             "config.rounds: must be a whole number from 1 to 10",
+            "options.effort: must be one of none, low, medium, high",
+            "options.output_tokens.argue: must be a whole number from 50 to 32000",
         ]
     );
     let refused = request_json(v1::StartDebateRequest::default()).unwrap_err();

@@ -36,6 +36,8 @@ use crate::{problem, to_proto, wire_json};
 
 /// Where debates of all formats are.
 pub(super) const DEBATES: &str = "/api/v1/debates";
+/// Where a debate is resumed.
+pub(super) const RESUME: &str = "/api/v1/debates/{debate_id}/resume";
 /// Where a client says that it saw an event.
 const LAST_EVENT_ID: &str = "Last-Event-ID";
 /// Events on a page, unless the request says otherwise, and the most.
@@ -119,6 +121,16 @@ pub(super) async fn go_on(
     let body = body_of(&headers, body)?;
     let json = str::from_utf8(&body).map_err(|_| Refusal::field(WHOLE, "is not UTF-8"))?;
     let debate = rest.desk(grant).continue_debate(&id, AddedRounds::read(json)?).await?;
+    Ok(super::body(&json!({ "debate": debate_json(&debate) })))
+}
+
+/// Ends a pause, or drives a void debate again, and returns at once (rules K17, K24).
+pub(super) async fn resume(
+    State(rest): State<Rest>,
+    Extension(grant): Extension<Arc<Grant>>,
+    Path(id): Path<String>,
+) -> Result<Response, Refusal> {
+    let debate = rest.desk(grant).control(&id, Control::Resume).await?;
     Ok(super::body(&json!({ "debate": debate_json(&debate) })))
 }
 

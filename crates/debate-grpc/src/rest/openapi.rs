@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use debate_core::formats::any::FORMATS;
 use serde_json::{Map, Value, json};
 
-use super::debates::DEBATES;
+use super::debates::{DEBATES, RESUME};
 use crate::access::{Needs, TABLE};
 use crate::tokens::Scope;
 use schemas::{reference, schemas};
@@ -71,6 +71,13 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "POST",
         "/api/v1/debates/{debate_id}/continue",
         "Holds more rounds of a concluded debate and returns at once.",
+        "200",
+        "Started",
+    ),
+    (
+        "POST",
+        RESUME,
+        "Ends a pause, or drives a void debate again, and returns at once. It takes no body.",
         "200",
         "Started",
     ),
@@ -227,7 +234,7 @@ fn document() -> Value {
 fn operation((method, path, sentence, status, schema): &(&str, &str, &str, &str, &str)) -> Value {
     let needs = TABLE.iter().find(|(its_method, place, _)| (its_method, place) == (method, path));
     let needs = needs.map_or(Needs::Nothing, |(_, _, needs)| *needs);
-    let reads_body = *method == "POST";
+    let reads_body = *method == "POST" && *path != RESUME;
     let media = if *schema == "Health" { "text/plain" } else { "application/json" };
     let mut responses = Map::new();
     let good = json!({ media: { "schema": reference(schema) } });
@@ -341,6 +348,23 @@ mod tests {
         assert!(references.len() > 20 && schemas["DebateRequest"]["properties"]["task_id"].is_object());
         let sentence = schemas["Debate"]["properties"]["id"]["description"].as_str().unwrap();
         assert_eq!(sentence, "The debate, a UUID v4.");
+    }
+
+    #[test]
+    fn p23_effort_is_a_name_or_an_object_in_every_format() {
+        let document: Value = serde_json::from_str(&DOCUMENT).unwrap();
+        let schemas = &document["components"]["schemas"];
+        for format in ["Debate", "Deliberation", "Roundtable", "Review", "Investigation"] {
+            let options = &schemas[format!("{format}Options")]["properties"];
+            let effort = &options["effort"]["anyOf"][0]["anyOf"];
+            assert_eq!(effort[0]["enum"], json!(["none", "low", "medium", "high"]), "{format}");
+            assert_eq!(effort[1]["additionalProperties"]["type"], "string", "{format}");
+            assert_eq!(options["output_tokens"]["additionalProperties"]["type"], "integer", "{format}");
+        }
+        let limits = &schemas["LimitsOption"]["properties"];
+        assert!(limits["thinking_tokens_max"].is_object() && limits["thinking_tokens_each"].is_object());
+        let path = &document["paths"][RESUME]["post"];
+        assert_eq!((&path["x-scope"], path.get("requestBody")), (&json!("write"), None));
     }
 
     fn collect(value: &Value, references: &mut BTreeSet<String>) {

@@ -29,6 +29,7 @@ pub fn deliberation_result(result: DeliberationResult) -> v1::DeliberationResult
         stop_reason: result.stop_reason,
         simulated: result.simulated,
         usage_complete: result.usage_complete,
+        thinking_tokens: result.thinking_tokens,
         redacted: result.redacted,
         cost: result.cost.map(cost),
         unpriced_models: result.unpriced_models,

@@ -30,6 +30,7 @@ pub fn investigation_result(result: InvestigationResult) -> v1::InvestigationRes
         stop_reason: result.stop_reason,
         simulated: result.simulated,
         usage_complete: result.usage_complete,
+        thinking_tokens: result.thinking_tokens,
         redacted: result.redacted,
         cost: result.cost.map(cost),
         unpriced_models: result.unpriced_models,

@@ -160,6 +160,7 @@ fn extra(extra: Extra) -> v1::DebateExtra {
         simulated: extra.simulated,
         stop_reason: extra.stop_reason,
         usage_complete: extra.usage_complete,
+        thinking_tokens: extra.thinking_tokens,
         consensus_per_outcome: extra.consensus_per_outcome.iter().map(consensus).collect(),
         blind_baseline: extra.blind_baseline.as_ref().map(probabilities).unwrap_or_default(),
         pools: extra.pools.as_ref().map(pools),

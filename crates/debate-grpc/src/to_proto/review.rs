@@ -38,6 +38,7 @@ pub fn review_result(result: ReviewResult) -> v1::ReviewResult {
         stop_reason: result.stop_reason,
         simulated: result.simulated,
         usage_complete: result.usage_complete,
+        thinking_tokens: result.thinking_tokens,
         redacted: result.redacted,
         cost: result.cost.map(cost),
         unpriced_models: result.unpriced_models,

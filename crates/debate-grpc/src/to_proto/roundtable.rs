@@ -26,6 +26,7 @@ pub fn roundtable_result(result: RoundtableResult) -> v1::RoundtableResult {
         stop_reason: result.stop_reason,
         simulated: result.simulated,
         usage_complete: result.usage_complete,
+        thinking_tokens: result.thinking_tokens,
         redacted: result.redacted,
         cost: result.cost.map(cost),
         unpriced_models: result.unpriced_models,

@@ -56,6 +56,45 @@ async fn k17_a_debate_is_paused_and_goes_on() {
 }
 
 #[tokio::test]
+async fn k24_resume_drives_a_void_debate_over_grpc_and_rest() {
+    let house = House::quiet().await;
+    let (mut client, _) = clients(&house).await;
+    let debate_id = open(&mut client).await;
+    let resume = v1::ResumeDebateRequest { debate_id: debate_id.clone() };
+    let running = v1::ListDebatesRequest {
+        states: vec![v1::DebateState::Running.into()],
+        ..v1::ListDebatesRequest::default()
+    };
+    for interface in ["grpc", "rest"] {
+        let cancel = v1::CancelDebateRequest { debate_id: debate_id.clone(), ..Default::default() };
+        client.cancel_debate(cancel).await.unwrap();
+        concluded(&house.engine, &debate_id).await;
+        assert_eq!(client.list_debates(running.clone()).await.unwrap().into_inner().debates, []);
+        if interface == "grpc" {
+            let resumed = client.resume_debate(resume.clone()).await.unwrap().into_inner().debate.unwrap();
+            assert_eq!(resumed.state(), v1::DebateState::Running);
+        } else {
+            let path = format!("/api/v1/debates/{debate_id}/resume");
+            let resumed = house.ask("POST", &path, &[], b"").await;
+            let state = resumed.json()["debate"]["state"].clone();
+            assert_eq!((resumed.status, state), (200, json!("running")));
+        }
+        let listed = client.list_debates(running.clone()).await.unwrap().into_inner().debates;
+        assert_eq!(listed.iter().map(|debate| &debate.id).collect::<Vec<_>>(), [&debate_id]);
+    }
+    house.let_all_answer();
+    concluded(&house.engine, &debate_id).await;
+    let log = house.engine.log(debate_id.parse().unwrap(), None).await.unwrap();
+    let reopened = log.iter().filter(|event| event.kind == "reopened");
+    assert_eq!(reopened.map(|event| &*event.actor).collect::<Vec<_>>(), ["grpc", "rest"]);
+    let refused = client.resume_debate(resume).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("has concluded with a result"), "{refused:?}");
+    let refused = house.ask("POST", &format!("/api/v1/debates/{debate_id}/resume"), &[], b"").await;
+    assert_eq!((refused.status, &refused.json()["reason"]), (409, &json!("WRONG_STATE")));
+}
+
+#[tokio::test]
 async fn k17_rounds_are_added_to_a_roundtable_over_grpc_and_rest() {
     let house = House::open().await;
     let (mut client, _) = clients(&house).await;

@@ -155,6 +155,24 @@ async fn k8_debates_that_a_token_lets_go_on_again_are_its_own_money_of_the_day()
 }
 
 #[tokio::test]
+async fn k8_void_debates_that_a_token_resumes_are_its_money_of_the_day() {
+    let clock = Clock::default();
+    let guarded = Guarded::of(clock.engine(memory())).await;
+    let mut opening = guarded.debates(&guarded.token(wishes("other", &[Scope::Write]))).await;
+    clock.put_back(DAY_MS + MINUTE_MS);
+    let debates = [paused(&mut opening).await, paused(&mut opening).await];
+    for debate_id in debates.clone() {
+        opening.cancel_debate(v1::CancelDebateRequest { debate_id, ..Default::default() }).await.unwrap();
+    }
+    clock.put_back(0);
+    let mut client = guarded.debates(&guarded.token(a_dollar_a_day())).await;
+    let [first, second] = debates.map(|debate_id| v1::ResumeDebateRequest { debate_id });
+    client.resume_debate(first).await.unwrap();
+    let refused = client.resume_debate(second).await.unwrap_err();
+    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
+}
+
+#[tokio::test]
 async fn k8_debates_that_may_cost_more_than_one_of_a_token_may_do_not_go_on_by_it() {
     let guarded = Guarded::of(Clock::default().engine(memory())).await;
     let others = guarded.token(wishes("other", &[Scope::Read, Scope::Write]));

@@ -224,6 +224,7 @@ async fn nothing_is_begun_with(guarded: &Guarded, token: &str) {
         ("/api/v1/reasoning/debate", &*body),
         ("/api/v1/debates", &body),
         (&format!("/api/v1/debates/{id}/continue"), "{}"),
+        (&format!("/api/v1/debates/{id}/resume"), ""),
     ] {
         let refused = guarded.house.ask("POST", path, &headers, body.as_bytes()).await;
         assert_eq!((refused.status, &refused.json()["reason"]), (403, &"FORBIDDEN".into()), "{path}");

@@ -22,7 +22,7 @@ const SEARCHES_MAX: u32 = 5;
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect, cap } = *outgoing;
+    let Outgoing { model, request, schema, dialect, cap, so_far } = *outgoing;
     let is_cached = dialect.takes(Parameter::CacheMarks);
     let (thinking, effort) = thoughts(thinking(request, dialect), cap);
     let thinks = thinking.as_ref().is_some_and(|thinking| thinking.kind != DISABLED);
@@ -37,7 +37,7 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
         temperature: temperature.map(|temperature| temperature.min(TEMPERATURE_MAX)),
         tools: tools(request, dialect.takes(Parameter::WebSearch)),
         system: system(request, is_cached),
-        messages: turns(request, is_cached),
+        messages: turns(request, is_cached, so_far),
         output_config: (format.is_some() || effort.is_some()).then_some(OutputConfig { format, effort }),
     })
 }
@@ -71,8 +71,8 @@ fn system(request: &ChatRequest, is_cached: bool) -> Vec<Block<'_>> {
 ///
 /// Marked for the cache are the first message, which holds what all requests share, and the last but one, up to which
 /// this request and the next ones may be alike. The last one is this request's own: to keep it would cost and never
-/// pay.
-fn turns(request: &ChatRequest, is_cached: bool) -> Vec<Turn<'_>> {
+/// pay. Last of all comes what the model has said in a turn that was paused.
+fn turns<'a>(request: &'a ChatRequest, is_cached: bool, so_far: &'a [Value]) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'_>> = Vec::new();
     let said: Vec<&Message> =
         request.messages.iter().filter(|message| message.role != Role::System).collect();
@@ -90,6 +90,9 @@ fn turns(request: &ChatRequest, is_cached: bool) -> Vec<Turn<'_>> {
         if let (true, Some(last)) = (is_shared && is_cached, turn.content.last_mut()) {
             last.cache();
         }
+    }
+    if !so_far.is_empty() {
+        turns.push(Turn { role: "assistant", content: so_far.iter().map(Block::Received).collect() });
     }
     turns
 }
@@ -177,6 +180,9 @@ enum Block<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
+    /// A block as the provider gave it.
+    #[serde(untagged)]
+    Received(&'a Value),
 }
 
 impl<'a> Block<'a> {
@@ -191,6 +197,7 @@ impl<'a> Block<'a> {
             | Self::ToolResult { cache_control, .. } => {
                 *cache_control = Some(CacheControl { kind: "ephemeral" });
             }
+            Self::Received(_) => {}
         }
     }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::CODES;
-use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
+use super::received::Received;
+use crate::http::{Answer, Events, error_event, keep, malformed, read_json, text};
 use crate::{ChunkSink, Ending, ModelError, Usage};
 
 /// Reads the blocks of a message.
@@ -15,8 +16,12 @@ use crate::{ChunkSink, Ending, ModelError, Usage};
 pub(super) struct Blocks {
     tokens: Tokens,
     has_blocks: bool,
+    /// The number of the last block that began; it counts for what has no number of its own.
+    last: u64,
     /// The input with which a tool call began; it counts when no pieces follow.
     first_input: Option<(u64, String)>,
+    /// The blocks as they came, for a provider that pauses the turn.
+    received: Received,
 }
 
 impl Events for Blocks {
@@ -27,27 +32,41 @@ impl Events for Blocks {
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
         let event: Event<'_> = read_json(data)?;
+        if let Some(error) = event.error.filter(|error| !error.is_null()) {
+            return Err(error_event(&error, CODES));
+        }
         match &*event.kind {
             // A gateway that tried again on its own began a second answer within the first; a start that is
             // merely repeated does no harm.
             "message_start" if self.has_blocks => {
                 return Err(malformed("a second message began within the first"));
             }
-            "message_start" => self.begin(event.message.unwrap_or_default(), answer),
-            "content_block_start" => {
-                let block = event.content_block.unwrap_or_default();
-                self.block(event.index, &block, answer, chunks);
+            "message_start" => {
+                let mut message = event.message.unwrap_or_default();
+                // What it says of the output is where the count begins.
+                message.usage = message.usage.map(|usage| Tokens { output_tokens: None, ..usage });
+                self.begin(message, answer);
             }
-            "content_block_delta" => delta(event.index, &event.delta.unwrap_or_default(), answer, chunks),
-            "content_block_stop" => self.end_block(event.index, answer),
+            "content_block_start" => {
+                let told = event.content_block.map_or("{}", RawValue::get).as_bytes();
+                let block = read_json(told)?;
+                self.last = event.index.unwrap_or(self.last + u64::from(self.has_blocks));
+                self.received.begin(read_json(told)?);
+                self.block(self.last, &block, answer, chunks);
+            }
+            "content_block_delta" => {
+                let delta = event.delta.unwrap_or_default();
+                self.received.add(&delta);
+                take_delta(event.index.unwrap_or(self.last), &delta, answer, chunks);
+            }
+            "content_block_stop" => self.end_block(event.index.unwrap_or(self.last), answer),
             "message_delta" => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
-                    answer.end(&reason, ending);
-                }
+                answer.end(&event.delta.unwrap_or_default().stop_reason);
                 self.count(event.usage, answer);
+                self.pause(answer);
             }
             "message_stop" => answer.is_done = true,
-            "error" => return Err(error_event(&event.error.unwrap_or_default(), CODES)),
+            "error" => return Err(error_event(&Value::Null, CODES)),
             // New kinds of events may come at any time; ping is one that says nothing.
             _ => {}
         }
@@ -67,21 +86,24 @@ impl Events for Blocks {
         let Some(blocks) = message.content.take() else {
             return Err(malformed("the response holds no content"));
         };
-        for (index, block) in (0..).zip(&blocks) {
-            self.block(index, block, answer, chunks);
+        for (index, told) in (0..).zip(blocks) {
+            let block = read_json(told.get().as_bytes())?;
+            self.received.begin(read_json(told.get().as_bytes())?);
+            self.block(index, &block, answer, chunks);
             self.end_block(index, answer);
         }
-        answer.end(message.stop_reason.as_deref().unwrap_or_default(), ending);
+        answer.end(&message.stop_reason);
         answer.is_done = true;
         self.begin(message, answer);
+        self.pause(answer);
         Ok(())
     }
 }
 
 impl Blocks {
     fn begin(&mut self, message: Message<'_>, answer: &mut Answer) {
-        keep(&mut answer.model, message.model.as_deref());
-        keep(&mut answer.id, message.id.as_deref());
+        keep(&mut answer.model, &message.model);
+        keep(&mut answer.id, &message.id);
         self.count(message.usage, answer);
     }
 
@@ -89,6 +111,13 @@ impl Blocks {
         if let Some(usage) = usage {
             self.tokens.update(usage);
             answer.count(self.tokens.usage());
+        }
+    }
+
+    /// Hands over the blocks where the provider pauses and wants to read them again.
+    fn pause(&mut self, answer: &mut Answer) {
+        if answer.ending == Some(Ending::Paused) {
+            answer.to_continue = self.received.take();
         }
     }
 
@@ -102,15 +131,17 @@ impl Blocks {
             }
             // What was found; an error stands there as an object.
             "web_search_tool_result" => {
+                answer.go_on();
                 let found = block.content.and_then(|content| serde_json::from_str(content.get()).ok());
                 let found: Vec<Citation> = found.unwrap_or_default();
                 found.iter().for_each(|page| page.tell(answer));
             }
-            "thinking" => answer.reasoning.push_str(&block.thinking),
+            "thinking" => answer.think(&block.thinking),
             "tool_use" | "server_tool_use" => {
+                answer.go_on();
                 let call = answer.call(index);
-                call.id = block.id.clone().unwrap_or_default();
-                call.name = block.name.clone().unwrap_or_default();
+                call.id = block.id.clone().into_owned();
+                call.name = block.name.clone().into_owned();
                 call.by_provider = block.kind != "tool_use";
                 let input = block.input.map_or("{}", RawValue::get);
                 self.first_input = Some((index, input.to_owned()));
@@ -130,22 +161,24 @@ impl Blocks {
     }
 }
 
-fn delta(index: u64, delta: &Delta<'_>, answer: &mut Answer, chunks: &mut dyn ChunkSink) {
+fn take_delta(index: u64, delta: &Delta<'_>, answer: &mut Answer, chunks: &mut dyn ChunkSink) {
     match &*delta.kind {
         "text_delta" => answer.say(&delta.text, chunks),
-        "thinking_delta" => answer.reasoning.push_str(&delta.thinking),
+        "thinking_delta" => answer.think(&delta.thinking),
         // The input of a block that is left out is left out too.
-        "input_json_delta" => {
-            if let Some(call) = answer.begun_call(index) {
-                call.arguments.push_str(&delta.partial_json);
-            }
+        "input_json_delta" if answer.has_call(index) && !delta.partial_json.is_empty() => {
+            answer.go_on();
+            answer.call(index).arguments.push_str(&delta.partial_json);
         }
         "citations_delta" => {
-            if let Some(citation) = &delta.citation {
-                citation.tell(answer);
+            let cited = delta.citation.and_then(|citation| serde_json::from_str(citation.get()).ok());
+            if let Some(citation) = cited {
+                Citation::tell(&citation, answer);
             }
         }
-        // Signatures and what is new.
+        // The end of thoughts that are hidden.
+        "signature_delta" => answer.pieces += 1,
+        // What is new.
         _ => {}
     }
 }
@@ -155,12 +188,11 @@ fn delta(index: u64, delta: &Delta<'_>, answer: &mut Answer, chunks: &mut dyn Ch
 struct Event<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
-    #[serde(default)]
-    index: u64,
+    index: Option<u64>,
     #[serde(borrow)]
     message: Option<Message<'a>>,
     #[serde(borrow)]
-    content_block: Option<Block<'a>>,
+    content_block: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
     usage: Option<Tokens>,
@@ -169,25 +201,30 @@ struct Event<'a> {
 
 #[derive(Deserialize, Default)]
 struct Message<'a> {
-    id: Option<String>,
-    model: Option<String>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    id: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    model: Cow<'a, str>,
     #[serde(borrow)]
-    content: Option<Vec<Block<'a>>>,
-    stop_reason: Option<String>,
+    content: Option<Vec<&'a RawValue>>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    stop_reason: Cow<'a, str>,
     usage: Option<Tokens>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize, Default)]
 struct Block<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
     kind: Cow<'a, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text")]
     text: Cow<'a, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text")]
     thinking: Cow<'a, str>,
-    id: Option<String>,
-    name: Option<String>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    id: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    name: Cow<'a, str>,
     #[serde(borrow)]
     input: Option<&'a RawValue>,
     citations: Option<Vec<Citation>>,
@@ -211,18 +248,23 @@ impl Citation {
     }
 }
 
+/// A piece of a block; or, of the message, why it ended.
 #[derive(Deserialize, Default)]
-struct Delta<'a> {
-    #[serde(rename = "type", borrow, default)]
-    kind: Cow<'a, str>,
-    #[serde(borrow, default)]
-    text: Cow<'a, str>,
-    #[serde(borrow, default)]
-    thinking: Cow<'a, str>,
-    #[serde(borrow, default)]
-    partial_json: Cow<'a, str>,
-    citation: Option<Citation>,
-    stop_reason: Option<String>,
+pub(super) struct Delta<'a> {
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    pub(super) text: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    pub(super) thinking: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    pub(super) signature: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    pub(super) partial_json: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) citation: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    stop_reason: Cow<'a, str>,
 }
 
 /// Tokens as the provider counts them: what it read from its cache or put there is not among the input.
@@ -243,7 +285,9 @@ struct OutputDetails {
 impl Tokens {
     /// Takes later counts, which are totals; what they leave out stays.
     fn update(&mut self, later: Self) {
-        let newer = |old: &mut Option<u64>, new: Option<u64>| *old = new.or(*old);
+        let newer = |old: &mut Option<u64>, new: Option<u64>| {
+            *old = new.filter(|tokens| *tokens > 0).or(*old).or(new);
+        };
         newer(&mut self.input_tokens, later.input_tokens);
         newer(&mut self.cache_creation_input_tokens, later.cache_creation_input_tokens);
         newer(&mut self.cache_read_input_tokens, later.cache_read_input_tokens);
@@ -261,16 +305,5 @@ impl Tokens {
             cache_written: self.cache_creation_input_tokens,
             reasoning: self.output_tokens_details.as_ref().and_then(|details| details.thinking_tokens),
         }
-    }
-}
-
-fn ending(reason: &str) -> Ending {
-    match reason {
-        "end_turn" | "stop_sequence" => Ending::Complete,
-        "max_tokens" | "model_context_window_exceeded" => Ending::CutInText,
-        "refusal" => Ending::Refused,
-        "tool_use" => Ending::ToolCalls,
-        "pause_turn" => Ending::Paused,
-        _ => Ending::Unknown,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::CODES;
 use super::growing::{GrowingCall, PartialArg};
 use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
-use crate::{ChunkSink, Ending, ModelError, ToolCall, Usage};
+use crate::{ChunkSink, ModelError, ToolCall, Usage};
 
 /// Reads candidates, of which one is asked for.
 ///
@@ -60,13 +60,15 @@ impl Candidates {
         if let Some(error) = body.error.filter(|error| !error.is_null()) {
             return Err(error_event(&error, CODES));
         }
-        keep(&mut answer.model, body.model_version.as_deref());
-        keep(&mut answer.id, body.response_id.as_deref());
+        keep(&mut answer.model, body.model_version.as_deref().unwrap_or_default());
+        keep(&mut answer.id, body.response_id.as_deref().unwrap_or_default());
         if let Some(reason) = body.prompt_feedback.and_then(|feedback| feedback.block_reason) {
             answer.refusal = format!("the provider's filter stopped the question: {reason}");
         }
-        for candidate in body.candidates.into_iter().flatten() {
+        let mut broken = None;
+        for mut candidate in body.candidates.into_iter().flatten() {
             if candidate.index.unwrap_or(0) == 0 {
+                broken = broken.or(candidate.error.take().filter(|error| !error.is_null()));
                 self.candidate(answer, candidate, chunks)?;
             }
         }
@@ -74,7 +76,7 @@ impl Candidates {
         if let Some(counts) = body.usage_metadata {
             answer.count(counts.usage());
         }
-        Ok(())
+        broken.map_or(Ok(()), |error| Err(error_event(&error, CODES)))
     }
 
     fn candidate(
@@ -86,7 +88,7 @@ impl Candidates {
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
             match (part.function_call, part.thought) {
                 (Some(call), _) => self.call(answer, call, part.thought_signature)?,
-                (None, Some(true)) => answer.reasoning.push_str(part.text.as_deref().unwrap_or_default()),
+                (None, Some(true)) => answer.think(part.text.as_deref().unwrap_or_default()),
                 (None, Some(false) | None) => answer.say(part.text.as_deref().unwrap_or_default(), chunks),
             }
         }
@@ -94,10 +96,9 @@ impl Candidates {
             take_searches(answer, &metadata);
             take_sources(answer, &metadata);
         }
-        if let Some(reason) = candidate.finish_reason {
+        if let Some(reason) = candidate.finish_reason.filter(|reason| !reason.is_empty()) {
             self.end_call(answer);
-            let asks = answer.tool_calls.iter().any(|call| !call.by_provider);
-            answer.end(&reason, |reason| ending(reason, asks));
+            answer.end(&reason);
         }
         Ok(())
     }
@@ -116,6 +117,7 @@ impl Candidates {
             let call = ToolCall::new(id, name, told.args.map_or("{}", RawValue::get));
             self.growing = Some(GrowingCall::new(ToolCall { signature: signature.map(Into::into), ..call }));
         }
+        answer.go_on();
         let Some(growing) = &mut self.growing else {
             return Err(malformed("a piece of a tool call has no call"));
         };
@@ -137,7 +139,7 @@ impl Candidates {
 
 /// Takes what the provider searched for, which it tells once or, growing, several times.
 fn take_searches(answer: &mut Answer, metadata: &Grounding) {
-    for query in metadata.web_search_queries.iter().flatten() {
+    for query in metadata.web_search_queries.iter().flatten().flatten() {
         let arguments = serde_json::json!({ "query": query }).to_string();
         let is_known = |call: &ToolCall| call.by_provider && call.arguments == arguments;
         if !answer.tool_calls.iter().any(is_known) {
@@ -187,6 +189,7 @@ struct Candidate<'a> {
     content: Option<Content<'a>>,
     finish_reason: Option<String>,
     grounding_metadata: Option<Grounding>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -219,7 +222,7 @@ struct FunctionCall<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Grounding {
-    web_search_queries: Option<Vec<String>>,
+    web_search_queries: Option<Vec<Option<String>>>,
     grounding_chunks: Option<Vec<Chunk>>,
     grounding_supports: Option<Vec<Support>>,
 }
@@ -283,19 +286,5 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     match (a, b) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-    }
-}
-
-/// Reads the reason; the provider has none of its own for tools.
-fn ending(reason: &str, asks_for_tools: bool) -> Ending {
-    match reason {
-        // Not the provider's own, but what others that speak its protocol say.
-        "FUNCTION_CALL" => Ending::ToolCalls,
-        "STOP" if asks_for_tools => Ending::ToolCalls,
-        "STOP" => Ending::Complete,
-        "MAX_TOKENS" => Ending::CutInText,
-        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE"
-        | "MODEL_ARMOR" => Ending::Refused,
-        _ => Ending::Unknown,
     }
 }

@@ -1,18 +1,22 @@
 //! One call, over all its tries on the wire (K5).
 
 use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Version;
+use http::{Response, Version};
 use hyper::body::Incoming;
+use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::HttpModel;
 use super::advice::advice;
 use super::answer::Answer;
 use super::client::{connection_error, has_tls_failed, next_piece};
-use super::decode::Decoder;
+use super::decode::{Decoder, clip_name};
+use super::dialect::Parameter;
+use super::encoding::Decompressor;
 use super::failure::{self, Failure};
 use super::protocol::Outgoing;
 use super::retry;
@@ -49,6 +53,8 @@ pub(super) struct Call<'a> {
     pub(super) request_id: Option<String>,
     pub(super) http_version: Option<Version>,
     pub(super) wire_retries: u32,
+    /// What the model has said in the turn that its provider paused.
+    pub(super) so_far: Vec<Value>,
 }
 
 impl<'a> Call<'a> {
@@ -65,6 +71,7 @@ impl<'a> Call<'a> {
             request_id: None,
             http_version: None,
             wire_retries: 0,
+            so_far: Vec::new(),
         }
     }
 
@@ -77,15 +84,27 @@ impl<'a> Call<'a> {
         let mut terms = self.model.terms();
         let mut body = self.encode(request, terms)?;
         let mut unnamed: Option<ModelError> = None;
+        let mut is_schema_dropped = false;
         loop {
             let failure = match self.exchange(request, body.clone(), chunks).await {
+                Ok(answer) if is_schema_dropped => return Ok(answer),
                 Ok(answer) => {
                     self.model.remember(terms);
+                    self.model.bad_replies.store(0, Ordering::Relaxed);
                     return Ok(answer);
                 }
                 Err(failure) => failure,
             };
             let safe = |error: ModelError| error.safe(|told| self.model.redact(told));
+            let without_schema = (failure.is_bad_reply && !is_schema_dropped && self.is_bad_again())
+                .then(|| terms.dialect.concede(Parameter::Schema, request));
+            // For this call alone: other replies may well keep to the schema.
+            if let Some(dialect) = without_schema.flatten() {
+                is_schema_dropped = true;
+                terms.dialect = dialect;
+                body = self.encode(request, terms)?;
+                continue;
+            }
             let next = terms.conceded(&failure, request).or_else(|| {
                 let plain = terms.plain(&failure, request)?;
                 unnamed = Some(safe((*failure.error).clone()));
@@ -108,8 +127,7 @@ impl<'a> Call<'a> {
             chunks.waits();
             let began = Instant::now();
             tokio::time::sleep(wait).await;
-            self.left = Instant::now();
-            self.waited += self.left.duration_since(began);
+            self.waited += began.elapsed();
             chunks.leaves();
         }
     }
@@ -144,11 +162,37 @@ impl<'a> Call<'a> {
     /// Adds to an error what the whole call knows.
     pub(super) fn complete_error(&self, error: ModelError) -> ModelError {
         ModelError {
-            advice: advice(&error.kind, self.model.config.provider).into(),
+            message: self.with_address(&error).into(),
+            advice: match error.advice.is_empty() {
+                true => advice(&error.kind, self.model.config.provider).into(),
+                false => error.advice,
+            },
             wire_retries: self.wire_retries,
             request_id: self.request_id.as_deref().map(Into::into),
             ..error
         }
+    }
+
+    /// Returns an error's message, with the address that was asked where that may be what is wrong.
+    fn with_address(&self, error: &ModelError) -> String {
+        let is_of_address = match &error.kind {
+            ModelErrorKind::Connection | ModelErrorKind::Malformed => true,
+            ModelErrorKind::Timeout(stage) => *stage != TimeoutStage::Turn,
+            _ => error.status == Some(404),
+        };
+        let endpoint = &self.model.endpoint;
+        match endpoint.authority() {
+            Some(server) if is_of_address => {
+                let asked = format!("{server}{}", endpoint.path());
+                format!("{} ({})", error.message, self.model.redact_name(&asked))
+            }
+            Some(_) | None => error.message.to_string(),
+        }
+    }
+
+    /// Notes a reply that the server found not to keep to the schema, and returns whether the one before it did not either.
+    fn is_bad_again(&self) -> bool {
+        self.model.bad_replies.fetch_add(1, Ordering::Relaxed) > 0
     }
 
     /// Writes the body once; it is shared by all tries on the same terms.
@@ -159,14 +203,14 @@ impl<'a> Call<'a> {
             ModelError::new(ModelErrorKind::BadRequest, &format!("cannot write the request: {error}"))
         };
         let schema = match &request.schema {
-            Some(schema) if dialect.takes(super::Parameter::Schema) => {
+            Some(schema) if dialect.takes(Parameter::Schema) => {
                 Some(model.schemas.cut(schema, model.protocol()).map_err(refused)?)
             }
             Some(_) | None => None,
         };
         let schema = schema.as_deref();
-        let cap = terms.cap(request);
-        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect, cap };
+        let (cap, so_far) = (terms.cap(request), &self.so_far);
+        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect, cap, so_far };
         model.protocol().encode(&outgoing).map(Bytes::from).map_err(refused)
     }
 
@@ -180,24 +224,28 @@ impl<'a> Call<'a> {
         let model = self.model;
         let limits = &model.config.limits;
         let send = model.client.post(&model.endpoint, telemetry::traced(model.headers.clone()), body);
-        let sent = self.within(self.left + self.time.first_token, TimeoutStage::FirstByte, send).await?;
+        self.left = Instant::now();
+        let sent = self.within((self.left, self.time.first_token), TimeoutStage::FirstByte, send).await?;
         let mut response = sent.map_err(|error| {
             self.has_tls_failed = has_tls_failed(&error);
             connection_error(&error)
         })?;
-        let header = |name: &str| Some(model.redact(response.headers().get(name)?.to_str().ok()?).into());
+        let header = |name: &str| {
+            let id = response.headers().get(name)?.to_str().ok()?;
+            Some(model.redact_name(clip_name(id)).into())
+        };
         self.request_id = REQUEST_ID_HEADERS.iter().find_map(|name| header(name));
         self.http_version = Some(response.version());
         let status = response.status();
         if !status.is_success() {
-            let body = self.error_body(response.body_mut()).await;
+            let body = self.error_body(&mut response).await;
             let code = status.as_u16();
             return Err(failure::from_response(model.protocol(), code, response.headers(), &body));
         }
         let bytes_max = limits.reply_bytes_max.saturating_add(thought_bytes_max(request));
         let mut decoder = Decoder::new(model.protocol().events(), bytes_max);
         decoder.bound_text(text_bytes_max(request));
-        let read = self.read(response.body_mut(), &mut decoder, chunks).await;
+        let read = self.read(&mut response, &mut decoder, chunks).await;
         let answer = match read {
             Ok(()) => decoder.finish(chunks),
             // The answer was there; only its usage may be lost.
@@ -206,24 +254,30 @@ impl<'a> Call<'a> {
         };
         answer.map_err(|error| {
             let received_any = self.first_byte.is_some();
-            let (status, usage) = (Some(status.as_u16()), Box::new(decoder.usage()));
-            ModelError { status, usage, received_any, ..error }.into()
+            let is_bad_reply = error.kind == ModelErrorKind::Malformed && !error.text.is_empty();
+            let error = ModelError { status: Some(status.as_u16()), received_any, ..decoder.fail(error) };
+            Failure { is_bad_reply, ..error.into() }
         })
     }
 
-    /// Feeds the decoder until the end mark or the end of the body. Until the first token any silence is thinking.
+    /// Feeds the decoder until the end mark or the end of the body. What is no part of an answer, such as a comment that keeps
+    /// the connection open, ends neither the wait for the first token nor a silence.
     async fn read(
         &mut self,
-        body: &mut Incoming,
+        response: &mut Response<Incoming>,
         decoder: &mut Decoder,
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
+        let mut decompressor = Decompressor::new(response.headers())?;
+        let body = response.body_mut();
+        let mut last = self.left;
         while !decoder.is_done() {
-            let (end, stage) = match decoder.has_begun() {
-                false => (self.left + self.time.first_token, TimeoutStage::FirstByte),
-                true => (Instant::now() + self.time.idle, TimeoutStage::Idle),
+            let before = decoder.progress();
+            let (limit, stage) = match before {
+                0 => (self.time.first_token, TimeoutStage::FirstByte),
+                _ => (self.time.idle, TimeoutStage::Idle),
             };
-            let piece = self.within(end, stage, next_piece(body)).await?;
+            let piece = self.within((last, limit), stage, next_piece(body)).await?;
             let piece = piece.map_err(|error| match self.first_byte {
                 None => connection_error(&error),
                 Some(_) => {
@@ -234,33 +288,45 @@ impl<'a> Call<'a> {
             if self.first_byte.is_none() && !piece.is_empty() {
                 self.first_byte = Some(self.elapsed());
             }
-            decoder.push(&piece, chunks)?;
+            decompressor.push(&piece, |bytes| decoder.push(bytes, chunks))?;
+            if decoder.progress() > before {
+                last = Instant::now();
+            }
         }
         let _ = timeout(DRAIN_TIMEOUT, next_piece(body)).await;
         Ok(())
     }
 
     /// Reads the beginning of an error's body; what cannot be read, or takes too long altogether, is left out.
-    async fn error_body(&self, body: &mut Incoming) -> Vec<u8> {
-        let end = Instant::now() + self.time.idle;
+    async fn error_body(&self, response: &mut Response<Incoming>) -> Vec<u8> {
+        let Ok(mut decompressor) = Decompressor::new(response.headers()) else { return Vec::new() };
+        let body = response.body_mut();
+        let limit = (Instant::now(), self.time.idle);
         let mut read = Vec::new();
         while read.len() < ERROR_BYTES_MAX {
-            match self.within(end, TimeoutStage::Idle, next_piece(body)).await {
-                Ok(Ok(Some(piece))) => read.extend_from_slice(&piece),
-                Ok(Ok(None) | Err(_)) | Err(_) => break,
+            let Ok(Ok(Some(piece))) = self.within(limit, TimeoutStage::Idle, next_piece(body)).await else {
+                break;
+            };
+            let decoded = decompressor.push(&piece, |bytes| {
+                let room = ERROR_BYTES_MAX.saturating_sub(read.len());
+                read.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                Ok(())
+            });
+            if decoded.is_err() {
+                break;
             }
         }
-        read.truncate(ERROR_BYTES_MAX);
         read
     }
 
-    /// Waits for `future`, but neither past `stage_end` nor past the end of the whole call.
+    /// Waits for `future`, but neither longer than a limit that counts from an instant nor past the end of the whole call.
     async fn within<T>(
         &self,
-        stage_end: Instant,
+        (from, limit): (Instant, Duration),
         stage: TimeoutStage,
         future: impl Future<Output = T>,
     ) -> Result<T, ModelError> {
+        let stage_end = from + limit;
         let (end, stage) = match self.deadline().filter(|deadline| *deadline <= stage_end) {
             Some(deadline) => (deadline, TimeoutStage::Total),
             None => (stage_end, stage),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{PROXY_AUTHORIZATION, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, PROXY_AUTHORIZATION, USER_AGENT};
 use http::uri::{PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt as _, Full};
@@ -17,6 +17,7 @@ use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::connect::{ConnectTimedOut, Connector};
+use super::interim::TooManyInterim;
 use crate::{ModelError, ModelErrorKind, TimeoutStage};
 
 /// How long an unused connection is kept: a person may think between two debates.
@@ -84,6 +85,7 @@ impl Client {
         *request.uri_mut() = to;
         let headers = request.headers_mut();
         headers.insert(USER_AGENT, AGENT);
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(authorization) = &self.proxy_authorization {
             headers.insert(PROXY_AUTHORIZATION, authorization.clone());
         }
@@ -116,7 +118,7 @@ fn tls(endpoint: &Uri) -> Result<ClientConfig, rustls::Error> {
 /// words of its own, among which the key may be, or what it says of that.
 pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
     let mut message = error.to_string();
-    let mut has_timed_out = false;
+    let (mut has_timed_out, mut is_flooded) = (false, false);
     let mut is_answered = error.is::<hyper::Error>();
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -127,10 +129,14 @@ pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
         }
         is_answered |= inner.is::<hyper::Error>();
         has_timed_out |= inner.is::<ConnectTimedOut>();
+        let wrapped = inner.downcast_ref().and_then(io::Error::get_ref);
+        is_flooded |= wrapped.is_some_and(|error| error.is::<TooManyInterim>());
         cause = inner.source();
     }
     let kind = if has_timed_out {
         ModelErrorKind::Timeout(TimeoutStage::Connect)
+    } else if is_flooded {
+        ModelErrorKind::Malformed
     } else {
         ModelErrorKind::Connection
     };

@@ -142,6 +142,12 @@ impl Default for WireLimits {
     }
 }
 
+/// What is shown in the place of a key.
+const REDACTED: &str = "[key]";
+
+/// From how many bytes on a key is not found in other texts by chance.
+const LONG_KEY_BYTES: usize = 8;
+
 /// A secret key; it is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
@@ -159,9 +165,35 @@ impl ApiKey {
         Ok(header)
     }
 
-    /// Returns `text` with the key blotted out.
+    /// Returns `text` with the key blotted out; a short key, which other texts may hold, only where it is all of a token.
     pub(super) fn redact(&self, text: &str) -> Box<str> {
-        if self.0.is_empty() { text.into() } else { text.replace(&self.0, "[key]").into() }
+        if self.0.is_empty() {
+            return text.into();
+        }
+        if !self.is_short() {
+            return text.replace(&self.0, REDACTED).into();
+        }
+        let is_of_token = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+        let (mut redacted, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find(&self.0) {
+            let (before, after) = (&rest[..at], &rest[at + self.0.len()..]);
+            let left = before.chars().next_back().or(redacted.chars().next_back());
+            let is_whole = !left.is_some_and(is_of_token) && !after.chars().next().is_some_and(is_of_token);
+            redacted.push_str(before);
+            redacted.push_str(if is_whole { REDACTED } else { &self.0 });
+            rest = after;
+        }
+        redacted.push_str(rest);
+        redacted.into()
+    }
+
+    /// Returns a name with the key blotted out; a short key is left in it, as a name may well be so short.
+    pub(super) fn redact_name(&self, name: &str) -> Box<str> {
+        if self.is_short() { name.into() } else { self.redact(name) }
+    }
+
+    fn is_short(&self) -> bool {
+        self.0.len() < LONG_KEY_BYTES
     }
 }
 
@@ -273,6 +305,17 @@ mod tests {
         }
         assert!(!format!("{:?}", ApiKey::new("sk-secret").bearer().unwrap()).contains("sk-secret"));
         assert_eq!(&*ApiKey::new("sk-secret").redact("bad sk-secret!"), "bad [key]!");
+    }
+
+    #[test]
+    fn a_short_key_is_redacted_only_where_it_is_a_token() {
+        let key = ApiKey::new("x");
+        let text = "max x, xx, (x) x_1 key=x: exact x";
+        assert_eq!(&*key.redact(text), "max [key], xx, ([key]) x_1 key=[key]: exact [key]");
+        assert_eq!(&*key.redact_name("x"), "x");
+        let key = ApiKey::new("sk-very-secret");
+        let name = format!("id-{}", "sk-very-secret-1");
+        assert_eq!([&*key.redact(&name), &*key.redact_name(&name)], ["id-[key]-1"; 2]);
     }
 
     #[test]

@@ -4,12 +4,12 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::uri::Scheme;
 use http::{HeaderValue, Uri};
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
@@ -18,6 +18,10 @@ use rustls::ClientConfig;
 use tower_service::Service;
 
 use super::client::KEEP_ALIVE_INTERVAL;
+use super::interim::InterimCount;
+
+/// The most bytes that are read at once before a response begins.
+const HEAD_BYTES: usize = 4 << 10;
 
 /// How long what was sent may go unacknowledged before the connection counts as broken.
 #[cfg(target_os = "linux")]
@@ -147,11 +151,12 @@ pub(super) struct Wire {
     stream: Box<dyn Stream>,
     /// Whether its other end is a proxy that reads the requests, which must then name the server whole.
     is_forwarded: bool,
+    interim: InterimCount,
 }
 
 impl Wire {
     fn new(stream: impl Stream + 'static, is_forwarded: bool) -> Self {
-        Self { stream: Box::new(stream), is_forwarded }
+        Self { stream: Box::new(stream), is_forwarded, interim: InterimCount::default() }
     }
 
     fn stream(self: Pin<&mut Self>) -> Pin<&mut dyn Stream> {
@@ -167,16 +172,26 @@ impl Connection for Wire {
 
 impl Read for Wire {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        into: ReadBufCursor<'_>,
+        mut into: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        self.stream().poll_read(cx, into)
+        if self.interim.is_over() {
+            return self.stream().poll_read(cx, into);
+        }
+        let mut memory = [0; HEAD_BYTES];
+        let room = into.remaining().min(HEAD_BYTES);
+        let mut head = ReadBuf::new(&mut memory[..room]);
+        ready!(self.as_mut().stream().poll_read(cx, head.unfilled()))?;
+        self.interim.read(head.filled())?;
+        into.put_slice(head.filled());
+        Poll::Ready(Ok(()))
     }
 }
 
 impl Write for Wire {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.interim.restart();
         self.stream().poll_write(cx, bytes)
     }
 
@@ -193,10 +208,11 @@ impl Write for Wire {
     }
 
     fn poll_write_vectored(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.interim.restart();
         self.stream().poll_write_vectored(cx, parts)
     }
 }

@@ -1,12 +1,17 @@
 //! From the bytes of a response to an answer, streamed or whole, wherever the bytes are split.
 
+use std::borrow::Cow;
 use std::mem;
 
-use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 
 use super::answer::Answer;
 use super::sse::EventData;
-use crate::{ChunkSink, ModelError, ModelErrorKind, Usage};
+use crate::{ChunkSink, Ending, ModelError, ModelErrorKind};
+
+/// The longest name of a model, a request, a tool or its call that is kept, in characters.
+const NAME_CHARS_MAX: usize = 256;
 
 /// Reads the JSON of one protocol into an answer; keeps what it needs from event to event.
 pub(crate) trait Events: Send {
@@ -108,27 +113,41 @@ impl Decoder {
         self.answer.is_done
     }
 
-    /// Returns whether the answer has begun: a token of it has come, of a thought or of the text, or a body that is no stream.
-    pub(super) fn has_begun(&self) -> bool {
-        let Answer { text, reasoning, tool_calls, .. } = &self.answer;
-        let is_empty = text.is_empty() && reasoning.is_empty() && tool_calls.is_empty();
-        !is_empty || self.is_complete() || matches!(self.shape, Shape::Whole(_))
-    }
-
     /// Returns whether the answer is whole, though the stream may go on with its usage.
     pub(super) fn is_complete(&self) -> bool {
         self.answer.is_complete()
     }
 
-    /// Returns the usage told so far; nothing of it once the answer is given out.
-    pub(super) fn usage(&self) -> Usage {
-        self.answer.usage
+    /// Returns how much of an answer has come, in a number that grows: comments, empty events and blanks are nothing of it.
+    pub(super) fn progress(&self) -> u64 {
+        match &self.shape {
+            Shape::Unknown | Shape::Events(_) => self.answer.pieces,
+            Shape::Whole(body) => body.len() as u64,
+        }
+    }
+
+    /// Completes an error with what had arrived before it: text, usage, and how the answer ended.
+    pub(super) fn fail(&mut self, error: ModelError) -> ModelError {
+        let answer = mem::take(&mut self.answer);
+        let had_begun = answer.has_begun().then_some(match error.kind {
+            ModelErrorKind::Truncated | ModelErrorKind::Timeout(_) | ModelErrorKind::TooLarge => {
+                Ending::Unknown
+            }
+            _ => Ending::Failed,
+        });
+        ModelError {
+            usage: Box::new(answer.used()),
+            text: if error.text.is_empty() { answer.text.into() } else { error.text },
+            ending: error.ending.or(had_begun),
+            stop_reason: answer.stop_reason.map(Into::into),
+            ..error
+        }
     }
 
     /// Ends the body.
     ///
     /// # Errors
-    /// `Truncated` when the stream ended before the answer; `Malformed` when there was none; `Refused`.
+    /// `Truncated` when the stream ended before the answer, `Malformed` when there was none, and what the answer's end says.
     pub(super) fn finish(&mut self, chunks: &mut dyn ChunkSink) -> Result<Answer, ModelError> {
         let Self { events, shape, answer, has_events, .. } = self;
         match shape {
@@ -149,6 +168,9 @@ impl Decoder {
             }
         }
         answer.judge()?;
+        for name in answer.tool_calls.iter_mut().flat_map(|call| [&mut call.id, &mut call.name]) {
+            name.truncate(clip(name, NAME_CHARS_MAX).len());
+        }
         Ok(mem::take(answer))
     }
 }
@@ -183,11 +205,38 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Mo
     })
 }
 
-/// Keeps the first value that says something.
-pub(crate) fn keep(kept: &mut Option<String>, value: Option<&str>) {
-    if kept.is_none() {
-        *kept = value.filter(|text| !text.is_empty()).map(str::to_owned);
+/// Reads a text; null and whatever else is none is empty.
+///
+/// # Errors
+/// None of its own.
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Told<'a> {
+        Text(#[serde(borrow)] Cow<'a, str>),
+        Other(IgnoredAny),
     }
+    Ok(match Told::deserialize(deserializer)? {
+        Told::Text(text) => text,
+        Told::Other(_) => Cow::Borrowed(""),
+    })
+}
+
+/// Keeps the first name that says something, as far as names are kept.
+pub(crate) fn keep(kept: &mut Option<String>, name: &str) {
+    if kept.is_none() && !name.is_empty() {
+        *kept = Some(clip(name, NAME_CHARS_MAX).to_owned());
+    }
+}
+
+/// Returns the name of something as far as names are kept.
+pub(super) fn clip_name(name: &str) -> &str {
+    clip(name, NAME_CHARS_MAX)
+}
+
+/// Returns the beginning of a text, at most so many characters.
+pub(super) fn clip(text: &str, chars_max: usize) -> &str {
+    text.char_indices().nth(chars_max).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Says that a response is not what the protocol says.

@@ -222,7 +222,7 @@ mod tests {
 
     fn encoded(provider: Provider, model: &str, request: &ChatRequest, dialect: Dialect) -> Value {
         let cap = cap(request, dialect, u32::MAX);
-        let outgoing = Outgoing { model, request, schema: None, dialect, cap };
+        let outgoing = Outgoing { model, request, schema: None, dialect, cap, so_far: &[] };
         serde_json::from_slice(&provider.protocol().encode(&outgoing).unwrap()).unwrap()
     }
 

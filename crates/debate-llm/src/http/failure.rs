@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use http::header::{CONTENT_TYPE, HeaderMap};
-use serde::Deserialize;
+use http::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use serde_json::Value;
+use url::Url;
 
 use super::dialect::Parameter;
 use super::limit;
@@ -17,6 +17,32 @@ pub(crate) type Codes = &'static [(&'static str, Meaning)];
 
 /// How messages say, over whichever protocol, that the key is wrong, lower-cased: xAI has neither a status nor a code for it.
 const WRONG_KEY: [&str; 3] = ["incorrect api key", "invalid api key", "api key not valid"];
+
+/// What gateways and servers say in their messages, over whichever protocol, lower-cased, where their status or code does not
+/// tell, or tells something else.
+const WORDS: [(&str, Meaning); 15] = [
+    ("litellm.authenticationerror", Meaning::Key),
+    ("litellm.permissiondeniederror", Meaning::Key),
+    ("authentication error", Meaning::Key),
+    ("litellm.notfounderror", Meaning::Model),
+    ("invalid model name passed in", Meaning::Model),
+    ("llm provider not provided", Meaning::Model),
+    ("is not a valid model id", Meaning::Model),
+    ("litellm.ratelimiterror", Meaning::Speed),
+    ("litellm.serviceunavailableerror", Meaning::Load),
+    ("litellm.internalservererror", Meaning::Server),
+    ("litellm.contentpolicyviolationerror", Meaning::Filter),
+    ("failed to validate json", Meaning::Reply),
+    ("failed to generate json", Meaning::Reply),
+    ("generated output that could not be parsed", Meaning::Reply),
+    ("failed_generation", Meaning::Reply),
+];
+
+/// The codes with which servers say that the model's reply, not the request, is bad.
+const BAD_REPLY: [&str; 3] = ["json_validate_failed", "output_parse_failed", "tool_use_failed"];
+
+/// How deep errors are looked for within errors: a gateway wraps what another one wrapped.
+const WRAPS_MAX: u32 = 3;
 
 /// What is told instead of words about the key: providers quote a part of it there.
 const KEY_UNTOLD: &str = "what the provider says of the key is not told";
@@ -38,6 +64,8 @@ pub(crate) enum Meaning {
     Load,
     /// The provider failed.
     Server,
+    /// The model's reply was not what the schema demands; the request is good.
+    Reply,
 }
 
 impl Meaning {
@@ -50,6 +78,7 @@ impl Meaning {
             Self::Speed => ModelErrorKind::RateLimited { retry_after },
             Self::Load => ModelErrorKind::Overloaded { retry_after },
             Self::Server => ModelErrorKind::Server { retry_after },
+            Self::Reply => ModelErrorKind::Malformed,
         }
     }
 }
@@ -60,11 +89,13 @@ pub(super) struct Failure {
     pub(super) error: Box<ModelError>,
     /// The parameter that the server does not take, when it says so.
     pub(super) blames: Option<Parameter>,
+    /// Whether the server says that the model's reply did not keep to the schema.
+    pub(super) is_bad_reply: bool,
 }
 
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
-        Self { error: Box::new(error), blames: None }
+        Self { error: Box::new(error), blames: None, is_bad_reply: false }
     }
 }
 
@@ -75,9 +106,13 @@ pub(super) fn from_response(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Failure {
+    if let 300..400 = status {
+        return redirected(protocol, status, headers);
+    }
     let told = ProviderError::read(body);
     let retry_after = retry::retry_after(headers, SystemTime::now()).or(told.retry_after);
-    let kind = classify(status, told.meaning(protocol.facts().codes), retry_after);
+    let meaning = told.meaning(protocol.facts().codes);
+    let kind = classify(told.status_of(status, meaning), meaning, retry_after);
     let kind = kind.or_window_exceeded(&String::from_utf8_lossy(body));
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content = content.and_then(|kind| kind.split(';').next()).unwrap_or("nothing").trim();
@@ -92,16 +127,40 @@ pub(super) fn from_response(
         (_, "") => format!("HTTP {status} with {content}"),
         (_, told) => format!("HTTP {status}: {told}"),
     };
-    let blames = matches!(status, 400 | 422).then(|| blamed(&told, protocol.facts().parameters)).flatten();
+    let is_refusal = matches!(status, 400 | 422) && meaning.is_none();
+    let blames = is_refusal.then(|| blamed(&told, protocol.facts().parameters)).flatten();
     let error = ModelError { status: Some(status), ..ModelError::told(kind, &message) };
-    Failure { error: Box::new(error), blames }
+    Failure {
+        error: Box::new(told.add_reply(meaning, error)),
+        blames,
+        is_bad_reply: meaning == Some(Meaning::Reply),
+    }
+}
+
+/// Says where a server sends its callers instead of answering; it is not followed, as the key would go there too.
+fn redirected(protocol: &dyn Protocol, status: u16, headers: &HeaderMap) -> Failure {
+    let target = headers.get(LOCATION).and_then(|target| target.to_str().ok()).unwrap_or_default();
+    let variable = protocol.facts().base_url_variable;
+    let (message, advice) = match Url::parse(target).map(|url| url.origin().ascii_serialization()) {
+        Ok(origin) => (
+            format!("HTTP {status}: the server redirects to {origin}"),
+            format!("if that is the right server, set {variable} to its address"),
+        ),
+        Err(_) => (
+            format!("HTTP {status}: the server redirects to another address of its own"),
+            format!("set {variable} to the address that answers"),
+        ),
+    };
+    let error = ModelError::told(ModelErrorKind::BadRequest, &message);
+    ModelError { status: Some(status), advice: advice.into(), ..error }.into()
 }
 
 /// Reads the `error` of a body or an event that came with a success status; the key is still in what it says.
 pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
     let told = ProviderError::from_value(error);
-    let status = told.code.parse::<u16>().ok().filter(|status| (400..600).contains(status));
-    let kind = match (status, told.meaning(codes)) {
+    let meaning = told.meaning(codes);
+    let status = told.status.or(told.inner_status).map(|status| told.status_of(status, meaning));
+    let kind = match (status, meaning) {
         (_, Some(Meaning::Quota)) => ModelErrorKind::QuotaExhausted,
         (Some(status), meaning) => classify(status, meaning, told.retry_after),
         (None, Some(meaning)) => meaning.kind(told.retry_after),
@@ -113,7 +172,8 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
         _ if told.is_about_key() => KEY_UNTOLD,
         _ => &told.message,
     };
-    ModelError::told(kind, message)
+    let error = ModelError::told(kind, message);
+    told.add_reply(meaning, error)
 }
 
 impl ModelErrorKind {
@@ -129,6 +189,7 @@ impl ModelErrorKind {
 fn classify(status: u16, meaning: Option<Meaning>, retry_after: Option<Duration>) -> ModelErrorKind {
     match (status, meaning) {
         (_, Some(Meaning::Key)) | (401 | 403, None) => ModelErrorKind::Auth,
+        (_, Some(Meaning::Reply)) => ModelErrorKind::Malformed,
         (402, _) => ModelErrorKind::QuotaExhausted,
         (400..=499, Some(meaning)) => meaning.kind(retry_after),
         (404, None) => ModelErrorKind::UnknownModel,
@@ -176,27 +237,33 @@ struct ProviderError {
     marks: Vec<String>,
     /// How long to wait, where the body says it.
     retry_after: Option<Duration>,
+    /// The status that the error names.
+    status: Option<u16>,
+    /// The status of the error that a gateway passes on.
+    inner_status: Option<u16>,
+    /// Whether a gateway passes on an error.
+    has_inner: bool,
+    /// What the model wrote, where the server found it to be no good reply.
+    reply: String,
 }
 
 impl ProviderError {
     /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of these.
     fn read(body: &[u8]) -> Self {
-        #[derive(Deserialize)]
-        struct Wrapped {
-            error: Value,
-        }
         let Ok(value) = serde_json::from_slice::<Value>(body) else { return Self::default() };
-        let value = match value {
-            Value::Array(mut list) if !list.is_empty() => list.swap_remove(0),
-            other => other,
-        };
-        match Wrapped::deserialize(&value) {
-            Ok(wrapped) => Self::from_value(&wrapped.error),
-            Err(_) => Self::from_value(&value),
-        }
+        Self::unwrap(&value, WRAPS_MAX)
     }
 
     fn from_value(value: &Value) -> Self {
+        Self::read_within(value, WRAPS_MAX)
+    }
+
+    fn unwrap(value: &Value, wraps: u32) -> Self {
+        let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
+        Self::read_within(value.get("error").unwrap_or(value), wraps)
+    }
+
+    fn read_within(value: &Value, wraps: u32) -> Self {
         let field = |name: &str| match value.get(name) {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
@@ -212,10 +279,72 @@ impl ProviderError {
         };
         let mut told = Self { message, code: field("code"), param: field("param"), ..Self::default() };
         told.marks = [field("type"), field("status"), told.code.clone()].into();
+        told.status = told.code.parse::<u16>().ok().filter(|status| (400..600).contains(status));
+        told.reply = match value.get("failed_generation") {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => String::new(),
+            Some(json) => json.to_string(),
+        };
         for detail in value.get("details").and_then(Value::as_array).into_iter().flatten() {
             told.detail(detail);
         }
+        if wraps > 0 {
+            told.take_inner(value.pointer("/metadata/raw"), wraps - 1);
+        }
         told
+    }
+
+    /// Takes the error that a gateway passes on: as it came, or as JSON within its own message.
+    fn take_inner(&mut self, raw: Option<&Value>, wraps: u32) {
+        let at = self.message.find('{').filter(|_| raw.is_none());
+        let (inner, before) = match (raw, at.map(|at| self.message.split_at(at))) {
+            (Some(Value::String(text)), _) => match serde_json::from_str::<Value>(text) {
+                Ok(value) => (Self::unwrap(&value, wraps), &*self.message),
+                Err(_) => (Self::read_within(&Value::String(text.clone()), wraps), &*self.message),
+            },
+            (Some(value), _) => (Self::unwrap(value, wraps), &*self.message),
+            (None, Some((before, json))) => {
+                let mut values = serde_json::Deserializer::from_str(json).into_iter::<Value>();
+                let Some(Ok(value)) = values.next() else { return };
+                (Self::unwrap(&value, wraps), before)
+            }
+            (None, None) => return,
+        };
+        if inner.message.is_empty() && inner.code.is_empty() {
+            return;
+        }
+        let before = before.trim_end_matches([' ', '-', ':', ',', '.']);
+        self.message =
+            if inner.message.is_empty() { before.to_owned() } else { format!("{before}: {}", inner.message) };
+        self.has_inner = true;
+        self.marks.extend(inner.marks);
+        self.retry_after = self.retry_after.or(inner.retry_after);
+        self.inner_status = inner.inner_status.or(inner.status);
+        if self.param.is_empty() {
+            self.param = inner.param;
+        }
+        if self.reply.is_empty() {
+            self.reply = inner.reply;
+        }
+    }
+
+    /// Returns the status that counts: that of the error within, where the outer one only says that a gateway passes it on.
+    fn status_of(&self, outer: u16, meaning: Option<Meaning>) -> u16 {
+        match (outer, self.inner_status) {
+            (400 | 422 | 500..=599, Some(inner)) => inner,
+            // The error within has a code that is known, and a gateway's own failure has none.
+            (500..=599, None) if self.has_inner && meaning.is_some() => 400,
+            _ => outer,
+        }
+    }
+
+    /// Adds what the model wrote, where the server found that to be no good reply.
+    fn add_reply(self, meaning: Option<Meaning>, error: ModelError) -> ModelError {
+        if meaning != Some(Meaning::Reply) {
+            return error;
+        }
+        let advice = "the model does not keep to the schema; if that stays, use another one".into();
+        ModelError { text: self.reply.into(), advice, ..error }
     }
 
     /// Takes one of the details that Google adds to an error.
@@ -242,9 +371,14 @@ impl ProviderError {
             false => self.marks.iter().any(|mark| mark == code),
         };
         let message = self.message.to_lowercase();
+        let is_bad_reply = !self.reply.is_empty() || BAD_REPLY.iter().any(|code| is_told(code));
+        if is_bad_reply {
+            return Some(Meaning::Reply);
+        }
         let is_wrong_key = || WRONG_KEY.iter().any(|words| message.contains(words));
         let coded = codes.iter().find(|(code, _)| is_told(code)).map(|(_, meaning)| *meaning);
-        coded.or_else(|| is_wrong_key().then_some(Meaning::Key))
+        let worded = || WORDS.iter().find(|(words, _)| message.contains(words)).map(|(_, meaning)| *meaning);
+        coded.or_else(|| is_wrong_key().then_some(Meaning::Key)).or_else(worded)
     }
 
     /// Returns whether the message speaks of an API key, however that is spelt, wrong or not.

@@ -1,6 +1,7 @@
 //! What an adapter is: a provider's protocol over HTTP.
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use url::Url;
 
@@ -50,6 +51,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) dialect: Dialect,
     /// The limit of tokens, those of thinking included (rule P23).
     pub(crate) cap: u32,
+    /// What the model has said in the turn that its provider paused, as the provider gave it.
+    pub(crate) so_far: &'a [Value],
 }
 
 impl Outgoing<'_> {

@@ -11,7 +11,7 @@ use crate::{Effort, ToolCall, ToolSpec};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect, cap } = *outgoing;
+    let Outgoing { model, request, schema, dialect, cap, .. } = *outgoing;
     let takes = |parameter| dialect.takes(parameter);
     let level = match thinking(request, dialect) {
         Some(Thinking::Word(level)) => Some(level),

@@ -113,6 +113,12 @@ async fn a_call_tells_its_time_its_first_byte_its_tokens_and_its_retries() {
             let metric = format!("monotonic_counter.gen_ai.client.inference.usage.{tokens}");
             assert_eq!(ear.heard(&metric), [(count.to_owned(), fields(asked))]);
         }
+        let ended = [
+            ("debate.llm.ended", "complete"),
+            ("gen_ai.provider.name", provider),
+            ("gen_ai.request.model", "test-model"),
+        ];
+        assert_eq!(ear.heard("monotonic_counter.debate.llm.answers"), [("1".to_owned(), fields(ended))]);
         let retries = ear.heard("monotonic_counter.debate.llm.wire_retries");
         let [(count, attributes)] = &retries[..] else { panic!("{retries:?}") };
         assert_eq!((count.as_str(), attributes["error.type"].as_str()), ("1", "overloaded"));

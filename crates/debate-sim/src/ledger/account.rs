@@ -155,6 +155,11 @@ impl Account {
             }
             KernelEvent::Paused(_) => self.turn_to(Life::Running, Life::Paused),
             KernelEvent::Resumed(_) => self.turn_to(Life::Paused, Life::Running),
+            KernelEvent::Reopened(_) => {
+                self.stopped = false;
+                self.failures.clear();
+                self.turn_to(Life::Concluded, Life::Running)
+            }
             KernelEvent::Continued(_) => {
                 self.stopped = false;
                 self.turn_to(Life::Concluded, Life::Running)
@@ -172,6 +177,7 @@ impl Account {
             KernelEvent::PhaseOpened(_)
             | KernelEvent::PhaseClosed(_)
             | KernelEvent::CallVoided(_)
+            | KernelEvent::DrivingResumed(_)
             | KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)
             | KernelEvent::Resolved(_)

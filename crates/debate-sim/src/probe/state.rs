@@ -53,6 +53,11 @@ impl State {
         }
     }
 
+    /// Forgets what came of rounds; it follows from what was said in them.
+    pub(super) fn forget_rests(&mut self) {
+        self.rested.clear();
+    }
+
     /// Returns what a seat said last in a round.
     #[must_use]
     pub fn said(&self, round: u32, role: &Role) -> Option<&Said> {

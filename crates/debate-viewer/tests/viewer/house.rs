@@ -194,7 +194,7 @@ impl House {
     }
 
     async fn begin<F: Format>(&self, tenant: &str, accepted: Accepted<F>) -> DebateId {
-        let Accepted { config, brief, limits, digest } = accepted;
+        let Accepted { config, brief, limits, digest, .. } = accepted;
         let author = Author { tenant: tenant.to_owned(), actor: "test".to_owned(), trace: None };
         let start = Start::<F> { config, brief, limits, request_digest: digest, request_id: None, author };
         self.engine.start(start).await.unwrap().debate

@@ -132,6 +132,7 @@ function Call({ id, call, format, fail }: { id: string; call: CallShown; format:
           <dt>model</dt>
           <dd>
             <Words text={call.model} />
+            {call.thinking !== undefined && `, effort ${call.thinking.effort ?? "of its provider"}, room for ${count(call.thinking.tokens)} tokens of thinking`}
           </dd>
         </div>
         <div>
@@ -154,7 +155,14 @@ function Call({ id, call, format, fail }: { id: string; call: CallShown; format:
           <div>
             <dt>reply</dt>
             <dd>
-              {`${reply.usage.input ?? "?"} tokens in, ${reply.usage.output ?? "?"} out, ${count(reply.latency_ms)} ms`}
+              {`${reply.usage.input ?? "?"} tokens in, ${reply.usage.output ?? "?"} out${reply.usage.reasoning === undefined ? "" : ` (${count(reply.usage.reasoning)} of thinking)`}, ${count(reply.latency_ms)} ms`}
+              {reply.ended !== undefined && `, ended ${plain(reply.ended)}`}
+              {reply.stop_reason !== undefined && (
+                <>
+                  {" ("}
+                  <Words text={reply.stop_reason} />)
+                </>
+              )}
               {end !== null && end.cost !== null && `, ${end.cost}`}
               {reply.wire_retries > 0 && `, repeated ${reply.wire_retries} times on the wire`}
               {reply.repairs !== undefined && (
@@ -167,6 +175,7 @@ function Call({ id, call, format, fail }: { id: string; call: CallShown; format:
         )}
       </dl>
       {end?.redacted === true && <Notice kind="warn">{REDACTED}</Notice>}
+      {end?.kind === "attempt_failed" && words?.text !== undefined && <p class="quiet">The reply as far as it came:</p>}
       {words !== null && words !== undefined && <Raw words={words as Json} />}
     </details>
   );

@@ -190,6 +190,7 @@ export interface CallShown extends Attempt {
   at: string;
   cause: string;
   model: string;
+  thinking?: { effort?: string; tokens: number };
   sees: { call: string; revision: number }[];
   prompt: { version: string; digest: string; tokens: number; omitted?: string[] };
   end: {
@@ -198,10 +199,12 @@ export interface CallShown extends Attempt {
     kind: string;
     why: Json;
     reply: {
-      usage: { input?: number | null; output?: number | null };
+      usage: { input?: number | null; output?: number | null; reasoning?: number };
       latency_ms: number;
       wire_retries: number;
       repairs?: string[];
+      ended?: string;
+      stop_reason?: string;
     } | null;
     cost: string | null;
     words: Json;

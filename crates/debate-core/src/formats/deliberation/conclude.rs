@@ -40,6 +40,7 @@ pub(super) fn outcome(debate: &Debate<Deliberation>, texts: Texts) -> Deliberati
         stop_reason: debate.stop_reason().to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: debate.spend().complete,
+        thinking_tokens: debate.spend().thinking,
         cost: debate.spend().cost,
         unpriced_models: debate.unpriced_beside_cost(),
         redacted: debate.is_redacted(),

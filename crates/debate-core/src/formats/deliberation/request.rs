@@ -75,8 +75,8 @@ pub(in crate::formats) fn accept(
     };
     let mut brief = Brief { topic, skills: Vec::new() };
     skills::admit(&mut config, &mut brief, Vec::new());
-    let options = fields.field("options").object(&["limits", "models"]);
-    config.models = models(&options.field("models"), config.participants.iter().chain(&config.orchestrator));
+    let options = fields.field("options").object(&["limits", "models", "effort", "output_tokens"]);
+    config.models = models(&options, config.participants.iter().chain(&config.orchestrator));
     if config.orchestrator.is_none() && closing.value().is_some() {
         // Whatever the name will be that was refused, somebody sums up, and that is kept back for.
         config.orchestrator = Some(Speaker { name: Role::from("orchestrator"), skills: Vec::new() });
@@ -193,10 +193,13 @@ fn tool_phases(list: &Field<'_>) -> Vec<Phase> {
 }
 
 /// Reads which models are asked, by phase and by speaker.
-fn models<'s>(field: &Field<'_>, speakers: impl Iterator<Item = &'s Speaker>) -> ModelPlan {
+fn models<'s>(options: &Fields<'_>, speakers: impl Iterator<Item = &'s Speaker>) -> ModelPlan {
     let names: Vec<&Role> = speakers.map(|speaker| &speaker.name).collect();
     let is_speaker = |name: &str| names.iter().any(|speaker| speaker.as_str() == name);
-    models::read(field, &Phase::ALL.map(Phase::as_str), is_speaker, "participants, nor the orchestrator")
+    let (phases, who) = (Phase::ALL.map(Phase::as_str), "participants, nor the orchestrator");
+    let mut plan = models::read(&options.field("models"), &phases, is_speaker, who);
+    models::read_asking(&mut plan, options, &phases, is_speaker, who);
+    plan
 }
 
 /// Reads what the debate may spend (rules D1, K8).

@@ -109,7 +109,7 @@ fn resolved(
     let resolved = Resolved { outcome, happened_at, market };
     let (config, brief, limits) = request::accept(&request.to_string(), &request, Complaints::default())?;
     let digest = request::digest(&config, &brief, &limits);
-    let request = Accepted { config, brief, limits, digest };
+    let request = Accepted { config, brief, limits, digest, says_deadline: false };
     Ok(Some(Question { id, line: number, request, resolved }))
 }
 

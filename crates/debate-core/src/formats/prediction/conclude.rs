@@ -228,6 +228,7 @@ fn extra(
         simulated: debate.is_simulated(),
         stop_reason: debate.stop_reason().to_owned(),
         usage_complete: debate.spend().complete,
+        thinking_tokens: debate.spend().thinking,
         cost: debate.spend().cost,
         unpriced_models: debate.unpriced_beside_cost(),
         consensus_per_outcome: consensus_per_outcome.unwrap_or_default(),

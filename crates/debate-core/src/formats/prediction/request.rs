@@ -125,11 +125,14 @@ pub(in crate::formats) fn digest(config: &Config, brief: &Brief, limits: &Limits
 /// budgets of rule P15.
 fn default_limits(config: &Config, deadline_ms: u64) -> Limits {
     let arguments = config.roles.len() as u64 * u64::from(config.rounds);
+    let cap = |kind: &str, own: u32| config.models.output_tokens.get(kind).copied().unwrap_or(own);
     let per_argument = Tokens {
         input: u64::from(ARGUE_INPUT_TOKENS + SCORE_INPUT_TOKENS),
-        output: u64::from(config.max_argument_length) + u64::from(SCORE_OUTPUT_TOKENS),
+        output: u64::from(cap("argue", config.max_argument_length))
+            + u64::from(cap("score", SCORE_OUTPUT_TOKENS)),
     };
-    let closing = closing_tokens().times(u64::from(config.judge_passes));
+    let synthesis = u64::from(cap("synthesise", SYNTHESIS_OUTPUT_TOKENS));
+    let closing = Tokens { output: synthesis, ..closing_tokens() }.times(u64::from(config.judge_passes));
     let tokens = Tokens {
         input: arguments * per_argument.input + closing.input,
         output: arguments * per_argument.output + closing.output,

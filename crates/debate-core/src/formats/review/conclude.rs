@@ -47,6 +47,7 @@ pub(super) fn outcome(debate: &Debate<Review>, texts: Texts) -> ReviewResult {
         stop_reason: debate.stop_reason().to_owned(),
         simulated: debate.is_simulated(),
         usage_complete: spend.complete,
+        thinking_tokens: spend.thinking,
         cost: spend.cost,
         unpriced_models: debate.unpriced_beside_cost(),
         redacted: debate.is_redacted(),

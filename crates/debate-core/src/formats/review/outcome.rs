@@ -10,7 +10,7 @@ use super::conflict::{Conflict, Operation};
 use super::fact::Winner;
 use crate::call::Tokens;
 use crate::id::{DebateId, Role};
-use crate::spend::Cost;
+use crate::spend::{Cost, is_zero};
 use crate::stop::Completeness;
 
 /// The result of a review debate.
@@ -48,6 +48,10 @@ pub struct ReviewResult {
     pub simulated: bool,
     /// Whether every request's token usage is known.
     pub usage_complete: bool,
+    /// Tokens of thinking among those written: what providers reported, and the room for it where one reported nothing
+    /// (rule P23).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub thinking_tokens: u64,
     /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,

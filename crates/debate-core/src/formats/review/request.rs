@@ -58,7 +58,14 @@ pub(in crate::formats) fn accept(
         critiques_json: raw("critiques").unwrap_or_default(),
         conflicts_json: raw("conflicts").filter(|_| conflicts_given),
     };
-    let options = fields.field("options").object(&["judge_passes", "seed", "models", "limits"]);
+    let options = fields.field("options").object(&[
+        "judge_passes",
+        "seed",
+        "models",
+        "effort",
+        "output_tokens",
+        "limits",
+    ]);
     let config = config(&fields, &options, &mut brief, conflicts_given);
     let limits = options.field("limits");
     let limits = AskedLimits::read(&limits, config.limits(DEADLINE_MS_DEFAULT).closing_tokens);
@@ -102,7 +109,7 @@ fn config(fields: &Fields<'_>, options: &Fields<'_>, brief: &mut Brief, conflict
         judge_passes: count(&options.field("judge_passes"), JUDGE_PASSES, 1),
         seed: seed.unwrap_or_default(),
         judge_reversed: false,
-        models: models(&debate, &options.field("models"), brief),
+        models: models(&debate, options, brief),
     };
     if config.enabled && config.conflicts >= config.min_conflicts_to_trigger {
         let selected = conflict::select_pairs(&brief.conflicts, &brief.critiques, config.max_pairs as usize);
@@ -117,11 +124,14 @@ fn config(fields: &Fields<'_>, options: &Fields<'_>, brief: &mut Brief, conflict
 }
 
 /// Reads which models are asked: the settings of rule V1, and narrower choices in the options.
-fn models(debate: &Fields<'_>, narrower: &Field<'_>, brief: &Brief) -> ModelPlan {
+fn models(debate: &Fields<'_>, options: &Fields<'_>, brief: &Brief) -> ModelPlan {
+    let narrower = &options.field("models");
     let is_reviewer =
         |name: &str| is_name(name) && brief.critiques.iter().any(|critique| critique.role.as_str() == name);
     let spoken = [Speech::Argue, Speech::Rebut].map(Speech::as_str);
     let mut plan = models::read(narrower, &spoken, is_reviewer, "reviewers");
+    let kinds = [Speech::Argue.as_str(), Speech::Rebut.as_str(), JUDGE];
+    models::read_asking(&mut plan, options, &kinds, is_reviewer, "reviewers");
     if models::is_named(narrower, "default") {
         narrower.refuse("has its default in debate.model; name it there");
     }

@@ -41,6 +41,10 @@ pub struct RoundtableResult {
     pub simulated: bool,
     /// Whether every request's token usage is known.
     pub usage_complete: bool,
+    /// Tokens of thinking among those written: what providers reported, and the room for it where one reported nothing
+    /// (rule P23).
+    #[serde(skip_serializing_if = "crate::spend::is_zero")]
+    pub thinking_tokens: u64,
     /// What it cost, as far as models have prices (rule K8); absent where nobody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,

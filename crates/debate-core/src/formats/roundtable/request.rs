@@ -56,7 +56,14 @@ pub(in crate::formats) fn accept(
     let mode = known_mode.unwrap_or_default();
     let seats = seats(&fields.required("agents"));
     let rounds = fields.field("rounds").whole(ROUNDTABLE_ROUNDS);
-    let options = fields.field("options").object(&["seed", "similarity", "models", "limits"]);
+    let options = fields.field("options").object(&[
+        "seed",
+        "similarity",
+        "models",
+        "effort",
+        "output_tokens",
+        "limits",
+    ]);
     let seed = options.field("seed").whole(0..=u64::MAX);
     let seed = seed.unwrap_or_else(|| drawn_seed(&topic, mode, &seats));
     let perspectives = fields.either("perspective_config", "perspectiveConfig");
@@ -79,7 +86,7 @@ pub(in crate::formats) fn accept(
         models: ModelPlan::default(),
         agents,
     };
-    config.models = asked_models(&options.field("models"), &config);
+    config.models = asked_models(&options, &config);
     let asked =
         AskedLimits::read(&options.field("limits"), config.limits(DEADLINE_MS_DEFAULT).closing_tokens);
     let deadline_ms = asked.deadline_ms().unwrap_or(DEADLINE_MS_DEFAULT);
@@ -257,10 +264,12 @@ fn tools(field: &Field<'_>) -> Vec<Tool> {
 }
 
 /// Reads which models are asked, by kind of question and by agent.
-fn asked_models(field: &Field<'_>, config: &Config) -> ModelPlan {
+fn asked_models(options: &Fields<'_>, config: &Config) -> ModelPlan {
+    let field = &options.field("models");
     let is_agent = |name: &str| config.agents.iter().any(|agent| agent.name.as_str() == name);
     let kinds = [Kind::Respond.as_str(), Kind::Repoll.as_str(), LIGHT];
-    let plan = models::read(field, &kinds, is_agent, "agents");
+    let mut plan = models::read(field, &kinds, is_agent, "agents");
+    models::read_asking(&mut plan, options, &kinds[..2], is_agent, "agents");
     if config.sequential.use_light_model && !models::is_named(field, LIGHT) {
         field.refuse("must name a model under light, since sequential.use_light_model asks for it");
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use debate_core::formats::any::FORMATS;
 use debate_core::request::added::ROUNDS_ADDED_DEFAULT;
+use debate_core::request::models::effort_schema;
 use debate_core::request::sizes::{FOCUS_CHARS_MAX, ROUNDS_ADDED};
 use prost_reflect::{Cardinality, FieldDescriptor, FileDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
@@ -144,6 +145,8 @@ fn message_schema(message: &MessageDescriptor) -> Value {
             json!({ "type": "object", "additionalProperties": value.as_ref().map(kind_schema) })
         } else if field.is_list() {
             json!({ "type": "array", "items": kind_schema(&field) })
+        } else if field.name() == "effort" {
+            effort_schema(None)
         } else {
             kind_schema(&field)
         };

@@ -111,6 +111,7 @@ fn full_extra() -> Extra {
         simulated: true,
         stop_reason: "max_rounds".to_owned(),
         usage_complete: true,
+        thinking_tokens: 1_200,
         cost: Some(Cost { cost_micros: 23_000, cost_micros_bound: 24_150, complete: true }),
         unpriced_models: vec!["openai:x".to_owned()],
         consensus_per_outcome: vec![OutcomeConsensus {

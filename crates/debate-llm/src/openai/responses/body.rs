@@ -11,7 +11,7 @@ use crate::http::{Outgoing, Parameter};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect, cap } = *outgoing;
+    let Outgoing { model, request, schema, dialect, cap, .. } = *outgoing;
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
     let mut input = Vec::new();
     for turn in joined::turns(&request.messages) {

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::http::{Answer, Events, error_event, keep, malformed, read_json};
+use crate::http::{Answer, Events, error_event, keep, malformed, read_json, text};
 use crate::openai::CODES;
-use crate::{ChunkSink, Ending, ModelError, ToolCall, Usage};
+use crate::{ChunkSink, ModelError, ToolCall, Usage};
 
 /// Reads the items of a response.
 #[derive(Debug, Default)]
@@ -31,25 +31,29 @@ impl Events for Items {
         let event: Event<'_> = read_json(data)?;
         match &*event.kind {
             "response.output_text.delta" => {
-                if self.streamed.last() != Some(&event.output_index) {
-                    self.streamed.push(event.output_index);
+                let index = event.output_index.unwrap_or(0);
+                if self.streamed.last() != Some(&index) {
+                    self.streamed.push(index);
                 }
                 answer.say(&event.delta, chunks);
             }
-            "response.refusal.delta" => answer.refusal.push_str(&event.delta),
+            "response.refusal.delta" => answer.decline(&event.delta),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                answer.reasoning.push_str(&event.delta);
+                answer.think(&event.delta);
             }
             "response.output_item.done" => {
-                let is_streamed = self.streamed.contains(&event.output_index);
+                let is_streamed = self.streamed.contains(&event.output_index.unwrap_or(0));
                 let item = event.item.ok_or_else(|| malformed("an item is told of and missing"))?;
                 take_item(item, answer, is_streamed, chunks)?;
             }
-            "response.completed" | "response.incomplete" | "response.failed" => {
+            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 let response =
                     event.response.ok_or_else(|| malformed("the response is told of and missing"))?;
-                response.end(answer)?;
+                response.end(answer, event.kind.trim_start_matches("response."))?;
             }
+            // The model writes a call or the provider searches: nothing to take yet, and no silence.
+            "response.function_call_arguments.delta" => answer.pieces += 1,
+            kind if kind.starts_with("response.web_search_call.") => answer.pieces += 1,
             "error" => return Err(error_event(&error_of(data)?, CODES)),
             // What an item looks like before it is done, and what is new.
             _ => {}
@@ -69,12 +73,13 @@ impl Events for Items {
         let items = response.output.take().ok_or_else(|| malformed("the response holds no output"))?;
         for item in items {
             if let Kind::Reasoning = read_json::<Kinded>(item.get().as_bytes())?.kind {
-                let thoughts: Thoughts = read_json(item.get().as_bytes())?;
-                thoughts.summary.iter().flatten().for_each(|part| answer.reasoning.push_str(&part.text));
+                let thoughts: Thoughts<'_> = read_json(item.get().as_bytes())?;
+                let parts = [thoughts.summary, thoughts.content].into_iter().flatten().flatten();
+                parts.for_each(|part| answer.think(&part.text));
             }
             take_item(item, answer, false, chunks)?;
         }
-        response.end(answer)
+        response.end(answer, "")
     }
 }
 
@@ -92,28 +97,13 @@ fn error_of(data: &[u8]) -> Result<Value, ModelError> {
 struct Event<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
-    #[serde(default)]
-    output_index: u64,
+    output_index: Option<u64>,
     #[serde(borrow, default, deserialize_with = "text")]
     delta: Cow<'a, str>,
     #[serde(borrow)]
     item: Option<&'a RawValue>,
     #[serde(borrow)]
     response: Option<Response<'a>>,
-}
-
-/// Reads a text; what is none, as in events that are left alone, is empty.
-fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Told<'a> {
-        Text(#[serde(borrow)] Cow<'a, str>),
-        Other(serde::de::IgnoredAny),
-    }
-    Ok(match Told::deserialize(deserializer)? {
-        Told::Text(text) => text,
-        Told::Other(_) => Cow::Borrowed(""),
-    })
 }
 
 /// Takes a whole item; of a message only what has not come in pieces.
@@ -126,23 +116,25 @@ fn take_item(
     let json = item.get().as_bytes();
     match read_json::<Kinded>(json)?.kind {
         Kind::Message => {
-            let message: Message = read_json(json)?;
+            let message: Message<'_> = read_json(json)?;
             for part in message.content.iter().flatten() {
                 part.annotations.iter().flatten().for_each(|annotation| annotation.tell(&part.text, answer));
                 match &*part.kind {
                     _ if is_streamed => {}
-                    "output_text" => answer.say(&part.text, chunks),
-                    "refusal" if answer.refusal.is_empty() => answer.refusal.push_str(&part.refusal),
+                    "output_text" | "text" | "output" => answer.say(&part.text, chunks),
+                    "refusal" if answer.refusal.is_empty() => answer.decline(&part.refusal),
                     _ => {}
                 }
             }
         }
         Kind::FunctionCall => {
-            let call: FunctionCall = read_json(json)?;
+            let call: FunctionCall<'_> = read_json(json)?;
+            answer.go_on();
             answer.add_call(ToolCall::new(call.call_id, call.name, call.arguments));
         }
         Kind::WebSearchCall => {
             let search: Search<'_> = read_json(json)?;
+            answer.go_on();
             let call = ToolCall::new(search.id, "web_search", search.action.map_or("{}", RawValue::get));
             answer.add_call(ToolCall { by_provider: true, ..call });
         }
@@ -171,23 +163,27 @@ enum Kind {
 }
 
 #[derive(Deserialize)]
-struct Message {
-    content: Option<Vec<Part>>,
+struct Message<'a> {
+    #[serde(borrow)]
+    content: Option<Vec<Part<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Thoughts {
-    summary: Option<Vec<Part>>,
+struct Thoughts<'a> {
+    #[serde(borrow)]
+    summary: Option<Vec<Part<'a>>>,
+    #[serde(borrow)]
+    content: Option<Vec<Part<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "type", default)]
-    kind: String,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    refusal: String,
+struct Part<'a> {
+    #[serde(rename = "type", borrow, default, deserialize_with = "text")]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    text: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    refusal: Cow<'a, str>,
     annotations: Option<Vec<Annotation>>,
 }
 
@@ -213,25 +209,31 @@ impl Annotation {
 }
 
 #[derive(Deserialize)]
-struct FunctionCall {
-    call_id: String,
-    name: String,
-    arguments: String,
+struct FunctionCall<'a> {
+    #[serde(borrow, default, deserialize_with = "text")]
+    call_id: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    name: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    arguments: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
 struct Search<'a> {
-    #[serde(default)]
-    id: String,
+    #[serde(borrow, default, deserialize_with = "text")]
+    id: Cow<'a, str>,
     #[serde(borrow)]
     action: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Response<'a> {
-    id: Option<String>,
-    model: Option<String>,
-    status: Option<String>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    id: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    model: Cow<'a, str>,
+    #[serde(borrow, default, deserialize_with = "text")]
+    status: Cow<'a, str>,
     #[serde(borrow)]
     output: Option<Vec<&'a RawValue>>,
     usage: Option<Tokens>,
@@ -266,13 +268,14 @@ impl Response<'_> {
     /// Takes what the whole response has used, which is told of one that failed too.
     fn count(&self, answer: &mut Answer) {
         if let Some(usage) = &self.usage {
-            answer.usage = Usage {
+            answer.is_done = true;
+            answer.count(Usage {
                 input: usage.input_tokens,
                 output: usage.output_tokens,
                 cached: usage.input_tokens_details.as_ref().and_then(|details| details.cached_tokens),
                 cache_written: None,
                 reasoning: usage.output_tokens_details.as_ref().and_then(|details| details.reasoning_tokens),
-            };
+            });
         }
     }
 
@@ -283,24 +286,16 @@ impl Response<'_> {
         }
     }
 
-    /// Ends the answer with what the whole response says.
-    fn end(self, answer: &mut Answer) -> Result<(), ModelError> {
+    /// Ends the answer with what the whole response says; `told` is the word for it where its status is left out.
+    fn end(self, answer: &mut Answer, told: &str) -> Result<(), ModelError> {
         self.count(answer);
-        self.fail()?;
-        keep(&mut answer.model, self.model.as_deref());
-        keep(&mut answer.id, self.id.as_deref());
-        let asks = answer.tool_calls.iter().any(|call| !call.by_provider);
-        let why = self.incomplete_details.and_then(|details| details.reason);
-        let word = why.as_deref().or(self.status.as_deref()).unwrap_or("completed");
-        answer.end(word, |word| match word {
-            // Without a reason it is the one that others than the provider have.
-            "max_output_tokens" | "incomplete" => Ending::CutInText,
-            "content_filter" => Ending::Refused,
-            "completed" if asks => Ending::ToolCalls,
-            "completed" => Ending::Complete,
-            _ => Ending::Unknown,
-        });
         answer.is_done = true;
+        let status = if self.status.is_empty() { told } else { &*self.status };
+        let why = self.incomplete_details.as_ref().and_then(|details| details.reason.as_deref());
+        answer.end(why.filter(|_| status != "completed").unwrap_or(status));
+        self.fail()?;
+        keep(&mut answer.model, &self.model);
+        keep(&mut answer.id, &self.id);
         Ok(())
     }
 }

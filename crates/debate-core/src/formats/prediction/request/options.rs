@@ -44,6 +44,8 @@ impl<'a> Options<'a> {
             "trimmed_share",
             "judge_passes",
             "models",
+            "effort",
+            "output_tokens",
             "schedule",
             "limits",
         ]);
@@ -64,7 +66,9 @@ impl<'a> Options<'a> {
     /// Returns the models that the request names.
     pub(super) fn models(&self, roles: &[Role]) -> ModelPlan {
         let is_role = |name: &str| roles.iter().any(|role| role.as_str() == name);
-        models::read(&self.fields.field("models"), &Call::KINDS, is_role, "roles")
+        let mut plan = models::read(&self.fields.field("models"), &Call::KINDS, is_role, "roles");
+        models::read_asking(&mut plan, &self.fields, &Call::KINDS, is_role, "roles");
+        plan
     }
 
     /// Returns whether a role has words of its own here.

@@ -41,7 +41,7 @@ fn prediction(json: &str) -> Accepted<Prediction> {
 }
 
 fn accepted(request: &Value) -> (Config, Brief, Limits) {
-    let Accepted { config, brief, limits, digest: _ } = prediction(&request.to_string());
+    let Accepted { config, brief, limits, .. } = prediction(&request.to_string());
     (config, brief, limits)
 }
 

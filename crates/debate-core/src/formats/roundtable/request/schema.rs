@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{AGENTS_MIN, Assignment, Flags, Kind, LIGHT, Mode, Perspective, Similarity, Tool};
 use crate::call::Tokens;
 use crate::request::limits::AskedLimits;
+use crate::request::models::{effort_schema, output_tokens_schema};
 use crate::request::sizes::{
     NAME_CHARS_MAX, PARTICIPANTS_MAX, RESPONSE_TOKENS, ROUNDTABLE_ROUNDS, TOPIC_CHARS_MAX, whole_schema,
 };
@@ -58,12 +59,15 @@ pub fn schema() -> Value {
 
 fn options() -> Value {
     let model = json!({ "type": ["string", "array"], "items": { "type": "string" } });
+    let kinds = [Kind::Respond, Kind::Repoll].map(Kind::as_str);
     json!({
         "type": "object",
         "properties": {
             "seed": { "type": "integer", "minimum": 0 },
             "similarity": { "type": "string", "enum": Similarity::ALL.map(Similarity::as_str) },
             "limits": AskedLimits::schema(Tokens::default()),
+            "effort": effort_schema(Some(&kinds)),
+            "output_tokens": output_tokens_schema(&kinds),
             "models": {
                 "type": "object",
                 "properties": {

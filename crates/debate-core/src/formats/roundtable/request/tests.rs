@@ -284,4 +284,11 @@ fn t12_the_schema_has_every_field_of_a_request_but_its_format() {
         assert!(schema[&snake]["type"].is_string(), "{name}: {schema}");
     }
     assert_eq!(schema["rounds"]["maximum"], json!(10));
+    let options = &schema["options"]["properties"];
+    let effort = &options["effort"]["anyOf"];
+    assert_eq!(effort[0]["enum"], json!(["none", "low", "medium", "high"]));
+    for kind in [Kind::Respond, Kind::Repoll].map(Kind::as_str) {
+        assert_eq!(effort[1]["properties"][kind], effort[0]);
+        assert_eq!(options["output_tokens"]["properties"][kind]["maximum"], json!(32_000));
+    }
 }

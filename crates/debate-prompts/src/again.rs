@@ -1,0 +1,23 @@
+//! Asking again: the reason for which a model is asked once more (rules K5, K18).
+
+use std::sync::Arc;
+
+use crate::prompts::{Message, Prompt, Speaker};
+use crate::tokens;
+
+/// Tokens that mark a message, at most.
+const MESSAGE_TOKENS: u32 = 8;
+
+/// The longest reason that is given, in characters.
+const REASON_CHARS_MAX: usize = 300;
+
+/// Adds to a prompt why the last reply to it could not be used.
+pub fn ask_again(prompt: &mut Prompt, why: &str) {
+    let reason: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
+    let text = format!(
+        "Your last reply to this could not be used: {reason}. Reply again, complete, and in the form asked for above."
+    );
+    prompt.tokens = prompt.tokens.saturating_add(tokens::count(&text)).saturating_add(MESSAGE_TOKENS);
+    prompt.messages.push(Message { speaker: Speaker::User, text: Arc::from(text) });
+}
