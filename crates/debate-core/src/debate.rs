@@ -360,6 +360,12 @@ impl<F: Format> Debate<F> {
         self.opened_at
     }
 
+    /// Returns when time is up; none where there is no deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.limits.has_deadline().then_some(self.deadline_at)
+    }
+
     /// Returns when time is up.
     #[must_use]
     pub fn deadline_at(&self) -> Timestamp {

@@ -160,7 +160,8 @@ impl<'a> Call<'a> {
             Some(_) | None => None,
         };
         let schema = schema.as_deref();
-        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect, so_far: &self.so_far };
+        let outgoing =
+            Outgoing { model: &model.config.model, request, schema, dialect, so_far: &self.so_far };
         model.protocol().encode(&outgoing).map(Bytes::from).map_err(refused)
     }
 
