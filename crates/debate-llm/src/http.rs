@@ -136,7 +136,9 @@ impl HttpModel {
             usage: answer.usage,
             ending: answer.ending.unwrap_or(Ending::Unknown),
             stop_reason: answer.stop_reason.map(|word| self.redact_name(&word).into()),
-            model: answer.model.map_or_else(|| self.config.model.clone(), |name| self.redact_name(&name).into()),
+            model: answer
+                .model
+                .map_or_else(|| self.config.model.clone(), |name| self.redact_name(&name).into()),
             request_id: call.request_id.take().or_else(|| Some(self.redact_name(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
             latency: started.elapsed(),

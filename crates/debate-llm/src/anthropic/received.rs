@@ -50,7 +50,9 @@ impl Received {
 
     fn end_input(&mut self) {
         let input = std::mem::take(&mut self.input);
-        if let (Ok(input), Some(Value::Object(block))) = (serde_json::from_str::<Value>(&input), self.blocks.last_mut()) {
+        if let (Ok(input), Some(Value::Object(block))) =
+            (serde_json::from_str::<Value>(&input), self.blocks.last_mut())
+        {
             block.insert("input".to_owned(), input);
         }
     }

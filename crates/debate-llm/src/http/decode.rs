@@ -115,7 +115,9 @@ impl Decoder {
     pub(super) fn fail(&mut self, error: ModelError) -> ModelError {
         let answer = mem::take(&mut self.answer);
         let had_begun = answer.has_begun().then_some(match error.kind {
-            ModelErrorKind::Truncated | ModelErrorKind::Timeout(_) | ModelErrorKind::TooLarge => Ending::Unknown,
+            ModelErrorKind::Truncated | ModelErrorKind::Timeout(_) | ModelErrorKind::TooLarge => {
+                Ending::Unknown
+            }
             _ => Ending::Failed,
         });
         ModelError {

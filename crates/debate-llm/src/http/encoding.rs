@@ -61,7 +61,8 @@ impl Decompressor {
             return take(bytes);
         }
         for step in bytes.chunks(STEP_BYTES) {
-            let said = self.decode(step).map_err(|_| malformed("the response is not compressed as it says"))?;
+            let said =
+                self.decode(step).map_err(|_| malformed("the response is not compressed as it says"))?;
             take(&said)?;
         }
         Ok(())

@@ -9,14 +9,30 @@ pub(super) fn ending_of(word: &str) -> Ending {
             Ending::Complete
         }
         "tool_calls" | "tool_call" | "function_call" | "tool_use" => Ending::ToolCalls,
-        "length" | "max_tokens" | "model_length" | "max_output_tokens" | "max_completion_tokens"
+        "length"
+        | "max_tokens"
+        | "model_length"
+        | "max_output_tokens"
+        | "max_completion_tokens"
         | "model_context_window_exceeded" => Ending::CutInText,
         "content_filter" | "refusal" | "sensitive" | "safety" | "recitation" | "blocklist"
         | "prohibited_content" | "spii" | "language" | "model_armor" | "image_safety" => Ending::Refused,
         "pause_turn" => Ending::Paused,
-        "error" | "network_error" | "server_error" | "upstream_error" | "insufficient_system_resource"
-        | "abort" | "aborted" | "cancelled" | "canceled" | "failed" | "timeout" | "malformed_response"
-        | "malformed_function_call" | "unexpected_tool_call" | "too_many_tool_calls" => Ending::Failed,
+        "error"
+        | "network_error"
+        | "server_error"
+        | "upstream_error"
+        | "insufficient_system_resource"
+        | "abort"
+        | "aborted"
+        | "cancelled"
+        | "canceled"
+        | "failed"
+        | "timeout"
+        | "malformed_response"
+        | "malformed_function_call"
+        | "unexpected_tool_call"
+        | "too_many_tool_calls" => Ending::Failed,
         _ => Ending::Unknown,
     }
 }

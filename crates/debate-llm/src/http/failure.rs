@@ -128,7 +128,11 @@ pub(super) fn from_response(
     let is_refusal = matches!(status, 400 | 422) && meaning.is_none();
     let blames = is_refusal.then(|| blamed(&told, protocol.facts().parameters)).flatten();
     let error = ModelError { status: Some(status), ..ModelError::told(kind, &message) };
-    Failure { error: Box::new(told.add_reply(meaning, error)), blames, is_bad_reply: meaning == Some(Meaning::Reply) }
+    Failure {
+        error: Box::new(told.add_reply(meaning, error)),
+        blames,
+        is_bad_reply: meaning == Some(Meaning::Reply),
+    }
 }
 
 /// Says where a server sends its callers instead of answering; it is not followed, as the key would go there too.
@@ -297,7 +301,8 @@ impl ProviderError {
             return;
         }
         let before = before.trim_end_matches([' ', '-', ':', ',', '.']);
-        self.message = if inner.message.is_empty() { before.to_owned() } else { format!("{before}: {}", inner.message) };
+        self.message =
+            if inner.message.is_empty() { before.to_owned() } else { format!("{before}: {}", inner.message) };
         self.has_inner = true;
         self.marks.extend(inner.marks);
         self.retry_after = self.retry_after.or(inner.retry_after);
