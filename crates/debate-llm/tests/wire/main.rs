@@ -5,6 +5,8 @@
 mod bad_input;
 mod connections;
 mod fault_server;
+mod faults;
+mod faults_said;
 mod metrics;
 mod outcomes;
 #[cfg(target_os = "linux")]
@@ -15,6 +17,7 @@ mod searching;
 mod spans;
 mod speech;
 mod stalls;
+mod transport;
 
 use std::time::Duration;
 
