@@ -97,8 +97,7 @@ impl Prompts for RoundtablePrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let text = reply.text;
-        reply::read(text, visible)
+        reply::read(reply, visible)
     }
 }
 

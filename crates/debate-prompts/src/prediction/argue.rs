@@ -20,7 +20,7 @@ use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "argument";
@@ -37,6 +37,9 @@ const KEYS: [&str; 9] = [
     "cites",
     "precedents",
 ];
+
+/// Keys without which an argument that was cut is asked for again.
+const NEEDED: [&str; 4] = ["argument", "supports", "probabilities", "confidence"];
 
 /// The confidence of a role that states none.
 const CONFIDENCE_DEFAULT: f64 = 0.5;
@@ -223,8 +226,8 @@ fn tagged(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Bl
 }
 
 /// Reads the reply to the prompt of an argument.
-pub(super) fn parse(view: &ArgueView, text: &str) -> Result<Reading<Answer>, ParseError> {
-    let (reply, mut repairs): (ArgumentReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+    let (reply, mut repairs): (ArgumentReply, _) = replies::read(reply, &KEYS, &NEEDED)?;
     let names = Names::of(&view.subject);
     let lacks = [
         ("argument", reply.argument.trim().is_empty()),

@@ -19,13 +19,16 @@ use super::personas;
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "reasoning";
 
 /// Keys that tell a synthesis from other objects in a reply.
 const KEYS: [&str; 5] = ["reasoning", "probabilities", "confidence", "disagreements", "insights"];
+
+/// Keys without which a synthesis that was cut is asked for again.
+const NEEDED: [&str; 3] = ["reasoning", "probabilities", "confidence"];
 
 /// The confidence of a judge who states none.
 const CONFIDENCE_DEFAULT: f64 = 0.5;
@@ -91,8 +94,8 @@ fn points(view: &SynthesisView) -> Vec<Block> {
 }
 
 /// Reads the reply to the prompt of the synthesis.
-pub(super) fn parse(view: &SynthesisView, text: &str) -> Result<Reading<Answer>, ParseError> {
-    let (reply, mut repairs): (SynthesisReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn parse(view: &SynthesisView, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+    let (reply, mut repairs): (SynthesisReply, _) = replies::read(reply, &KEYS, &NEEDED)?;
     let lacks = [("probabilities", reply.probabilities.named.is_empty())];
     if let Some(error) = replies::missing(&lacks, &repairs) {
         return Err(error);

@@ -11,10 +11,13 @@ use serde_json::json;
 use super::tools::{self, ToolCallReply};
 use crate::prediction::lenient;
 use crate::prediction::replies;
-use crate::prompts::{ParseError, Reading, ReplyShape};
+use crate::prompts::{ParseError, Reading, Received, ReplyShape};
 
 /// The fields by which a reply is told from other objects in a text.
 const KEYS: [&str; 6] = ["stance", "position", "reasoning", "confidence", "citations", tools::FIELD];
+
+/// Fields without which a response that was cut is asked for again.
+const NEEDED: [&str; 4] = ["stance", "position", "reasoning", "confidence"];
 
 /// A response as it is replied.
 #[derive(Debug, Deserialize)]
@@ -60,8 +63,8 @@ pub(super) fn shape(visible: &Visible) -> ReplyShape {
 ///
 /// # Errors
 /// There is no JSON object in it, or the object asks for no tools and has no position or no confidence.
-pub(super) fn read(text: &str, visible: &Visible) -> Result<Reading<Answer>, ParseError> {
-    let (mut reply, repairs): (ResponseReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn read(reply: Received<'_>, visible: &Visible) -> Result<Reading<Answer>, ParseError> {
+    let (mut reply, repairs): (ResponseReply, _) = replies::read(reply, &KEYS, &NEEDED)?;
     let asked = tools::asked(visible, std::mem::take(&mut reply.tool_calls));
     if !asked.is_empty() {
         return Ok(Reading::Tools(asked));
