@@ -3,6 +3,7 @@
 //! One file per kind of call holds its template, its rendering and the reading of its reply; what
 //! they share is here. Never does IO, never sees more than it is given, never acts on a reply.
 
+mod copies;
 /// The words of a deliberation (D3, D5, D8).
 pub mod deliberation;
 /// Escapes untrusted text for prompts (K13, D8).

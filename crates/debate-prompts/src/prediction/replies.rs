@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::lenient::{self, Numbers, Stated};
 use super::outcomes::{Names, alias};
-use crate::prompts::{CUT, ParseError, Received, ReplyShape};
+use crate::prompts::{CUT, ParseError, Received, RenderError, ReplyShape};
 use crate::reader::{self, Repair};
 
 /// The name of an argument's shape.
@@ -162,6 +162,11 @@ pub(crate) fn read<T: DeserializeOwned>(
     let read = reader::read(reply, keys, needed);
     let (reply, repairs) = read.map_err(|error| ParseError { why: error.to_string() })?;
     Ok((reply, repairs.iter().map(word).collect()))
+}
+
+/// Returns the error of a reply to a prompt that cannot be made.
+pub(super) fn defect(error: RenderError) -> ParseError {
+    ParseError { why: error.to_string() }
 }
 
 /// Returns the one word for a repair.

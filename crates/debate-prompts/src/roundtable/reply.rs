@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::tools::{self, ToolCallReply};
+use crate::copies;
 use crate::prediction::lenient;
 use crate::prediction::replies;
 use crate::prompts::{ParseError, Reading, Received, ReplyShape};
@@ -73,10 +74,28 @@ pub(super) fn read(reply: Received<'_>, visible: &Visible) -> Result<Reading<Ans
     if let Some(error) = replies::missing(&fields, &repairs) {
         return Err(error);
     }
+    check_copies(&reply, visible)?;
     let ResponseReply { stance, position, reasoning, confidence, citations, .. } = reply;
     let confidence = confidence.unwrap_or_default();
     let answer = Answer { stance: read_stance(&stance), position, reasoning, confidence, citations };
     Ok(Reading::Answer { answer, repairs })
+}
+
+/// Returns an error where a response copies its own prompt (rule P27). A position that is a stance is no copy.
+fn check_copies(reply: &ResponseReply, visible: &Visible) -> Result<(), ParseError> {
+    let [system, task] = super::instructions(visible);
+    let parts = [("position", &reply.position), ("reasoning", &reply.reasoning)];
+    for (what, text) in parts.into_iter().filter(|(_, text)| read_stance(text).is_none()) {
+        copies::check_instructions(text, &[&system, &task], &KEYS, what)?;
+    }
+    let whole = |position: &str, reasoning: &str| format!("{position}\n{reasoning}");
+    let shown = visible.context.responses.iter().filter_map(|shown| {
+        let words = shown.words.as_ref()?;
+        Some((shown.is_own, whole(&words.position, &words.reasoning)))
+    });
+    let shown: Vec<(bool, String)> = shown.collect();
+    let shown = shown.iter().map(|(is_own, text)| (*is_own, text.as_str()));
+    copies::check_shown(&whole(&reply.position, &reply.reasoning), shown, "response")
 }
 
 /// Reads a stance, whatever its case and what stands around it; nothing where it is no stance.
