@@ -114,8 +114,9 @@ pub fn read<T: DeserializeOwned>(
         let (before, reached_limit) = (before.to_owned(), reply.is_cut);
         ReadError::Cut { before, reached_limit }
     };
-    let found = find(reply, known_keys).map_err(|error| match (&error, needed) {
-        (ReadError::Empty | ReadError::NoObject, [first, ..]) if reply.is_cut => cut(first),
+    let first = needed.first().or(known_keys.first()).filter(|_| reply.is_cut);
+    let found = find(reply, known_keys).map_err(|error| match (&error, first) {
+        (ReadError::Empty | ReadError::NoObject, Some(first)) => cut(first),
         _ => error,
     })?;
     let mut error = None;

@@ -290,6 +290,10 @@ impl<'t, 's> Lenient<'t, 's> {
             return Ok(Some(Value::Null));
         }
         let token = self.text[start..self.at].trim_end_matches(is_blank);
+        if self.cut && token.ends_with(',') {
+            // Whether the comma belongs to the value shows only in what was cut.
+            self.at = self.text.len();
+        }
         if self.at == self.text.len() {
             // Only a text needs an end to be known as whole where the reply was not cut.
             if self.cut || !(is_literal(token) || respelled_number(token).is_some()) {

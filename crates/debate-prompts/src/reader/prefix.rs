@@ -58,6 +58,9 @@ impl PrefixReader<'_> {
     }
 
     fn member(&mut self, members: &mut Map<String, Value>, cut_key: &mut Option<String>) -> Result<(), Stop> {
+        if self.next_char().is_some_and(|first| first != '"') {
+            return Err(Stop::Broken);
+        }
         let Value::String(key) = self.value()? else { return Err(Stop::Broken) };
         match self.next_char() {
             Some(':') => self.at += 1,
