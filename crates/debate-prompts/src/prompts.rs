@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use debate_core::call::Want;
 use debate_core::calls::TurnState;
+pub use debate_core::event::CUT;
 use debate_core::event::ToolUse;
 use debate_core::format::Format;
 
@@ -111,9 +112,6 @@ pub enum RenderError {
         why: String,
     },
 }
-
-/// The repair of an answer that was taken from a reply that the output limit cut (rule K18).
-pub const CUT: &str = "cut";
 
 /// The text of a reply as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

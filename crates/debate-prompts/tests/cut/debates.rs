@@ -16,7 +16,7 @@ use debate_core::id::Timestamp;
 use debate_core::prose::Prose;
 use serde_json::{Value, json};
 
-const NOW: Timestamp = Timestamp(1_800_000_000_000);
+pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 fn opened<F: Format>(accepted: Accepted<F>) -> Debate<F> {
     let opened = Opened::<F> {
@@ -27,7 +27,11 @@ fn opened<F: Format>(accepted: Accepted<F>) -> Debate<F> {
         config: accepted.config,
         prose: Prose::new(accepted.brief),
     };
-    Debate::opened(&opened, NOW)
+    let mut debate = Debate::opened(&opened, NOW);
+    for event in &opened.decide(NOW).unwrap()[1..] {
+        debate.apply(NOW, event).unwrap();
+    }
+    debate
 }
 
 fn accepted(request: &Value) -> AcceptedRequest {

@@ -4,4 +4,5 @@ mod debates;
 mod formats;
 mod material;
 mod outcomes;
+mod partial;
 mod reader;
