@@ -1,6 +1,7 @@
 //! The lenient reader leaves strict JSON as it is, says what it mended, invents no key; and what is shown of a
 //! stream does not depend on where it was cut.
 
+use debate_prompts::prompts::Received;
 use debate_prompts::public_text::PublicText;
 use debate_prompts::reader::read_object;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use serde_json::Value;
 pub(crate) fn check(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let strict = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
-    match (read_object(text, &[]), strict) {
+    match (read_object(Received::whole(text), &[]), strict) {
         (Ok(reading), Some(strict)) => assert_eq!(Value::Object(reading.value), strict),
         (Ok(reading), None) => {
             assert!(!reading.repairs.is_empty(), "it says what it repaired");

@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use clap::{Parser, ValueEnum};
-use debate_engine::{Hedge, Hedging};
+use debate_engine::{Hedge, Hedging, Settings};
+use debate_llm::CallTime;
 use debate_store::Durability;
 
 use crate::commands::Command;
 use crate::exit;
 use crate::model::{LimitsChoice, ModelChoice};
 use crate::store::StoreChoice;
+use crate::time_span;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -137,6 +139,22 @@ pub(crate) struct Options {
     )]
     pub(crate) openai_base_url: Option<String>,
 
+    /// The most time for one request to a model once it has left, such as 5m; unlimited unless set
+    #[arg(long, global = true, env = "DEBATE_CALL_TIMEOUT", value_name = "TIME", value_parser = time_span::read)]
+    pub(crate) call_timeout: Option<Duration>,
+
+    /// The longest wait for the first token of an answer, thinking included
+    #[arg(long, global = true, env = "DEBATE_FIRST_TOKEN_TIMEOUT", value_name = "TIME", default_value = "600s", value_parser = time_span::read)]
+    pub(crate) first_token_timeout: Duration,
+
+    /// The longest silence within an answer
+    #[arg(long, global = true, env = "DEBATE_IDLE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = time_span::read)]
+    pub(crate) idle_timeout: Duration,
+
+    /// Tokens that prompt and answer of a model may have together; asked of the server where it says so, unless set
+    #[arg(long, global = true, env = "DEBATE_CONTEXT_WINDOW", value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(512..))]
+    pub(crate) context_window: Option<u32>,
+
     /// When a second request races one that others wait for: never, or after a percentile of its usual time
     #[arg(
         long,
@@ -212,6 +230,13 @@ impl Options {
     /// Returns whether a program makes up all replies of all models.
     pub(crate) fn is_simulated(&self) -> bool {
         std::iter::once(&self.model).chain(&self.offer).all(ModelChoice::is_simulated)
+    }
+
+    /// Returns the limits of the process that options of every command set.
+    pub(crate) fn settings(&self) -> Settings {
+        let (total, first_token, idle) = (self.call_timeout, self.first_token_timeout, self.idle_timeout);
+        let call_time = CallTime { first_token, idle, total, give_up_at: None };
+        Settings { hedging: self.hedging(), call_time, ..Settings::default() }
     }
 
     /// Returns how slow requests are raced.

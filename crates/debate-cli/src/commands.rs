@@ -27,6 +27,7 @@ mod replay;
 mod report;
 mod resolve;
 mod restore;
+mod resume;
 mod review;
 mod run;
 mod serve;
@@ -68,6 +69,7 @@ pub(crate) enum Command {
     Keys(keys::Keys),
     Cancel(cancel::Cancel),
     Resolve(resolve::Resolve),
+    Resume(resume::Resume),
     Continue(continuing::Continue),
     Fork(fork::Fork),
     Diff(diff::Diff),
@@ -108,6 +110,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Keys(keys) => keys.run(),
         Command::Cancel(cancel) => cancel.run(options).await,
         Command::Resolve(resolve) => resolve.run(options).await,
+        Command::Resume(resume) => resume.run(options).await,
         Command::Continue(more) => more.run(options).await,
         Command::Fork(fork) => fork.run(options).await,
         Command::Diff(diff) => diff.run(options).await,

@@ -56,7 +56,8 @@ impl Holding {
         house.close().await?;
         let followed = followed?;
         self.show(options, &followed)?;
-        self.hint(options, &house, debate)?;
+        let is_void = matches!(followed.debate.completeness(), Completeness::Void { .. });
+        self.hint(options, &house, (debate, is_void))?;
         if let Some(line) = silence(&followed) {
             writeln!(io::stderr(), "error: {line}")?;
         }
@@ -101,7 +102,7 @@ impl Holding {
     }
 
     /// Says where the debate is kept and what can be done with it.
-    fn hint(&self, options: &Options, house: &House, id: DebateId) -> io::Result<()> {
+    fn hint(&self, options: &Options, house: &House, (id, is_void): (DebateId, bool)) -> io::Result<()> {
         if self.quiet {
             return Ok(());
         }
@@ -118,6 +119,9 @@ impl Holding {
                     store if other => format!(" --store {store}"),
                     StoreChoice::Memory | StoreChoice::Sqlite(_) => String::new(),
                 };
+                if is_void {
+                    writeln!(stderr, "  debate resume {id}{store}    asks again for what it lacks")?;
+                }
                 writeln!(stderr, "  debate show {id} --full{store}")?;
                 writeln!(stderr, "  debate log {id}{store}")?;
                 writeln!(stderr, "  debate verify {id}{store}")

@@ -114,7 +114,7 @@ impl Live {
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);
         self.total.set_length(calls);
         let since = between(debate.opened_at(), Surroundings::real().now());
-        self.total.set_elapsed(since.min(allowed(debate)));
+        self.total.set_elapsed(allowed(debate).map_or(since, |most| since.min(most)));
         for role in speakers {
             self.add_row(&role, width);
         }
@@ -135,7 +135,8 @@ impl Live {
 
     fn total(&self, debate: &AnyDebate) {
         let spend = debate.spend();
-        self.total.set_prefix(FormattedDuration(allowed(debate)).to_string());
+        let most = allowed(debate).map(|most| FormattedDuration(most).to_string());
+        self.total.set_prefix(most.unwrap_or_else(|| "no deadline".to_owned()));
         // Calls beyond those of a debate without faults: more is asked than was planned.
         self.total.set_length(self.total.length().unwrap_or(0).max(spend.calls));
         self.total.set_position(spend.calls);
@@ -196,9 +197,9 @@ impl Drop for Live {
     }
 }
 
-/// Returns the time that a debate may take in all.
-fn allowed(debate: &AnyDebate) -> Duration {
-    between(debate.opened_at(), debate.deadline_at())
+/// Returns the time that a debate may take in all; none where it has no deadline.
+fn allowed(debate: &AnyDebate) -> Option<Duration> {
+    debate.deadline().map(|deadline| between(debate.opened_at(), deadline))
 }
 
 /// Returns the time from one moment to another; none where that is the earlier one.

@@ -4,6 +4,7 @@
 
 mod admission;
 mod args;
+mod asking;
 mod believed_file;
 mod bounded;
 mod commands;
@@ -32,6 +33,7 @@ mod shown;
 mod skills;
 mod store;
 mod telemetry;
+mod time_span;
 mod told;
 mod workspace;
 

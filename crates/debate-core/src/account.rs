@@ -1,5 +1,6 @@
 //! What every result tells of its debate, alike in all formats.
 
+use crate::call::CallKey;
 use crate::chain::GENESIS;
 use crate::debate::Debate;
 use crate::event::{Concluded, StopRuleFired};
@@ -12,6 +13,14 @@ impl<F: Format> Debate<F> {
     pub fn completeness(&self) -> Completeness {
         let concluded = self.conclusion().map(|(concluded, _)| concluded.completeness.clone());
         concluded.unwrap_or_else(|| F::completeness(self))
+    }
+
+    /// Lists a call among what is missing if its free text was cut (rule K18).
+    pub(crate) fn note_cut_text(&self, call: &CallKey, missing: &mut Vec<String>, why: &mut Vec<String>) {
+        if self.is_cut(call, self.revision(call)) {
+            missing.push(format!("end of {call}"));
+            why.push(format!("{call} was cut"));
+        }
     }
 
     /// Returns what is recorded were the debate to conclude now, but for the digest of its outcome.

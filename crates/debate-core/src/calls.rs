@@ -128,6 +128,8 @@ pub struct CallState {
     pub sees: Vec<Sight>,
     /// The latest revision that was answered.
     pub answered: Option<u32>,
+    /// Whether that answer was taken from a reply that was cut (rule K18).
+    pub is_cut: bool,
     /// Tokens that providers reported for it, over all revisions.
     pub used: Tokens,
     /// The words of the latest answer, kept where they name pages that its provider searched for.
@@ -280,6 +282,7 @@ impl CallState {
     pub(crate) fn answer(&mut self, answered: &CallAnswered) {
         self.count(&answered.reply.usage);
         self.answered = Some(answered.attempt.revision);
+        self.is_cut = answered.reply.is_cut();
         let names_pages = answered.prose.shown().is_some_and(|words| !words.web_sources.is_empty());
         self.searched = if names_pages { answered.prose.clone() } else { Prose::default() };
     }

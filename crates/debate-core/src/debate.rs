@@ -360,6 +360,12 @@ impl<F: Format> Debate<F> {
         self.opened_at
     }
 
+    /// Returns when time is up; none where there is no deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.limits.has_deadline().then_some(self.deadline_at)
+    }
+
     /// Returns when time is up.
     #[must_use]
     pub fn deadline_at(&self) -> Timestamp {
@@ -513,6 +519,12 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn is_answered(&self, key: &CallKey, revision: u32) -> bool {
         self.calls.get(key).is_some_and(|call| call.answered == Some(revision))
+    }
+
+    /// Returns whether a revision of a call has its answer from a reply that was cut (rule K18).
+    #[must_use]
+    pub fn is_cut(&self, key: &CallKey, revision: u32) -> bool {
+        self.calls.get(key).is_some_and(|call| call.answered == Some(revision) && call.is_cut)
     }
 
     /// Returns whether a revision of a call has failed for good.

@@ -308,7 +308,7 @@ fn running(debate: &AnyDebate) -> Response {
         "round": round,
         "head_seq": debate.head(),
         "opened_at": debate.opened_at().to_string(),
-        "deadline_at": debate.deadline_at().to_string(),
+        "deadline_at": debate.deadline().map(|deadline| deadline.to_string()),
     });
     let headers = [
         (header::CONTENT_TYPE, JSON.to_owned()),

@@ -51,7 +51,7 @@ pub fn debate(debate: &AnyDebate) -> v1::Debate {
         round,
         opened_at: Some(timestamp(debate.opened_at())),
         completed_at: conclusion.map(|(_, at)| timestamp(at)),
-        deadline_at: Some(timestamp(debate.deadline_at())),
+        deadline_at: debate.deadline().map(timestamp),
         stop_reason: debate.stop_rule().map(|rule| rule.as_str().to_owned()).unwrap_or_default(),
         completeness: Some(completeness(&debate.completeness())),
         confidence: debate.confidence(),

@@ -137,8 +137,8 @@ impl Prompts for DeliberationPrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let text = reply.text;
-        let said = tags::without_thinking(text).trim().to_owned();
+        let repairs = reply.free_text_repairs()?;
+        let said = tags::without_thinking(reply.text).trim().to_owned();
         if said.is_empty() {
             return Err(ParseError { why: "the reply says nothing".to_owned() });
         }
@@ -146,7 +146,7 @@ impl Prompts for DeliberationPrompts {
             Phase::Initial | Phase::Rebuttal | Phase::Revised => Answer::Contribution(said),
             Phase::Consensus => Answer::Consensus(said),
         };
-        Ok(Reading::Answer { answer, repairs: Vec::new() })
+        Ok(Reading::Answer { answer, repairs })
     }
 }
 

@@ -159,8 +159,8 @@ impl Prompts for InvestigationPrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let text = reply.text;
-        let said = tags::without_thinking(text);
+        let repairs = reply.free_text_repairs()?;
+        let said = tags::without_thinking(complete_lines(reply));
         if let Task::Investigate(view) = &visible.task
             && view.looks.turns_left > 0
         {
@@ -174,8 +174,14 @@ impl Prompts for InvestigationPrompts {
         if !unchecked.is_empty() {
             return Ok(Reading::Tools(checks(unchecked)));
         }
-        Ok(Reading::Answer { answer, repairs: Vec::new() })
+        Ok(Reading::Answer { answer, repairs })
     }
+}
+
+/// Returns the lines of a reply that are written completely (rule K18): a number may be longer than where it was cut.
+fn complete_lines(reply: Received<'_>) -> &str {
+    let text = reply.text;
+    if reply.is_cut { text.rsplit_once('\n').map_or("", |(lines, _)| lines) } else { text }
 }
 
 /// Returns what is still to be compared with the workspace before an answer counts: evidence of reports and of challenges.

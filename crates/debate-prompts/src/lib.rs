@@ -5,6 +5,7 @@
 
 /// Asks again with the reason (K5, K18).
 pub mod again;
+mod copies;
 /// The words of a deliberation (D3, D5, D8).
 pub mod deliberation;
 /// Escapes untrusted text for prompts (K13, D8).

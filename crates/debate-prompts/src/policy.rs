@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::escape;
 use crate::prediction::{lenient, replies};
-use crate::prompts::{Message, ParseError, Prompt, PublicPart, RenderError, ReplyShape, Speaker};
+use crate::prompts::{Message, ParseError, Prompt, PublicPart, Received, RenderError, ReplyShape, Speaker};
 use crate::tokens::{self, Section};
 
 /// The template.
@@ -108,8 +108,8 @@ fn evidence(insights: &Insights) -> String {
 ///
 /// # Errors
 /// It has no prompt that can be proposed.
-pub fn parse(text: &str) -> Result<Proposal, ParseError> {
-    let (reply, repairs): (ProposalReply, _) = replies::read(text, &KEYS)?;
+pub fn parse(reply: Received<'_>) -> Result<Proposal, ParseError> {
+    let (reply, repairs): (ProposalReply, _) = replies::read(reply, &KEYS, &["proposed_prompt"])?;
     let proposed_prompt = reply.proposed_prompt.trim().to_owned();
     if let Some(error) = replies::missing(&[("proposed_prompt", proposed_prompt.is_empty())], &repairs) {
         return Err(error);
@@ -170,11 +170,13 @@ mod tests {
 
     #[test]
     fn v7_a_proposal_is_read_and_one_without_a_prompt_is_none() {
-        let read =
-            parse("```json\n{\"rationale\": \"x\", \"proposed_prompt\": \"New.\\nTwo.\"}\n```").unwrap();
+        let read = parse(Received::whole(
+            "```json\n{\"rationale\": \"x\", \"proposed_prompt\": \"New.\\nTwo.\"}\n```",
+        ))
+        .unwrap();
         assert_eq!(read.proposed_prompt, "New.\nTwo.");
         for text in ["", "{}", "{\"proposed_prompt\": \" \"}", "{\"proposed_prompt\": \"a\\u0000b\"}"] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse(Received::whole(text)).is_err(), "{text}");
         }
     }
 }

@@ -143,11 +143,10 @@ impl Prompts for PredictionPrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let text = reply.text;
         match visible {
-            Visible::Argue(view) => argue::parse(view, text),
-            Visible::Score(view) => score::parse(view, text),
-            Visible::Synthesise(view) => synthesise::parse(view, text),
+            Visible::Argue(view) => argue::parse(view, reply),
+            Visible::Score(view) => score::parse(view, reply),
+            Visible::Synthesise(view) => synthesise::parse(view, reply),
         }
     }
 }

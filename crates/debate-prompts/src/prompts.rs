@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use debate_core::call::Want;
 use debate_core::calls::TurnState;
+pub use debate_core::event::CUT;
 use debate_core::event::ToolUse;
 use debate_core::format::Format;
 
@@ -112,9 +113,6 @@ pub enum RenderError {
     },
 }
 
-/// The repair of an answer that was taken from a reply that the output limit cut (rule K18).
-pub const CUT: &str = "cut";
-
 /// The text of a reply as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received<'a> {
@@ -122,19 +120,41 @@ pub struct Received<'a> {
     pub text: &'a str,
     /// Whether it is incomplete: the output limit cut it, or it ended before its end.
     pub is_cut: bool,
+    /// Whether the question is not asked again, so that free text is used although it was cut (rule K18).
+    pub is_last: bool,
 }
 
 impl<'a> Received<'a> {
     /// A reply that its model finished.
     #[must_use]
     pub const fn whole(text: &'a str) -> Self {
-        Self { text, is_cut: false }
+        Self { text, is_cut: false, is_last: false }
     }
 
     /// A reply of which the end is missing.
     #[must_use]
     pub const fn cut(text: &'a str) -> Self {
-        Self { text, is_cut: true }
+        Self { text, is_cut: true, is_last: false }
+    }
+
+    /// The same reply to the last attempt at its question.
+    #[must_use]
+    pub const fn last(self) -> Self {
+        Self { is_last: true, ..self }
+    }
+
+    /// Returns the repairs of an answer in free text.
+    ///
+    /// # Errors
+    /// The text was cut, and the question can be asked again.
+    pub(crate) fn free_text_repairs(self) -> Result<Vec<String>, ParseError> {
+        match (self.is_cut, self.is_last) {
+            (false, _) => Ok(Vec::new()),
+            (true, true) => Ok(vec![CUT.to_owned()]),
+            (true, false) => {
+                Err(ParseError { why: "the reply reached its limit; write a shorter one".to_owned() })
+            }
+        }
     }
 }
 
@@ -179,7 +199,7 @@ pub trait Prompts: Send + Sync + 'static {
     /// Reads a reply to a prompt that was rendered from the same `visible`.
     ///
     /// Of a reply that was cut only values that are written completely are taken; it answers the question where all that
-    /// is needed is among them, with the repair [`CUT`] (rule K18).
+    /// is needed is among them, with the repair [`CUT`] (rule K18). Free text that was cut answers the last attempt alone.
     ///
     /// # Errors
     /// The reply does not have the shape asked for.

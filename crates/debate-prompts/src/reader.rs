@@ -2,8 +2,12 @@
 //!
 //! Strict JSON is taken as it is. Otherwise private thinking, code fences and prose around the
 //! object are left aside, and what is broken inside is repaired: quotes, commas, brackets, comments,
-//! an end that was cut off. Values are never guessed and keys never invented: every key of a result
-//! stands in the text. Time and depth are bounded for any input.
+//! closing brackets that are missing. Values are never guessed and keys never invented: every key of a
+//! result stands in the text. Time and depth are bounded for any input.
+//!
+//! Of a reply that was cut, or that ends within a text, only what is written completely is taken (rule K18): closed
+//! texts, numbers with something behind them, whole literals, whole objects. A list that is a field of the object has
+//! the entries that are complete; any other value that is not complete is left out.
 //!
 //! When a reply holds several objects, the one with most of the known keys is read; among equals a
 //! complete one before one cut off, and then the last, because models draft before they answer.
@@ -12,6 +16,7 @@
 mod candidates;
 mod lenient;
 mod lookahead;
+mod prefix;
 mod repair;
 mod strict;
 mod strings;
@@ -21,6 +26,7 @@ use serde_json::{Map, Value};
 
 pub use repair::Repair;
 
+use crate::prompts::Received;
 use candidates::{Candidate, candidates};
 use strict::Strict;
 
@@ -60,6 +66,14 @@ pub enum ReadError {
     /// Repairing took too many steps.
     #[error("object is too broken to be repaired")]
     TooBroken,
+    /// The reply was cut before a field that is needed.
+    #[error("the reply {} before `{before}`; write a shorter one", if *reached_limit { "reached its limit" } else { "ends" })]
+    Cut {
+        /// The first field that is missing or not complete.
+        before: String,
+        /// Whether the provider said that it was cut.
+        reached_limit: bool,
+    },
     /// An object was read, but it is not of the wanted shape.
     #[error("object is not of the expected shape: {source}")]
     Shape {
@@ -71,27 +85,45 @@ pub enum ReadError {
     },
 }
 
-/// Reads the JSON object of `text`; `known_keys` tell it from other objects in the text and may be
+/// Reads the JSON object of `reply`; `known_keys` tell it from other objects in the text and may be
 /// empty.
 ///
 /// # Errors
 ///
-/// Every [`ReadError`] except [`ReadError::Shape`].
-pub fn read_object(text: &str, known_keys: &[&str]) -> Result<Reading, ReadError> {
-    let found = find(text, known_keys)?;
-    found.into_iter().next().map(Candidate::into_reading).ok_or(ReadError::NoObject)
+/// Every [`ReadError`] except [`ReadError::Cut`] and [`ReadError::Shape`].
+pub fn read_object(reply: Received<'_>, known_keys: &[&str]) -> Result<Reading, ReadError> {
+    let found = find(reply, known_keys)?;
+    let first = found.into_iter().next().map(Candidate::into_reading);
+    first.filter(|reading| !reply.is_cut || !reading.value.is_empty()).ok_or(ReadError::NoObject)
 }
 
-/// Reads the object of `text` that has the shape `T`; see [`read_object`].
+/// Reads the object of `reply` that has the shape `T`; see [`read_object`]. If the object was cut, it must have all
+/// fields that are `needed`.
 ///
 /// Where the preferred object is not of that shape, the next one is tried.
 ///
 /// # Errors
 ///
 /// Every [`ReadError`]; [`ReadError::Shape`] is about the preferred object.
-pub fn read<T: DeserializeOwned>(text: &str, known_keys: &[&str]) -> Result<(T, Vec<Repair>), ReadError> {
+pub fn read<T: DeserializeOwned>(
+    reply: Received<'_>,
+    known_keys: &[&str],
+    needed: &[&str],
+) -> Result<(T, Vec<Repair>), ReadError> {
+    let cut = |before: &str| {
+        let (before, reached_limit) = (before.to_owned(), reply.is_cut);
+        ReadError::Cut { before, reached_limit }
+    };
+    let first = needed.first().or(known_keys.first()).filter(|_| reply.is_cut);
+    let found = find(reply, known_keys).map_err(|error| match (&error, first) {
+        (ReadError::Empty | ReadError::NoObject, Some(first)) => cut(first),
+        _ => error,
+    })?;
     let mut error = None;
-    for candidate in find(text, known_keys)? {
+    for candidate in found {
+        if let Some(before) = candidate.cut_before(needed) {
+            return Err(error.unwrap_or_else(|| cut(before)));
+        }
         let Reading { value, repairs } = candidate.into_reading();
         match serde_json::from_value(Value::Object(value)) {
             Ok(shaped) => return Ok((shaped, repairs)),
@@ -103,12 +135,23 @@ pub fn read<T: DeserializeOwned>(text: &str, known_keys: &[&str]) -> Result<(T, 
     Err(error.unwrap_or(ReadError::NoObject))
 }
 
-/// Returns the objects of `text`, the preferred one first; at least one.
-fn find(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+/// Returns the objects of `reply`, the preferred one first; at least one.
+fn find(reply: Received<'_>, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+    let mut found = objects(reply, known_keys)?;
+    if reply.is_cut {
+        found.iter_mut().for_each(|candidate| candidate.repairs.push(Repair::Cut));
+    }
+    if found.is_empty() { Err(ReadError::NoObject) } else { Ok(found) }
+}
+
+fn objects(reply: Received<'_>, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+    let Received { text, is_cut, .. } = reply;
     if text.len() > REPLY_BYTES_MAX {
         return Err(ReadError::TooLong { bytes: text.len() });
     }
     let strict = text.trim_matches([' ', '\t', '\n', '\r']);
+    // A blank behind a number says that it is complete.
+    let untrimmed = text.trim_start_matches(lookahead::is_blank);
     let text = text.trim_matches(lookahead::is_blank);
     let quoted = match serde_json::from_str::<Strict>(text) {
         Ok(Strict { value: Value::Object(value), mut repairs }) => {
@@ -124,14 +167,13 @@ fn find(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
         return Err(ReadError::Empty);
     }
     if let Some(quoted) = quoted {
-        return unescaped(&quoted, known_keys);
+        return unescaped(&quoted, known_keys, is_cut);
     }
     if begins_escaped(text) {
         let plain = text.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\");
-        return unescaped(&plain, known_keys);
+        return unescaped(&plain, known_keys, is_cut);
     }
-    let found = candidates(text, known_keys)?;
-    if found.is_empty() { Err(ReadError::NoObject) } else { Ok(found) }
+    candidates(if is_cut { untrimmed } else { text }, known_keys, is_cut)
 }
 
 /// Tells whether the first key of `text` has an escaped quote.
@@ -143,10 +185,10 @@ fn begins_escaped(text: &str) -> bool {
 }
 
 /// Reads a reply that was JSON inside a JSON string.
-fn unescaped(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
-    let mut found = candidates(text.trim(), known_keys)?;
+fn unescaped(text: &str, known_keys: &[&str], is_cut: bool) -> Result<Vec<Candidate>, ReadError> {
+    let mut found = candidates(text.trim(), known_keys, is_cut)?;
     for candidate in &mut found {
         candidate.repairs.insert(0, Repair::Unescaped);
     }
-    if found.is_empty() { Err(ReadError::NoObject) } else { Ok(found) }
+    Ok(found)
 }

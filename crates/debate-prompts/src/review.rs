@@ -34,10 +34,9 @@ impl Prompts for ReviewPrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let text = reply.text;
         match &visible.task {
-            Task::Speak { .. } => speak::parse(text),
-            Task::Judge { .. } => judge::parse(visible, text),
+            Task::Speak { .. } => speak::parse(reply),
+            Task::Judge { .. } => judge::parse(visible, reply),
         }
     }
 }

@@ -51,8 +51,7 @@ impl Prompts for RoundtablePrompts {
         let focus = visible.focus.as_ref().map(|focus| focus.shown().ok_or_else(gone)).transpose()?;
         let focus = focus.map(|focus| format!("<focus>\n{}\n</focus>", escape::xml(focus)));
         let said = responses::said(&visible.context.responses).ok_or_else(gone)?;
-        let system = format!("{}\n\n{}", anchor::layer(visible), contract::layer(visible));
-        let task = [task(visible), structure::layer(visible), verification::layer(visible)].join("\n\n");
+        let [system, task] = instructions(visible);
         let topic = escape::xml(&brief.topic);
         let user = |texts: &[Cow<'_, str>]| {
             let mut parts = vec![format!("<topic>\n{topic}\n</topic>")];
@@ -97,12 +96,18 @@ impl Prompts for RoundtablePrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let text = reply.text;
-        reply::read(text, visible)
+        reply::read(reply, visible)
     }
 }
 
 /// Returns what is to be done now, and why again where a reply was rejected.
+/// Returns the system message and the task: what the prompt says of its own accord.
+fn instructions(visible: &Visible) -> [String; 2] {
+    let system = format!("{}\n\n{}", anchor::layer(visible), contract::layer(visible));
+    let task = [task(visible), structure::layer(visible), verification::layer(visible)].join("\n\n");
+    [system, task]
+}
+
 fn task(visible: &Visible) -> String {
     let task = match (visible.kind, visible.context.responses.is_empty()) {
         (Kind::Repoll, _) => "The round was very much of one mind. You are asked once more, on your own: you see \

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use debate_prompts::prompts::Received;
 use debate_prompts::reader::{DEPTH_MAX, REPLY_BYTES_MAX, ReadError, Reading, Repair, read, read_object};
 use debate_prompts::tags::tag;
 use proptest::prelude::*;
@@ -93,7 +94,7 @@ fn unescaped(text: &str) -> String {
 
 /// Checks what holds for every text.
 fn check(text: &str) -> Result<Reading, ReadError> {
-    let result = read_object(text, &[]);
+    let result = read_object(Received::whole(text), &[]);
     if let Ok(strict @ Value::Object(_)) = serde_json::from_str::<Value>(text) {
         let reading = result.as_ref().unwrap_or_else(|error| panic!("{error}: {text}"));
         assert_eq!(Value::Object(reading.value.clone()), strict, "strict input is unchanged");
@@ -155,8 +156,9 @@ fn real_broken_replies_are_read_as_other_libraries_read_them() {
         }
     }
     eprintln!("read as expected: {equal} of 196 objects, {equal_typed} of 35 bent to a type");
-    assert!(equal >= 165, "{equal} of 196");
-    assert!(equal_typed >= 18, "{equal_typed} of 35");
+    // Eleven objects end within a text: other libraries take what there is of it, and this reader does not (K18).
+    assert!(equal >= 154, "{equal} of 196");
+    assert!(equal_typed >= 17, "{equal_typed} of 35");
 }
 
 #[test]
@@ -224,11 +226,13 @@ fn of_several_objects_the_last_complete_one_is_read() {
         &json!({"a": 2}),
         &[Repair::TextAroundRemoved, others(2)],
     );
-    let reading = read_object("{\"p\": 1, \"q\": 2} {\"note\": 1}", &["p", "q"]).unwrap();
+    let reading = read_object(Received::whole("{\"p\": 1, \"q\": 2} {\"note\": 1}"), &["p", "q"]).unwrap();
     assert_eq!(Value::Object(reading.value), json!({"p": 1, "q": 2}), "known keys tell the answer");
-    let (answer, _): (Answer, _) = read("{\"yes\": 0.5} and {\"no\": 1}", &[]).unwrap();
+    let (answer, _): (Answer, _) = read(Received::whole("{\"yes\": 0.5} and {\"no\": 1}"), &[], &[]).unwrap();
     assert_eq!(answer, Answer { yes: 0.5 }, "the shape tells the answer");
-    let Err(ReadError::Shape { source, .. }) = read::<Answer>("{\"yes\": \"maybe\"}", &[]) else {
+    let Err(ReadError::Shape { source, .. }) =
+        read::<Answer>(Received::whole("{\"yes\": \"maybe\"}"), &[], &[])
+    else {
         panic!("a text is no number");
     };
     assert!(source.to_string().contains("invalid type"), "{source}");
@@ -248,9 +252,9 @@ fn a_broken_object_is_repaired_and_the_repairs_are_said() {
         &[Repair::UnescapedQuotes],
     );
     reads(
-        r#"{"text": "so far, and"#,
-        &json!({"text": "so far, and"}),
-        &[Repair::Truncated { key: text.clone() }],
+        r#"{"p": 0.5, "text": "so far, and"#,
+        &json!({"p": 0.5}),
+        &[Repair::Truncated { key: text.clone() }, Repair::Cut],
     );
     reads(
         r#"{"p": 0.5, "text": 0.1"#,
@@ -362,9 +366,9 @@ fn a_megabyte_of_anything_is_read_in_bounded_time() {
         "\u{feff}",
         "+\"",
     ];
-    let check = |text: &str| {
+    let check = |text: &str, is_cut: bool| {
         let begun = Instant::now();
-        let result = read_object(text, &["a"]);
+        let result = read_object(Received { text, is_cut, is_last: false }, &["a"]);
         let start = &text[..text.floor_char_boundary(40)];
         assert!(begun.elapsed() < Duration::from_secs(120), "{start}…: {result:?}");
     };
@@ -372,11 +376,13 @@ fn a_megabyte_of_anything_is_read_in_bounded_time() {
         for (start, end) in
             [("", ""), ("{\"a\": ", "}"), ("{\"a\": \"", ""), ("{\"a\": [", "}"), ("{", "\"}")]
         {
-            check(&format!("{start}{}{end}", piece.repeat((1 << 15) / piece.len())));
+            check(&format!("{start}{}{end}", piece.repeat((1 << 15) / piece.len())), false);
+            check(&format!("{start}{}", piece.repeat((1 << 12) / piece.len())), true);
         }
     }
     for brackets in ["{", "[", "{[", "{\"a\":", "{\"a\":[", "}"] {
-        check(&brackets.repeat((1 << 20) / brackets.len()));
+        check(&brackets.repeat((1 << 20) / brackets.len()), false);
+        check(&brackets.repeat((1 << 16) / brackets.len()), true);
     }
 }
 
@@ -454,7 +460,7 @@ proptest! {
         prop_assert_eq!(Value::Object(reading.value), value.clone());
         prop_assert_eq!(reading.repairs, vec![]);
         // The same in a fence: strict inside, whatever its texts hold.
-        let reading = read_object(&format!("```json\n{text}\n```"), &[]).unwrap();
+        let reading = read_object(Received::whole(&format!("```json\n{text}\n```")), &[]).unwrap();
         prop_assert_eq!(Value::Object(reading.value), value);
         prop_assert_eq!(reading.repairs, vec![Repair::FenceRemoved]);
     }
@@ -471,10 +477,10 @@ proptest! {
     fn a_trailing_comma_or_a_lost_end_changes_no_value(value in any_object()) {
         let text = serde_json::to_string(&value).unwrap();
         let body = text.strip_suffix('}').unwrap();
-        let reading = read_object(&format!("{body},}}"), &[]).unwrap();
+        let reading = read_object(Received::whole(&format!("{body},}}")), &[]).unwrap();
         prop_assert_eq!(Value::Object(reading.value), value.clone());
         prop_assert_eq!(reading.repairs, vec![Repair::Comma]);
-        let reading = read_object(body, &[]).unwrap();
+        let reading = read_object(Received::whole(body), &[]).unwrap();
         prop_assert_eq!(Value::Object(reading.value), value);
     }
 }

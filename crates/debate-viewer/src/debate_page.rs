@@ -53,8 +53,8 @@ pub struct DebatePage {
     pub cancelled_because: Option<String>,
     /// When the debate was opened.
     pub opened_at: String,
-    /// When time is up.
-    pub deadline_at: String,
+    /// When time is up; none where there is no deadline.
+    pub deadline_at: Option<String>,
     /// When the outcome stood.
     pub concluded_at: Option<String>,
     /// What happened in the world, once known (rule K16).
@@ -185,7 +185,7 @@ impl DebatePage {
                 .find(|event| event.kind == Cancelled::KIND)
                 .and_then(|event| serde_json::from_str(&event.prose.as_ref()?.text).ok()),
             opened_at: debate.opened_at().to_string(),
-            deadline_at: debate.deadline_at().to_string(),
+            deadline_at: debate.deadline().map(|deadline| deadline.to_string()),
             concluded_at: conclusion.map(|(_, at)| at.to_string()),
             resolved,
             forked_from: debate.forked().map(Origin::from),

@@ -12,7 +12,7 @@ use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::prediction::backtest::{Question, Questions, read};
 use debate_core::request::Violations;
-use debate_engine::{Settings, Surroundings};
+use debate_engine::Surroundings;
 
 use self::estimate::Estimate;
 use self::holding::{Plan, Progress};
@@ -105,7 +105,7 @@ impl Backtest {
         if let Some(limit) = self.limit {
             questions.resolved.truncate(limit as usize);
         }
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let settings = options.settings();
         let house = House::open(options, settings).await?;
         let plan = Plan::of(&house, questions, &self.run).await?;
         let estimate = Estimate::of(&plan, options, latencies, &prices, self.parallel).await?;

@@ -4,7 +4,7 @@ use std::thread;
 
 use debate_core::id::{DebateId, Seq};
 use debate_core::request::added::{AddedRounds, ROUNDS_ADDED_DEFAULT};
-use debate_engine::{Control, Engine, Settings};
+use debate_engine::{Control, Engine};
 use debate_prompts::tokens;
 use serde_json::json;
 
@@ -49,7 +49,7 @@ impl Continue {
                 Failure::bad_input(format!("these options cannot be used:\n  {}", lines.join("\n  ")))
             })?;
         thread::spawn(tokens::warm_up);
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let settings = options.settings();
         let house = House::forking(options, settings).await?;
         match go_on(&house.engine, self.id, rounds, focus).await {
             Ok(before) => self.holding.hold(options, house, self.id, before).await,

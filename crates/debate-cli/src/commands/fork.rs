@@ -6,7 +6,7 @@ use std::thread;
 use debate_core::fork::{Change, JudgeOrder};
 use debate_core::id::{DebateId, Role, Seq};
 use debate_core::measures::pooling::Pooling;
-use debate_engine::{Fork as Wish, Settings};
+use debate_engine::Fork as Wish;
 use debate_prompts::tokens;
 
 use super::ACTOR;
@@ -105,7 +105,7 @@ impl Fork {
         let (change, model) = self.wanted.change()?;
         let mut options = options.clone();
         options.offer.extend(model);
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let settings = options.settings();
         let house = House::forking(&options, settings).await?;
         let wish = Wish { parent: self.id, at: self.at.map(Seq), change, actor: ACTOR.to_owned() };
         let forked = match house.engine.fork(wish).await {

@@ -26,12 +26,11 @@ pub(crate) struct Mcp {
 impl Mcp {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        use debate_engine::Settings;
         use debate_grpc::Facade;
 
         std::thread::spawn(debate_prompts::tokens::warm_up);
         let admission = crate::admission::admission(options, self.skills_dir.clone())?;
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let settings = options.settings();
         let house = crate::house::House::open(options, settings).await?;
         house.engine.recover().await?;
         let closing = tokio_util::sync::CancellationToken::new();

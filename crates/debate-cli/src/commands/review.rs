@@ -12,10 +12,11 @@ use debate_core::formats::any::AnyDebate;
 use debate_core::formats::review::Review as ReviewFormat;
 use debate_core::id::Seq;
 use debate_core::prose::Texts;
-use debate_engine::{Settings, StartError};
+use debate_engine::StartError;
 
 use super::{print, run};
 use crate::args::Options;
+use crate::asking::Asking;
 use crate::exit::{End, Failure};
 use crate::follow::follow;
 use crate::house::House;
@@ -41,6 +42,9 @@ pub(crate) struct Review {
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
 
+    #[command(flatten)]
+    asking: Asking,
+
     /// Show no progress
     #[arg(long, short, env = "DEBATE_QUIET", value_parser = FalseyValueParser::new())]
     quiet: bool,
@@ -50,7 +54,7 @@ impl Review {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let file = RequestFile(&self.file);
-        let request = file.read_as(ReviewFormat::NAME, None, &options.offered())?;
+        let mut request = file.read_as(ReviewFormat::NAME, None, &options.offered())?;
         if !matches!(request, AcceptedRequest::Review(_)) {
             let format = request.format();
             return Err(Failure::bad_input(format!(
@@ -58,7 +62,8 @@ impl Review {
                 self.file.display()
             )));
         }
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        self.asking.apply(&mut request, options)?;
+        let settings = options.settings();
         let house = House::open(options, settings).await?;
         let started = match run::start(&house.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(file.refused(&violations)),

@@ -7,11 +7,12 @@ use debate_core::codec::Author;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
 use debate_core::id::Seq;
-use debate_engine::{Engine, Settings, Start, StartError, Started};
+use debate_engine::{Engine, Start, StartError, Started};
 use debate_prompts::tokens;
 
 use super::ACTOR;
 use crate::args::Options;
+use crate::asking::Asking;
 use crate::exit::End;
 use crate::holding::Holding;
 use crate::house::House;
@@ -40,6 +41,9 @@ pub(crate) struct Run {
     file: PathBuf,
 
     #[command(flatten)]
+    asking: Asking,
+
+    #[command(flatten)]
     holding: Holding,
 
     /// Folder of the skills of a deliberation: a folder for each, with SKILL.md in it
@@ -52,7 +56,7 @@ impl Run {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
         let request = self.request(options)?;
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let settings = options.settings();
         let house = House::open(options, settings).await?;
         let started = match start(&house.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
@@ -69,6 +73,7 @@ impl Run {
         if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, options.seed) {
             accepted.config.seed = seed;
         }
+        self.asking.apply(&mut request, options)?;
         Ok(request)
     }
 }

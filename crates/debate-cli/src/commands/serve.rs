@@ -244,8 +244,7 @@ impl Serve {
         Settings {
             debates_max: self.debates_max as usize,
             calls_max: self.calls_max as usize,
-            hedging: options.hedging(),
-            ..Settings::default()
+            ..options.settings()
         }
     }
 }
@@ -344,6 +343,6 @@ mod tests {
         // As many as are asked for, whatever files this machine allows.
         let connections = Connections { max: serve.connections_max as usize, ..serve.connections() };
         assert_eq!(connections, Connections::default());
-        assert_eq!(serve.settings(&options), Settings { hedging: options.hedging(), ..Settings::default() });
+        assert_eq!(serve.settings(&options), options.settings());
     }
 }

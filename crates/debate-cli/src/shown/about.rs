@@ -83,7 +83,10 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
         None if debate.lifecycle() == Lifecycle::Concluded => {
             page.line(&format!("  all was said; result: {}", whole.as_str()));
         }
-        None => page.line(&format!("  not yet; time is up at {}", debate.deadline_at())),
+        None => match debate.deadline() {
+            Some(deadline) => page.line(&format!("  not yet; time is up at {deadline}")),
+            None => page.line("  not yet; there is no deadline"),
+        },
     }
     if let Some(confidence) = debate.confidence() {
         page.line(&format!("  confidence {confidence:.2}"));

@@ -14,6 +14,7 @@ use super::{deliberation, investigation, prediction, review, roundtable};
 use crate::format::Format;
 use crate::id::Digest;
 use crate::limits::Limits;
+use crate::models::ModelPlan;
 use crate::request::{self, Complaints, Violation, Violations, WHOLE, meaning_digest};
 
 /// A valid request: what its debate is opened with.
@@ -67,6 +68,17 @@ impl AcceptedRequest {
             Self::Roundtable(accepted) => &mut accepted.limits,
             Self::Review(accepted) => &mut accepted.limits,
             Self::Investigation(accepted) => &mut accepted.limits,
+        }
+    }
+
+    /// Returns which models are asked and how, for the one who has the last word on it.
+    pub fn models_mut(&mut self) -> &mut ModelPlan {
+        match self {
+            Self::Prediction(accepted) => &mut accepted.config.models,
+            Self::Deliberation(accepted) => &mut accepted.config.models,
+            Self::Roundtable(accepted) => &mut accepted.config.models,
+            Self::Review(accepted) => &mut accepted.config.models,
+            Self::Investigation(accepted) => &mut accepted.config.models,
         }
     }
 

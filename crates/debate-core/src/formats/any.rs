@@ -170,6 +170,12 @@ impl AnyDebate {
         each!(self, debate => debate.opened_at())
     }
 
+    /// Returns when time is up; none where there is no deadline.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Timestamp> {
+        each!(self, debate => debate.deadline())
+    }
+
     /// Returns when time is up.
     #[must_use]
     pub fn deadline_at(&self) -> Timestamp {

@@ -14,6 +14,7 @@ use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
 use debate_llm::Ending;
 use debate_prompts::policy::{self, Proposal};
+use debate_prompts::prompts::Received;
 use similar::TextDiff;
 
 use super::{PolicyError, ReviewersFolder, Window};
@@ -118,7 +119,7 @@ impl Engine {
             let (failure, reply, message, text) = match answered {
                 Ok(reply) if reply.ending == Ending::Complete => {
                     let facts = turn::facts_of(&reply, price);
-                    match policy::parse(&reply.text) {
+                    match policy::parse(Received::whole(&reply.text)) {
                         Ok(proposal) => {
                             let diff = diff(asked.reviewer, asked.current, &proposal.proposed_prompt);
                             let made = made(asked.number, attempt, facts, &proposal, &diff);

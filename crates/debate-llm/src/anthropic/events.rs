@@ -43,6 +43,9 @@ impl Events for Blocks {
             }
             "message_start" => {
                 let mut message = event.message.unwrap_or_default();
+                if !message.stop_reason.is_empty() {
+                    return self.whole_message(message, answer, chunks);
+                }
                 // What it says of the output is where the count begins.
                 message.usage = message.usage.map(|usage| Tokens { output_tokens: None, ..usage });
                 self.begin(message, answer);
@@ -83,20 +86,11 @@ impl Events for Blocks {
         if let Some(error) = message.error.take().filter(|error| !error.is_null()) {
             return Err(error_event(&error, CODES));
         }
-        let Some(blocks) = message.content.take() else {
+        if message.content.is_none() {
             return Err(malformed("the response holds no content"));
-        };
-        for (index, told) in (0..).zip(blocks) {
-            let block = read_json(told.get().as_bytes())?;
-            self.received.begin(read_json(told.get().as_bytes())?);
-            self.block(index, &block, answer, chunks);
-            self.end_block(index, answer);
         }
-        answer.end(&message.stop_reason);
         answer.is_done = true;
-        self.begin(message, answer);
-        self.pause(answer);
-        Ok(())
+        self.whole_message(message, answer, chunks)
     }
 }
 
@@ -105,6 +99,25 @@ impl Blocks {
         keep(&mut answer.model, &message.model);
         keep(&mut answer.id, &message.id);
         self.count(message.usage, answer);
+    }
+
+    /// Takes a message that has all of its content and the reason for its end.
+    fn whole_message(
+        &mut self,
+        mut message: Message<'_>,
+        answer: &mut Answer,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<(), ModelError> {
+        for (index, told) in (0..).zip(message.content.take().unwrap_or_default()) {
+            let block = read_json(told.get().as_bytes())?;
+            self.received.begin(read_json(told.get().as_bytes())?);
+            self.block(index, &block, answer, chunks);
+            self.end_block(index, answer);
+        }
+        answer.end(&message.stop_reason);
+        self.begin(message, answer);
+        self.pause(answer);
+        Ok(())
     }
 
     fn count(&mut self, usage: Option<Tokens>, answer: &mut Answer) {

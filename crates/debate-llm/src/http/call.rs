@@ -254,7 +254,9 @@ impl<'a> Call<'a> {
         };
         answer.map_err(|error| {
             let received_any = self.first_byte.is_some();
-            let is_bad_reply = error.kind == ModelErrorKind::Malformed && !error.text.is_empty();
+            // What was told already cannot be taken back, so it is the next attempt that may do without the schema.
+            let has_said = decoder.progress() > 0;
+            let is_bad_reply = error.kind == ModelErrorKind::Malformed && !error.text.is_empty() && !has_said;
             let error = ModelError { status: Some(status.as_u16()), received_any, ..decoder.fail(error) };
             Failure { is_bad_reply, ..error.into() }
         })

@@ -36,6 +36,10 @@ enum End {
     Trickle,
     /// Headers are said for ever, one at a time, until the client goes away.
     Headers,
+    /// Something else is said again and again behind the body, until the client goes away.
+    Then(&'static str),
+    /// Interim responses are sent for ever, until the client goes away.
+    Interim,
 }
 
 impl Response {
@@ -67,6 +71,21 @@ impl Response {
     /// Says headers for ever, slowly.
     pub(crate) fn endless_headers() -> Self {
         Self::new(200, "", "", End::Headers)
+    }
+
+    /// Says something else for ever behind the body.
+    pub(crate) fn then_trickling(self, words: &'static str) -> Self {
+        Self { end: End::Then(words), ..self }
+    }
+
+    /// Sends interim responses for ever, as fast as it can.
+    pub(crate) fn interim_without_end() -> Self {
+        Self::new(0, "", "", End::Interim)
+    }
+
+    /// Puts other bytes in the place of the body.
+    pub(crate) fn with_body(self, body: Vec<u8>) -> Self {
+        Self { body, ..self }
     }
 
     fn new(status: u16, content_type: &str, body: &str, end: End) -> Self {
@@ -199,11 +218,11 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
                 stream.set_zero_linger().unwrap();
                 return;
             }
-            End::Mute => {}
+            End::Mute | End::Interim => {}
             End::Headers => {
                 let _ = stream.write_all(b"HTTP/1.1 200 Status\r\n").await;
             }
-            End::Proper | End::CutOff | End::Stall | End::Endless | End::Trickle => {
+            End::Proper | End::CutOff | End::Stall | End::Endless | End::Trickle | End::Then(_) => {
                 write_response(&mut stream, &response).await;
             }
         }
@@ -213,6 +232,13 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
             End::Endless => {
                 let body = chunked(&response);
                 while stream.write_all(&body).await.is_ok() {}
+            }
+            End::Interim => {
+                let interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(1_000);
+                while stream.write_all(interim.as_bytes()).await.is_ok() {}
+            }
+            End::Then(words) => {
+                trickle(&mut stream, format!("{:x}\r\n{words}\r\n", words.len()).as_bytes()).await
             }
             End::Trickle => trickle(&mut stream, &chunked(&response)).await,
             End::Headers => trickle(&mut stream, b"x: y\r\n").await,

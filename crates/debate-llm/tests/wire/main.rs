@@ -6,6 +6,8 @@ mod absent;
 mod bad_input;
 mod connections;
 mod fault_server;
+mod faults;
+mod faults_said;
 mod metrics;
 mod outcomes;
 #[cfg(target_os = "linux")]
@@ -18,6 +20,7 @@ mod spans;
 mod speech;
 mod stalls;
 mod thinking;
+mod transport;
 
 use std::time::Duration;
 

@@ -20,12 +20,12 @@ pub(crate) enum Trouble {
 }
 
 /// Writes events as a server sends them.
-fn events(events: &[Value]) -> String {
+pub(crate) fn events(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
 /// Returns how a provider counts 9 tokens read, 8 of them from its cache, and so many written.
-fn used(provider: Provider, output: u64) -> Value {
+pub(crate) fn used(provider: Provider, output: u64) -> Value {
     match provider {
         Provider::Anthropic => {
             json!({"input_tokens": 1, "cache_read_input_tokens": 8, "output_tokens": output})
@@ -90,7 +90,7 @@ pub(crate) fn stop(provider: Provider) -> String {
 }
 
 /// Returns the mark after the answer, where the protocol has one.
-fn end_mark(provider: Provider) -> &'static str {
+pub(crate) fn end_mark(provider: Provider) -> &'static str {
     match provider {
         Provider::Anthropic => "data: {\"type\": \"message_stop\"}\n\n",
         Provider::Gemini | Provider::OpenAiResponses => "",

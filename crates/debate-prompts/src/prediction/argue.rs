@@ -20,7 +20,8 @@ use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::copies;
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "argument";
@@ -37,6 +38,9 @@ const KEYS: [&str; 9] = [
     "cites",
     "precedents",
 ];
+
+/// Keys without which an argument that was cut is asked for again.
+const NEEDED: [&str; 4] = ["argument", "supports", "probabilities", "confidence"];
 
 /// The confidence of a role that states none.
 const CONFIDENCE_DEFAULT: f64 = 0.5;
@@ -108,15 +112,6 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
         .and_then(|reason| Block::inline(Slot::Rejection, "rejection", reason, REJECTION));
     let is_rejected = rejection.is_some();
     blocks.extend(rejection);
-    let values = Values::from([
-        ("role", Value::from(view.role.as_str())),
-        ("phase", Value::from(view.phase.as_str())),
-        ("round", Value::from(view.round)),
-        ("rounds", Value::from(view.rounds)),
-        ("words", Value::from(words_max(view))),
-        ("is_rejected", Value::from(is_rejected)),
-        ("precedents", Value::from(brings_precedents(view))),
-    ]);
     Draft {
         version: templates::ARGUE,
         budget: ARGUE_INPUT_TOKENS,
@@ -124,8 +119,20 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
-        values,
+        values: values(view, is_rejected),
     }
+}
+
+fn values(view: &ArgueView, is_rejected: bool) -> Values {
+    Values::from([
+        ("role", Value::from(view.role.as_str())),
+        ("phase", Value::from(view.phase.as_str())),
+        ("round", Value::from(view.round)),
+        ("rounds", Value::from(view.rounds)),
+        ("words", Value::from(words_max(view))),
+        ("is_rejected", Value::from(is_rejected)),
+        ("precedents", Value::from(brings_precedents(view))),
+    ])
 }
 
 /// Renders the system message of a role.
@@ -223,8 +230,8 @@ fn tagged(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Bl
 }
 
 /// Reads the reply to the prompt of an argument.
-pub(super) fn parse(view: &ArgueView, text: &str) -> Result<Reading<Answer>, ParseError> {
-    let (reply, mut repairs): (ArgumentReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+    let (reply, mut repairs): (ArgumentReply, _) = replies::read(reply, &KEYS, &NEEDED)?;
     let names = Names::of(&view.subject);
     let lacks = [
         ("argument", reply.argument.trim().is_empty()),
@@ -233,6 +240,7 @@ pub(super) fn parse(view: &ArgueView, text: &str) -> Result<Reading<Answer>, Par
     if let Some(error) = replies::missing(&lacks, &repairs) {
         return Err(error);
     }
+    check_copies(view, &reply.argument)?;
     let probabilities = replies::probabilities(&reply.probabilities, &names, &mut repairs);
     let supports = if reply.supports.trim().is_empty() {
         repairs.push("supports_missing".to_owned());
@@ -255,6 +263,19 @@ pub(super) fn parse(view: &ArgueView, text: &str) -> Result<Reading<Answer>, Par
         precedents: reply.precedents.into_iter().map(Into::into).collect(),
     };
     Ok(Reading::Answer { answer: Answer::Argue(argument), repairs })
+}
+
+/// Returns an error where an argument copies its own prompt (rule P27).
+fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
+    let rejection = view.rejection.shown().map_or("", String::as_str);
+    let task = templates::task(templates::ARGUE, values(view, !rejection.is_empty()));
+    let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
+    let system = system.transpose().map_err(replies::defect)?.unwrap_or_default();
+    let instructions = [system.as_str(), &task.map_err(replies::defect)?, rejection];
+    copies::check_instructions(argument, &instructions, &KEYS, PUBLIC)?;
+    let shown =
+        view.points.iter().filter_map(|point| Some((point.id.role == view.role, point.words.argument()?)));
+    copies::check_shown(argument, shown, PUBLIC)
 }
 
 fn likeliest(probabilities: &[(OutcomeRef, f64)]) -> OutcomeRef {

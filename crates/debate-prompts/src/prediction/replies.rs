@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::lenient::{self, Numbers, Stated};
 use super::outcomes::{Names, alias};
-use crate::prompts::{ParseError, ReplyShape};
+use crate::prompts::{CUT, ParseError, Received, RenderError, ReplyShape};
 use crate::reader::{self, Repair};
 
 /// The name of an argument's shape.
@@ -149,13 +149,24 @@ pub(super) struct InsightReply {
     pub(super) affected_outcomes: Vec<String>,
 }
 
-/// Reads a reply of a shape, with what was repaired, one word each.
+/// Reads a reply of a shape, with what was repaired, one word each. `keys` tell it from other objects; those that are
+/// `needed` must be complete where the reply was cut (rule K18).
 ///
 /// # Errors
-/// The reply has no object that can be read.
-pub(crate) fn read<T: DeserializeOwned>(text: &str, keys: &[&str]) -> Result<(T, Vec<String>), ParseError> {
-    let (reply, repairs) = reader::read(text, keys).map_err(|error| ParseError { why: error.to_string() })?;
+/// The reply has no object that can be read, or was cut too early.
+pub(crate) fn read<T: DeserializeOwned>(
+    reply: Received<'_>,
+    keys: &[&str],
+    needed: &[&str],
+) -> Result<(T, Vec<String>), ParseError> {
+    let read = reader::read(reply, keys, needed);
+    let (reply, repairs) = read.map_err(|error| ParseError { why: error.to_string() })?;
     Ok((reply, repairs.iter().map(word).collect()))
+}
+
+/// Returns the error of a reply to a prompt that cannot be made.
+pub(super) fn defect(error: RenderError) -> ParseError {
+    ParseError { why: error.to_string() }
 }
 
 /// Returns the one word for a repair.
@@ -170,6 +181,11 @@ pub(crate) fn missing(fields: &[(&str, bool)], repairs: &[String]) -> Option<Par
         fields.iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| *name).collect();
     if missing.is_empty() {
         return None;
+    }
+    if let (true, Some(first)) = (repairs.iter().any(|repair| repair == CUT), missing.first()) {
+        return Some(ParseError {
+            why: format!("the reply reached its limit before `{first}`; write a shorter one"),
+        });
     }
     let cut =
         if repairs.iter().any(|repair| repair == "truncated") { "; the reply ends too early" } else { "" };

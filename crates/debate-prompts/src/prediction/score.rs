@@ -16,7 +16,7 @@ use super::replies::{self, ScoresReply};
 use super::rubric;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::prompts::{CUT, ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 
 /// Keys that tell scores from other objects in a reply.
 const KEYS: [&str; 2] = ["reason", "scores"];
@@ -88,23 +88,28 @@ fn criteria(view: &ScoreView) -> Vec<String> {
 }
 
 /// Reads the reply to the prompt of a score.
-pub(super) fn parse(view: &ScoreView, text: &str) -> Result<Reading<Answer>, ParseError> {
+pub(super) fn parse(view: &ScoreView, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
     let criteria = criteria(view);
-    let keys: Vec<&str> = KEYS.into_iter().chain(criteria.iter().map(String::as_str)).collect();
-    let (reply, mut repairs): (ScoresReply, _) = replies::read(text, &keys)?;
-    let mut scores = by_criterion(&criteria, &reply.scores.named);
+    let names: Vec<&str> = criteria.iter().map(String::as_str).collect();
+    let keys = [&KEYS[..], &names].concat();
+    let (read, mut repairs): (ScoresReply, _) = replies::read(reply, &keys, &[])?;
+    let mut scores = by_criterion(&criteria, &read.scores.named);
     if scores.is_empty() {
         // Some models leave the inner object out.
-        let (flat, _): (super::lenient::Numbers, _) = replies::read(text, &keys)?;
+        let (flat, _): (super::lenient::Numbers, _) = replies::read(reply, &keys, &[])?;
         scores = by_criterion(&criteria, &flat.named);
         if !scores.is_empty() {
             repairs.push("scores_flat".to_owned());
         }
     }
-    if let Some(error) = replies::missing(&[("scores", scores.is_empty())], &repairs) {
+    let is_cut = repairs.iter().any(|repair| repair == CUT);
+    let lacks = |name: &str| is_cut && !scores.iter().any(|(scored, _)| scored == name);
+    let missing = criteria.iter().map(|name| (name.as_str(), lacks(name)));
+    let missing: Vec<(&str, bool)> = missing.chain([("scores", scores.is_empty())]).collect();
+    if let Some(error) = replies::missing(&missing, &repairs) {
         return Err(error);
     }
-    Ok(Reading::Answer { answer: Answer::Score(Scores { scores, reason: reply.reason }), repairs })
+    Ok(Reading::Answer { answer: Answer::Score(Scores { scores, reason: read.reason }), repairs })
 }
 
 /// Returns the numbers that have the name of a criterion, letters' case and spacing aside.

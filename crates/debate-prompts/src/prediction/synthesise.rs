@@ -19,13 +19,17 @@ use super::personas;
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::copies;
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "reasoning";
 
 /// Keys that tell a synthesis from other objects in a reply.
 const KEYS: [&str; 5] = ["reasoning", "probabilities", "confidence", "disagreements", "insights"];
+
+/// Keys without which a synthesis that was cut is asked for again.
+const NEEDED: [&str; 3] = ["reasoning", "probabilities", "confidence"];
 
 /// The confidence of a judge who states none.
 const CONFIDENCE_DEFAULT: f64 = 0.5;
@@ -77,7 +81,7 @@ pub(super) fn draft(view: &SynthesisView, stem: &Stem) -> Draft {
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
-        values: Values::from([("rounds", Value::from(view.rounds))]),
+        values: values(view),
     }
 }
 
@@ -91,12 +95,13 @@ fn points(view: &SynthesisView) -> Vec<Block> {
 }
 
 /// Reads the reply to the prompt of the synthesis.
-pub(super) fn parse(view: &SynthesisView, text: &str) -> Result<Reading<Answer>, ParseError> {
-    let (reply, mut repairs): (SynthesisReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn parse(view: &SynthesisView, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+    let (reply, mut repairs): (SynthesisReply, _) = replies::read(reply, &KEYS, &NEEDED)?;
     let lacks = [("probabilities", reply.probabilities.named.is_empty())];
     if let Some(error) = replies::missing(&lacks, &repairs) {
         return Err(error);
     }
+    check_copies(view, &reply.reasoning)?;
     let names = Names::of(&view.subject);
     let probabilities = replies::probabilities(&reply.probabilities, &names, &mut repairs);
     let confidence = reply.confidence.unwrap_or_else(|| {
@@ -111,6 +116,22 @@ pub(super) fn parse(view: &SynthesisView, text: &str) -> Result<Reading<Answer>,
         insights: reply.insights.into_iter().map(|reply| insight(view, &names, reply)).collect(),
     };
     Ok(Reading::Answer { answer: Answer::Synthesise(synthesis), repairs })
+}
+
+/// Returns an error where the reasoning copies its own prompt (rule P27).
+fn check_copies(view: &SynthesisView, reasoning: &str) -> Result<(), ParseError> {
+    let judge = Role::from(JUDGE);
+    let system = view.subject.brief.shown().map(|brief| argue::system(&personas::persona(&judge, brief)));
+    let system = system.transpose().map_err(replies::defect)?.unwrap_or_default();
+    let task = templates::task(templates::SYNTHESISE, values(view)).map_err(replies::defect)?;
+    copies::check_instructions(reasoning, &[&system, &task], &KEYS, PUBLIC)?;
+    let points = view.points.iter().map(|scored| &scored.point);
+    let shown = points.filter_map(|point| Some((point.id.role == judge, point.words.argument()?)));
+    copies::check_shown(reasoning, shown, PUBLIC)
+}
+
+fn values(view: &SynthesisView) -> Values {
+    Values::from([("rounds", Value::from(view.rounds))])
 }
 
 /// Spells a role as the debate does, letters' case aside.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::lenient::{Lenient, Parsed, Stop};
+use super::prefix::{self, Prefix};
 use super::repair::Repair;
 use super::strict::Strict;
 use super::{ReadError, Reading};
@@ -23,6 +24,10 @@ pub(super) struct Candidate {
     pub(super) repairs: Vec<Repair>,
     known: usize,
     complete: bool,
+    /// Whether the text ends within the object, and only what is complete was taken.
+    is_cut: bool,
+    /// The field whose value is not complete where the text ends within it.
+    cut_key: Option<String>,
     start: usize,
     end: usize,
 }
@@ -30,27 +35,38 @@ pub(super) struct Candidate {
 impl Candidate {
     /// A reply that is one strict object.
     pub(super) fn whole(value: Map<String, Value>, repairs: Vec<Repair>) -> Self {
-        Self { value, repairs, known: 0, complete: true, start: 0, end: 0 }
+        let (start, end) = (0, 0);
+        Self { value, repairs, known: 0, complete: true, is_cut: false, cut_key: None, start, end }
+    }
+
+    /// Returns the first of some fields that is missing because the text ends within the object.
+    pub(super) fn cut_before<'k>(&self, needed: &[&'k str]) -> Option<&'k str> {
+        let is_there = |key: &str| self.value.contains_key(key) && self.cut_key.as_deref() != Some(key);
+        needed.iter().copied().find(|key| self.is_cut && !is_there(key))
     }
 
     pub(super) fn into_reading(self) -> Reading {
         Reading { value: self.value, repairs: self.repairs }
     }
 
-    /// The greatest is preferred.
-    fn rank(&self) -> impl Ord + use<> {
+    /// The greatest is preferred. Where the reply was cut, that is the last one with a known key: it may be a correction
+    /// of those before it.
+    fn rank(&self, is_cut: bool) -> impl Ord + use<> {
+        if is_cut {
+            return (self.known.min(1), true, true, self.start);
+        }
         (self.known, !self.value.is_empty(), self.complete, self.start)
     }
 }
 
 /// Returns the objects of `text` outside private thinking, the preferred one first.
-pub(super) fn candidates(text: &str, known_keys: &[&str]) -> Result<Vec<Candidate>, ReadError> {
+pub(super) fn candidates(text: &str, known_keys: &[&str], is_cut: bool) -> Result<Vec<Candidate>, ReadError> {
     let start = public_start(text);
-    let mut search =
-        Search { text, known_keys, steps: STEPS_PER_BYTE * text.len() + 4096, found: Vec::new() };
+    let steps = STEPS_PER_BYTE * text.len() + 4096;
+    let mut search = Search { text, known_keys, is_cut, steps, found: Vec::new() };
     let (objects, thinking) = search.run(start)?;
     let mut found = search.found;
-    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.rank()));
+    found.sort_by_key(|candidate| std::cmp::Reverse(candidate.rank(is_cut)));
     for candidate in &mut found {
         let mut around = surroundings(text, start, candidate, thinking || start > 0);
         if objects > 1 {
@@ -58,6 +74,9 @@ pub(super) fn candidates(text: &str, known_keys: &[&str]) -> Result<Vec<Candidat
         }
         around.append(&mut candidate.repairs);
         candidate.repairs = around;
+        if candidate.is_cut && !is_cut {
+            candidate.repairs.push(Repair::Cut);
+        }
     }
     Ok(found)
 }
@@ -65,6 +84,7 @@ pub(super) fn candidates(text: &str, known_keys: &[&str]) -> Result<Vec<Candidat
 struct Search<'t> {
     text: &'t str,
     known_keys: &'t [&'t str],
+    is_cut: bool,
     steps: usize,
     found: Vec<Candidate>,
 }
@@ -88,13 +108,19 @@ impl Search<'_> {
             let candidate = self.object_at(start)?;
             // Prose such as `{perhaps: …` may swallow the answer.
             let is_lost = !candidate.complete && candidate.known == 0 && !self.known_keys.is_empty();
+            // What is inside of a value that was cut is no object of its own.
+            let is_lost = is_lost && !(candidate.is_cut && candidate.cut_key.is_some());
             if is_lost && looked_into < LOOKED_INTO_MAX {
                 looked_into += 1;
                 at = start + 1;
             } else {
                 at = candidate.end.max(start + 1);
             }
-            if !candidate.value.is_empty() || (candidate.complete && is_empty_object(&text[start..])) {
+            let is_begun = candidate.is_cut && candidate.known > 0;
+            if is_begun
+                || !candidate.value.is_empty()
+                || (candidate.complete && is_empty_object(&text[start..]))
+            {
                 objects += 1;
                 self.keep(candidate);
             }
@@ -109,34 +135,37 @@ impl Search<'_> {
             let end = start + stream.byte_offset();
             // A bracket too many in the middle: only the lenient parser reads on.
             if !super::lookahead::member_follows(self.text, end) {
-                return Ok(self.candidate(value, repairs, true, start, end));
+                let parsed = Parsed { value, repairs, complete: true, is_cut: false, cut_key: None, end };
+                return Ok(self.candidate(parsed, start));
             }
         }
-        let parsed = Lenient::new(self.text, start, &mut self.steps).parse();
-        let Parsed { value, repairs, complete, end } = parsed.map_err(|stop| match stop {
+        if self.is_cut
+            && let Some(Prefix { value, repairs, cut_key }) = prefix::read(rest)
+        {
+            let end = self.text.len();
+            let parsed = Parsed { value, repairs, complete: false, is_cut: true, cut_key, end };
+            return Ok(self.candidate(parsed, start));
+        }
+        let parsed = Lenient::new(self.text, start, self.is_cut, &mut self.steps).parse();
+        let parsed = parsed.map_err(|stop| match stop {
             Stop::TooDeep => ReadError::TooDeep,
             Stop::OutOfSteps => ReadError::TooBroken,
         })?;
-        Ok(self.candidate(value, repairs, complete, start, end))
+        Ok(self.candidate(parsed, start))
     }
 
-    fn candidate(
-        &self,
-        value: Map<String, Value>,
-        repairs: Vec<Repair>,
-        complete: bool,
-        start: usize,
-        end: usize,
-    ) -> Candidate {
-        let known = self.known_keys.iter().filter(|key| value.contains_key(**key)).count();
-        Candidate { value, repairs, known, complete, start, end }
+    fn candidate(&self, parsed: Parsed, start: usize) -> Candidate {
+        let Parsed { value, repairs, complete, is_cut, cut_key, end } = parsed;
+        let is_there = |key: &str| value.contains_key(key) || (is_cut && cut_key.as_deref() == Some(key));
+        let known = self.known_keys.iter().filter(|key| is_there(key)).count();
+        Candidate { value, repairs, known, complete, is_cut, cut_key, start, end }
     }
 
     fn keep(&mut self, candidate: Candidate) {
         self.found.push(candidate);
         if self.found.len() > CANDIDATES_MAX
             && let Some((worst, _)) =
-                self.found.iter().enumerate().min_by_key(|(_, candidate)| candidate.rank())
+                self.found.iter().enumerate().min_by_key(|(_, candidate)| candidate.rank(self.is_cut))
         {
             self.found.swap_remove(worst);
         }

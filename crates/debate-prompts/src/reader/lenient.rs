@@ -25,6 +25,10 @@ pub(super) struct Parsed {
     pub(super) repairs: Vec<Repair>,
     /// Whether the text ended only after the object did.
     pub(super) complete: bool,
+    /// Whether the text was cut.
+    pub(super) is_cut: bool,
+    /// The field whose value is not complete where the text was cut.
+    pub(super) cut_key: Option<String>,
     /// Where the object ends.
     pub(super) end: usize,
 }
@@ -33,7 +37,11 @@ pub(super) struct Lenient<'t, 's> {
     pub(super) text: &'t str,
     pub(super) at: usize,
     pub(super) frames: Vec<Frame>,
+    /// Whether the text was cut: nothing that it leaves open is taken (rule K18).
+    pub(super) cut: bool,
     key: Option<String>,
+    /// The field of the outermost object that is being read.
+    field: Option<String>,
     complete: bool,
     repairs: Repairs,
     steps: &'s mut usize,
@@ -41,22 +49,24 @@ pub(super) struct Lenient<'t, 's> {
 
 impl<'t, 's> Lenient<'t, 's> {
     /// Prepares to parse the object whose bracket is at `start`; takes from `steps` as it works.
-    pub(super) fn new(text: &'t str, start: usize, steps: &'s mut usize) -> Self {
-        let repairs = Repairs::default();
-        Self { text, at: start, frames: Vec::new(), key: None, complete: true, repairs, steps }
+    pub(super) fn new(text: &'t str, start: usize, cut: bool, steps: &'s mut usize) -> Self {
+        let (frames, repairs) = (Vec::new(), Repairs::default());
+        Self { text, at: start, frames, cut, key: None, field: None, complete: true, repairs, steps }
     }
 
     pub(super) fn parse(mut self) -> Result<Parsed, Stop> {
-        let value = self.object()?;
+        let value = self.object()?.unwrap_or_default();
         let mut repairs = self.repairs.into_vec();
         if repairs.is_empty() {
             // Strict JSON refused it, and only white space is read without a note.
             repairs.push(Repair::Blank);
         }
-        Ok(Parsed { value, repairs, complete: self.complete, end: self.at })
+        let (complete, is_cut, cut_key) = (self.complete, self.cut && !self.complete, self.field);
+        Ok(Parsed { value, repairs, complete, is_cut, cut_key, end: self.at })
     }
 
-    fn object(&mut self) -> Result<Map<String, Value>, Stop> {
+    /// Reads the object at the current position; `None` where it is inside another value and was cut.
+    fn object(&mut self) -> Result<Option<Map<String, Value>>, Stop> {
         self.enter(Frame::Object { bare: false })?;
         let mut members = Map::new();
         // Whether a comma is due before the next member, or was just read.
@@ -67,7 +77,8 @@ impl<'t, 's> Lenient<'t, 's> {
             let Some(c) = self.peek() else {
                 self.key = None;
                 self.truncated();
-                break;
+                self.frames.pop();
+                return Ok(Some(members).filter(|_| !self.cut || self.frames.is_empty()));
             };
             match c {
                 '}' if self.frames.len() == 1 && member_follows(self.text, self.at + 1) => {
@@ -106,29 +117,38 @@ impl<'t, 's> Lenient<'t, 's> {
             }
         }
         self.frames.pop();
-        Ok(members)
+        Ok(Some(members))
     }
 
     /// Reads a member, or drops what is none. Returns whether there was one.
     fn member(&mut self, members: &mut Map<String, Value>, first: char) -> Result<bool, Stop> {
         let Some(key) = self.key(first)? else { return Ok(false) };
         self.key = Some(quoted_key(&key));
+        if self.frames.len() == 1 {
+            self.field = Some(key.clone());
+        }
         self.gap();
         let value = match self.peek() {
             None => {
-                self.truncated();
-                Value::Null
+                self.cut_here();
+                None
             }
             Some('}' | ',' | ']') => {
                 self.note(Repair::MissingValue { key: quoted_key(&key) });
-                Value::Null
+                Some(Value::Null)
             }
             Some(c) => self.value(c)?,
         };
         if members.contains_key(&key) {
             self.note(Repair::DuplicateKey { key: quoted_key(&key) });
         }
-        members.insert(key, value);
+        match value {
+            Some(value) => members.insert(key, value),
+            None => members.remove(&key),
+        };
+        if self.frames.len() == 1 && self.complete {
+            self.field = None;
+        }
         Ok(true)
     }
 
@@ -187,7 +207,9 @@ impl<'t, 's> Lenient<'t, 's> {
         Ok(Some(key.to_owned()))
     }
 
-    fn array(&mut self) -> Result<Vec<Value>, Stop> {
+    /// Reads the list at the current position. Where it was cut, a field has the entries that are complete, if there are
+    /// some; of one inside another value nothing is taken.
+    fn array(&mut self) -> Result<Option<Vec<Value>>, Stop> {
         self.enter(Frame::Array)?;
         let mut items = Vec::new();
         let (mut comma_due, mut comma_read) = (false, false);
@@ -196,7 +218,9 @@ impl<'t, 's> Lenient<'t, 's> {
             self.gap();
             let Some(c) = self.peek() else {
                 self.truncated();
-                break;
+                self.frames.pop();
+                let is_field = self.frames.len() == 1 && !items.is_empty();
+                return Ok(Some(items).filter(|_| !self.cut || is_field));
             };
             match c {
                 ']' => {
@@ -230,26 +254,27 @@ impl<'t, 's> Lenient<'t, 's> {
                     if comma_due {
                         self.note(Repair::Comma);
                     }
-                    items.push(self.value(c)?);
+                    items.extend(self.value(c)?);
                     (comma_due, comma_read) = (true, false);
                 }
             }
         }
         self.frames.pop();
-        Ok(items)
+        Ok(Some(items))
     }
 
-    fn value(&mut self, first: char) -> Result<Value, Stop> {
-        match first {
-            '{' => Ok(Value::Object(self.object()?)),
-            '[' => Ok(Value::Array(self.array()?)),
-            c if closing_quotes(c).is_some() => Ok(Value::String(self.quoted_text()?)),
-            _ => self.bare_value(),
-        }
+    /// Reads a value; `None` where it was cut.
+    fn value(&mut self, first: char) -> Result<Option<Value>, Stop> {
+        Ok(match first {
+            '{' => self.object()?.map(Value::Object),
+            '[' => self.array()?.map(Value::Array),
+            c if closing_quotes(c).is_some() => self.quoted_text()?.map(Value::String),
+            _ => self.bare_value()?,
+        })
     }
 
-    /// Reads a number, a literal or a text without quotes.
-    fn bare_value(&mut self) -> Result<Value, Stop> {
+    /// Reads a number, a literal or a text without quotes; `None` where it was cut.
+    fn bare_value(&mut self) -> Result<Option<Value>, Stop> {
         let start = self.at;
         while let Some(c) = self.peek() {
             self.spend(1)?;
@@ -262,13 +287,22 @@ impl<'t, 's> Lenient<'t, 's> {
             // Nothing that could be a value: leave it aside rather than stand still.
             self.at += self.peek().map_or(0, char::len_utf8);
             self.note(Repair::Dropped);
-            return Ok(Value::Null);
-        }
-        if self.at == self.text.len() {
-            self.truncated();
+            return Ok(Some(Value::Null));
         }
         let token = self.text[start..self.at].trim_end_matches(is_blank);
-        Ok(self.literal(token))
+        if self.cut && token.ends_with(',') {
+            // Whether the comma belongs to the value shows only in what was cut.
+            self.at = self.text.len();
+        }
+        if self.at == self.text.len() {
+            // Only a text needs an end to be known as whole where the reply was not cut.
+            if self.cut || !(is_literal(token) || respelled_number(token).is_some()) {
+                self.cut_here();
+                return Ok(None);
+            }
+            self.truncated();
+        }
+        Ok(Some(self.literal(token)))
     }
 
     fn ends_bare_value(&self, c: char, start: usize) -> bool {
@@ -278,17 +312,18 @@ impl<'t, 's> Lenient<'t, 's> {
             ']' => self.frames.contains(&Frame::Array),
             ',' => {
                 let token = self.text[start..self.at].trim_end();
-                let is_grouped = rest[1..].starts_with(|c: char| c.is_ascii_digit());
+                let after = rest[1..].chars().next();
+                let is_grouped = after.map_or(self.cut, |c| c.is_ascii_digit());
                 is_literal(token)
                     || (respelled_number(token).is_some() && !is_grouped)
-                    || item_follows(self.text, self.at + 1, self.frames.last().copied())
+                    || item_follows(self.text, self.at + 1, self.frames.last().copied(), self.cut)
             }
             '/' => rest.starts_with("/*") || (rest.starts_with("//") && !self.text[..self.at].ends_with(':')),
             '`' => rest.starts_with("```"),
             c if closing_quotes(c).is_some() => self.in_object() && quoted_key_at(self.text, self.at),
             c if is_blank(c) => {
                 let next = skip_blank(self.text, self.at);
-                self.in_object() && self.bare_frame() && bare_key_at(self.text, next)
+                self.in_object() && self.bare_frame() && bare_key_at(self.text, next, self.cut)
             }
             _ => false,
         }
@@ -374,6 +409,12 @@ impl<'t, 's> Lenient<'t, 's> {
         }
     }
 
+    /// Notes that the text ends within a value, so that it was cut.
+    pub(super) fn cut_here(&mut self) {
+        self.truncated();
+        self.cut = true;
+    }
+
     pub(super) fn missing_quote(&mut self) {
         self.note(Repair::MissingQuote { key: self.key.clone() });
     }
@@ -392,7 +433,7 @@ impl<'t, 's> Lenient<'t, 's> {
     }
 
     fn bare_member(&self) -> bool {
-        self.bare_frame() && bare_key_at(self.text, self.at)
+        self.bare_frame() && bare_key_at(self.text, self.at, self.cut)
     }
 }
 

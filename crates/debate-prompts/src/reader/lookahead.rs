@@ -60,8 +60,8 @@ pub(super) fn quoted_key_at(text: &str, at: usize) -> bool {
     false
 }
 
-/// Tells whether a key without quotes and a colon begin at `at`.
-pub(super) fn bare_key_at(text: &str, at: usize) -> bool {
+/// Tells whether a key without quotes and a colon begin at `at`; not where a text that was cut leaves it open.
+pub(super) fn bare_key_at(text: &str, at: usize, is_cut: bool) -> bool {
     let rest = &text[at..];
     let len = rest
         .char_indices()
@@ -72,7 +72,8 @@ pub(super) fn bare_key_at(text: &str, at: usize) -> bool {
         .last()
         .unwrap_or(0);
     let after = &text[skip_blank(text, at + len)..];
-    len > 0 && after.starts_with(':') && !after.starts_with("://")
+    let may_be_address = after.starts_with("://") || (is_cut && "://".starts_with(after));
+    len > 0 && after.starts_with(':') && !may_be_address
 }
 
 /// Tells whether a comma and a quoted key follow at `at`.
@@ -81,22 +82,23 @@ pub(super) fn member_follows(text: &str, at: usize) -> bool {
     text[comma..].starts_with(',') && quoted_key_at(text, skip_blank(text, comma + 1))
 }
 
-/// Tells whether a quote that ends at `at` closes the value of the innermost of `frames`.
-pub(super) fn closes_value(text: &str, at: usize, frames: &[Frame]) -> bool {
+/// Tells whether a quote that ends at `at` closes the value of the innermost of `frames`; not where a text that was cut
+/// leaves it open.
+pub(super) fn closes_value(text: &str, at: usize, frames: &[Frame], is_cut: bool) -> bool {
     let next = skip_blank(text, at);
     let rest = &text[next..];
     let broken = text[at..next].contains('\n');
-    let Some(c) = rest.chars().next() else { return true };
+    let Some(c) = rest.chars().next() else { return !is_cut };
     match c {
-        '}' | ']' => closes_frame(text, next, frames),
-        ',' => item_follows(text, next + 1, frames.last().copied()),
+        '}' | ']' => closes_frame(text, next, frames, is_cut),
+        ',' => item_follows(text, next + 1, frames.last().copied(), is_cut),
         '+' => text[skip_blank(text, next + 1)..].starts_with(['"', '\'']),
         '/' => rest.starts_with("//") || rest.starts_with("/*"),
         '#' => next > at,
         '`' if rest.starts_with("```") => true,
         _ => match frames.last() {
             Some(Frame::Object { bare }) => {
-                quoted_key_at(text, next) || ((*bare || broken) && bare_key_at(text, next))
+                quoted_key_at(text, next) || ((*bare || broken) && bare_key_at(text, next, is_cut))
             }
             Some(Frame::Array) => {
                 next > at && (closing_quotes(c).is_some() || (broken && starts_value(rest)))
@@ -107,44 +109,48 @@ pub(super) fn closes_value(text: &str, at: usize, frames: &[Frame]) -> bool {
 }
 
 /// Tells whether the bracket at `at` closes the innermost of `frames` (or one around it).
-fn closes_frame(text: &str, at: usize, frames: &[Frame]) -> bool {
+fn closes_frame(text: &str, at: usize, frames: &[Frame], is_cut: bool) -> bool {
     let Some((_, outer)) = frames.split_last() else { return true };
     let is_object = |frame: &Frame| matches!(frame, Frame::Object { .. });
     let fits = match text.as_bytes()[at] {
         b'}' => frames.iter().any(is_object),
-        _ => frames.contains(&Frame::Array) || only_brackets_remain(text, at),
+        _ => frames.contains(&Frame::Array) || only_brackets_remain(text, at, is_cut),
     };
     if !fits {
         return false;
     }
     let next = skip_blank(text, at + 1);
-    let Some(c) = text[next..].chars().next() else { return true };
+    let Some(c) = text[next..].chars().next() else { return !is_cut };
     match c {
         '}' | ']' | '`' | '/' | '#' => true,
         ',' if outer.is_empty() => {
             let after = skip_blank(text, next + 1);
-            text[after..].is_empty() || text[after..].starts_with(['{', '[']) || quoted_key_at(text, after)
+            let ends = text[after..].is_empty() && !is_cut;
+            ends || text[after..].starts_with(['{', '[']) || quoted_key_at(text, after)
         }
-        ',' => item_follows(text, next + 1, outer.last().copied()),
+        ',' => item_follows(text, next + 1, outer.last().copied(), is_cut),
         _ => match outer.last() {
-            Some(Frame::Object { .. }) => quoted_key_at(text, next) || bare_key_at(text, next),
+            Some(Frame::Object { .. }) => quoted_key_at(text, next) || bare_key_at(text, next, is_cut),
             Some(Frame::Array) => matches!(c, '{' | '['),
             None => true,
         },
     }
 }
 
-/// Tells whether, after a comma that ends at `at`, another member or item (or the end) follows.
-pub(super) fn item_follows(text: &str, at: usize, frame: Option<Frame>) -> bool {
+/// Tells whether, after a comma that ends at `at`, another member or item (or the end, unless the text was cut) follows.
+pub(super) fn item_follows(text: &str, at: usize, frame: Option<Frame>, is_cut: bool) -> bool {
     let next = skip_blank(text, at);
     let rest = &text[next..];
-    if rest.is_empty() || rest.starts_with(['}', ']', ',', '/', '#']) || rest.starts_with("...") {
+    if rest.is_empty() {
+        return !is_cut;
+    }
+    if rest.starts_with(['}', ']', ',', '/', '#']) || rest.starts_with("...") {
         return true;
     }
     match frame {
         Some(Frame::Object { bare }) => {
             let broken = text[at..next].contains('\n');
-            quoted_key_at(text, next) || ((bare || broken) && bare_key_at(text, next))
+            quoted_key_at(text, next) || ((bare || broken) && bare_key_at(text, next, is_cut))
         }
         Some(Frame::Array) => starts_value(rest),
         None => true,
@@ -168,8 +174,9 @@ pub(super) fn before_brackets(text: &str) -> Option<usize> {
     unfenced.ends_with('}').then_some(bare.len())
 }
 
-fn only_brackets_remain(text: &str, at: usize) -> bool {
+fn only_brackets_remain(text: &str, at: usize, is_cut: bool) -> bool {
     let rest = &text[at..];
     let window = rest.char_indices().nth(64).map_or(rest, |(end, _)| &rest[..end]);
-    window.chars().all(|c| matches!(c, '}' | ']' | ',') || is_blank(c))
+    let is_open = is_cut && window.len() == rest.len();
+    !is_open && window.chars().all(|c| matches!(c, '}' | ']' | ',') || is_blank(c))
 }

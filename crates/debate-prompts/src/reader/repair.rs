@@ -34,11 +34,13 @@ pub enum Repair {
         /// The key.
         key: String,
     },
-    /// The reply ends inside the object; the value of this key may be cut off.
+    /// The reply ends inside the object.
     Truncated {
         /// The key whose value was being read, or none between members.
         key: Option<String>,
     },
+    /// The reply was cut: what it leaves open was not taken.
+    Cut,
     /// A key without a value; it reads as null.
     MissingValue {
         /// The key.
@@ -97,6 +99,7 @@ impl fmt::Display for Repair {
             Self::DuplicateKey { key } => write!(f, "took the last of several values for {key:?}"),
             Self::Truncated { key: Some(key) } => write!(f, "reply ends inside {key:?}"),
             Self::Truncated { key: None } => f.write_str("reply ends inside the object"),
+            Self::Cut => f.write_str("took only what the reply completes"),
             Self::MissingValue { key } => write!(f, "no value for {key:?}"),
             Self::OtherQuotes => f.write_str("read other quotes"),
             Self::UnescapedQuotes => f.write_str("escaped quotes inside a text"),

@@ -52,25 +52,28 @@ impl Lenient<'_, '_> {
         Ok(Some(key))
     }
 
-    /// Reads the quoted text at the current position, and those joined to it with `+`.
-    pub(super) fn quoted_text(&mut self) -> Result<String, Stop> {
+    /// Reads the quoted text at the current position, and those joined to it with `+`; `None` where it was cut.
+    pub(super) fn quoted_text(&mut self) -> Result<Option<String>, Stop> {
         let mut value = String::new();
         loop {
-            self.one_text(&mut value)?;
+            if !self.one_text(&mut value)? {
+                return Ok(None);
+            }
             let plus = skip_blank(self.text, self.at);
             let next = skip_blank(self.text, plus + usize::from(self.text[plus..].starts_with('+')));
             let is_quote = self.text[next..].chars().next().is_some_and(|c| closing_quotes(c).is_some());
             if next == plus || !is_quote {
-                return Ok(value);
+                return Ok(Some(value));
             }
             self.note(Repair::JoinedTexts);
             self.at = next;
         }
     }
 
-    fn one_text(&mut self, value: &mut String) -> Result<(), Stop> {
-        let Some(open) = self.peek() else { return Ok(()) };
-        let Some(quotes) = closing_quotes(open) else { return Ok(()) };
+    /// Reads a text, and returns whether it has an end.
+    fn one_text(&mut self, value: &mut String) -> Result<bool, Stop> {
+        let Some(open) = self.peek() else { return Ok(false) };
+        let Some(quotes) = closing_quotes(open) else { return Ok(false) };
         self.note_quotes(open);
         self.at += open.len_utf8();
         let (start, value_start) = (self.at, value.len());
@@ -82,9 +85,9 @@ impl Lenient<'_, '_> {
             }
             let after = self.at + c.len_utf8();
             if quotes.contains(&c) {
-                if closes_value(self.text, after, &self.frames) {
+                if closes_value(self.text, after, &self.frames, self.cut) {
                     self.at = after;
-                    return Ok(());
+                    return Ok(true);
                 }
                 if self.begins_next_member(start) {
                     let body = &self.text[start..self.at];
@@ -92,7 +95,7 @@ impl Lenient<'_, '_> {
                     shorten(value, body.len() - len, value_start);
                     self.at = start + len;
                     self.missing_quote();
-                    return Ok(());
+                    return Ok(true);
                 }
                 self.note(Repair::UnescapedQuotes);
             }
@@ -103,8 +106,7 @@ impl Lenient<'_, '_> {
             value.push(c);
         }
         self.spend(self.at - start)?;
-        self.end_of_unclosed_text(start, value_start, value);
-        Ok(())
+        Ok(self.ends_unclosed_text(start, value_start, value))
     }
 
     /// Tells whether the next member begins here, so that the text that began at `start` was not closed.
@@ -118,24 +120,19 @@ impl Lenient<'_, '_> {
         separated && quoted_key_at(self.text, self.at)
     }
 
-    /// Decides where a text ends that no quote closes: before the closing brackets of the reply, or
-    /// where the reply was cut off.
-    fn end_of_unclosed_text(&mut self, start: usize, value_start: usize, value: &mut String) {
+    /// Ends a text that no quote closes before the closing brackets of the reply; returns false where there are none,
+    /// or the reply was cut, and so the text with it.
+    fn ends_unclosed_text(&mut self, start: usize, value_start: usize, value: &mut String) -> bool {
         let body = &self.text[start..];
-        match before_brackets(body) {
-            Some(len) => {
-                let cut = body.len() - len;
-                // Brackets are copied as they are, so the value is longer by just as many bytes.
-                shorten(value, cut, value_start);
-                self.at = start + len;
-                self.missing_quote();
-            }
-            None => {
-                let unfenced = body.trim_end().strip_suffix("```").map(|text| body.len() - text.len());
-                shorten(value, unfenced.unwrap_or(0), value_start);
-                self.truncated();
-            }
-        }
+        let Some(len) = before_brackets(body).filter(|_| !self.cut) else {
+            self.cut_here();
+            return false;
+        };
+        // Brackets are copied as they are, so the value is longer by just as many bytes.
+        shorten(value, body.len() - len, value_start);
+        self.at = start + len;
+        self.missing_quote();
+        true
     }
 
     /// Reads the escape at the current position.

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::blocks::{Frame, Material, fill};
 use crate::prediction::lenient::{self, Stated};
 use crate::prediction::replies;
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError, ReplyShape};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError, ReplyShape};
 
 const VERSION: &str = "review/judge@1";
 
@@ -72,8 +72,8 @@ pub(super) fn render(visible: &Visible, first: Side) -> Result<Prompt, RenderErr
 }
 
 /// Reads the reply to the prompt of a judgement.
-pub(super) fn parse(visible: &Visible, text: &str) -> Result<Reading<Answer>, ParseError> {
-    let (reply, repairs): (JudgementReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn parse(visible: &Visible, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+    let (reply, repairs): (JudgementReply, _) = replies::read(reply, &KEYS, &["summary"])?;
     let of = |side| reply.feedback.iter().find(|feedback| names(visible, &feedback.role) == Some(side));
     let feedback = Side::BOTH.map(|side| of(side).map(read));
     let within = reply.feedback.iter().map(|feedback| feedback.winner.as_str());

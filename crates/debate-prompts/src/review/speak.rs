@@ -8,7 +8,7 @@ use minijinja::context;
 
 use super::blocks::{Block, Frame, Material, fill};
 use crate::escape;
-use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 use crate::tags;
 
 /// Who a reviewer is where the request does not say.
@@ -60,10 +60,11 @@ pub(super) fn render(
 }
 
 /// Reads the reply to the prompt of a speech.
-pub(super) fn parse(text: &str) -> Result<Reading<Answer>, ParseError> {
-    let said = tags::without_thinking(text).trim().to_owned();
+pub(super) fn parse(reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+    let repairs = reply.free_text_repairs()?;
+    let said = tags::without_thinking(reply.text).trim().to_owned();
     if said.is_empty() {
         return Err(ParseError { why: "the reply says nothing".to_owned() });
     }
-    Ok(Reading::Answer { answer: Answer::Speech(said), repairs: Vec::new() })
+    Ok(Reading::Answer { answer: Answer::Speech(said), repairs })
 }

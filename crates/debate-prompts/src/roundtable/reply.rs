@@ -9,12 +9,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::tools::{self, ToolCallReply};
+use crate::copies;
 use crate::prediction::lenient;
 use crate::prediction::replies;
-use crate::prompts::{ParseError, Reading, ReplyShape};
+use crate::prompts::{ParseError, Reading, Received, ReplyShape};
 
 /// The fields by which a reply is told from other objects in a text.
 const KEYS: [&str; 6] = ["stance", "position", "reasoning", "confidence", "citations", tools::FIELD];
+
+/// Fields without which a response that was cut is asked for again.
+const NEEDED: [&str; 4] = ["stance", "position", "reasoning", "confidence"];
 
 /// A response as it is replied.
 #[derive(Debug, Deserialize)]
@@ -60,8 +64,8 @@ pub(super) fn shape(visible: &Visible) -> ReplyShape {
 ///
 /// # Errors
 /// There is no JSON object in it, or the object asks for no tools and has no position or no confidence.
-pub(super) fn read(text: &str, visible: &Visible) -> Result<Reading<Answer>, ParseError> {
-    let (mut reply, repairs): (ResponseReply, _) = replies::read(text, &KEYS)?;
+pub(super) fn read(reply: Received<'_>, visible: &Visible) -> Result<Reading<Answer>, ParseError> {
+    let (mut reply, repairs): (ResponseReply, _) = replies::read(reply, &KEYS, &NEEDED)?;
     let asked = tools::asked(visible, std::mem::take(&mut reply.tool_calls));
     if !asked.is_empty() {
         return Ok(Reading::Tools(asked));
@@ -70,10 +74,28 @@ pub(super) fn read(text: &str, visible: &Visible) -> Result<Reading<Answer>, Par
     if let Some(error) = replies::missing(&fields, &repairs) {
         return Err(error);
     }
+    check_copies(&reply, visible)?;
     let ResponseReply { stance, position, reasoning, confidence, citations, .. } = reply;
     let confidence = confidence.unwrap_or_default();
     let answer = Answer { stance: read_stance(&stance), position, reasoning, confidence, citations };
     Ok(Reading::Answer { answer, repairs })
+}
+
+/// Returns an error where a response copies its own prompt (rule P27). A position that is a stance is no copy.
+fn check_copies(reply: &ResponseReply, visible: &Visible) -> Result<(), ParseError> {
+    let [system, task] = super::instructions(visible);
+    let parts = [("position", &reply.position), ("reasoning", &reply.reasoning)];
+    for (what, text) in parts.into_iter().filter(|(_, text)| read_stance(text).is_none()) {
+        copies::check_instructions(text, &[&system, &task], &KEYS, what)?;
+    }
+    let whole = |position: &str, reasoning: &str| format!("{position}\n{reasoning}");
+    let shown = visible.context.responses.iter().filter_map(|shown| {
+        let words = shown.words.as_ref()?;
+        Some((shown.is_own, whole(&words.position, &words.reasoning)))
+    });
+    let shown: Vec<(bool, String)> = shown.collect();
+    let shown = shown.iter().map(|(is_own, text)| (*is_own, text.as_str()));
+    copies::check_shown(&whole(&reply.position, &reply.reasoning), shown, "response")
 }
 
 /// Reads a stance, whatever its case and what stands around it; nothing where it is no stance.

@@ -175,7 +175,7 @@ fn p7_what_is_missing_is_named_and_never_made_up() {
     );
     let cut = r#"{"thinking": "t", "argument": "It rains because the wind"#;
     let error = read(&argue(), cut).unwrap_err();
-    assert_eq!(error.why, "the reply has no usable probabilities; the reply ends too early");
+    assert_eq!(error.why, "the reply ends before `argument`; write a shorter one");
 }
 
 #[test]

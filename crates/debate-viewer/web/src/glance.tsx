@@ -116,7 +116,8 @@ function Completeness({ page }: { page: DebatePage }) {
             <Badge kind="note">{page.state}</Badge>
             <p>
               {page.phase === null ? "" : `Round ${page.phase.round}, ${plain(page.phase.name)}. `}
-              {`Its time ends ${moment(page.deadline_at)}. Were it to end now, its result would be ${state}.`}
+              {page.deadline_at === null ? "" : `Its time ends ${moment(page.deadline_at)}. `}
+              {`Were it to end now, its result would be ${state}.`}
             </p>
           </>
         )}

@@ -65,7 +65,7 @@ export interface DebatePage {
   stop: { words: string } | null;
   cancelled_because: string | null;
   opened_at: string;
-  deadline_at: string;
+  deadline_at: string | null;
   concluded_at: string | null;
   resolved: { outcome: string; happened_at: string | null; recorded_at: string; market: number[] | null } | null;
   forked_from: Origin | null;

@@ -12,7 +12,6 @@ use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::roundtable::bench::{self, Comparison, Metrics, Recommendation, Scenario};
 use debate_core::request::Violations;
-use debate_engine::Settings;
 use debate_rehearsal::{Latencies, Rehearsal, RoundtableTools};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
@@ -203,7 +202,7 @@ impl Scenarios {
         if self.median.is_some() || self.sigma.is_some() {
             return Err(Failure::bad_input("--median and --sigma are for the simulated model alone"));
         }
-        let settings = Settings { hedging: options.hedging(), ..Settings::default() };
+        let settings = options.settings();
         let house = House::open(options, settings).await?;
         let mut measured = Vec::new();
         for scenario in scenarios {

@@ -124,6 +124,15 @@ fn missing(debate: &Debate<Deliberation>, config: &Config, why: &mut Vec<String>
             why.push(format!("{} gave no usable answer after its retries", orchestrator.name));
         }
     }
+    for made in debate.state().contributions(config) {
+        let call = call::key(made.phase, made.round, &made.participant);
+        debate.note_cut_text(&call, &mut missing, why);
+    }
+    if let Some((number, orchestrator)) = config.consensus().filter(|_| debate.state().consensus().is_some())
+    {
+        let call = call::key(Phase::Consensus, number, &orchestrator.name);
+        debate.note_cut_text(&call, &mut missing, why);
+    }
     for skill in &config.skills_missing {
         missing.push(format!("skill/{skill}"));
         why.push(format!("skill {skill} could not be loaded"));

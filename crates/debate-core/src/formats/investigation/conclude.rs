@@ -228,6 +228,7 @@ pub(super) fn completeness(debate: &Debate<Investigation>) -> Completeness {
     let mut missing = Vec::new();
     let mut gone = |call: Call, is_needed: bool| {
         let key = call.key();
+        debate.note_cut_text(&key, &mut missing, &mut why);
         if is_needed && !debate.is_answered(&key, debate.revision(&key)) {
             missing.push(key.to_string());
             if plan::is_failed(debate, &call) {

@@ -213,6 +213,9 @@ pub(super) fn completeness(debate: &Debate<Review>) -> Completeness {
     let early = debate.early_stop();
     why.extend(early.map(|fired| format!("stopped by {}", fired.name())));
     for (number, pair) in debate.config().numbered_pairs() {
+        for call in call::speeches(number, pair) {
+            debate.note_cut_text(&call, &mut missing, &mut why);
+        }
         let open = |call: &CallKey| !debate.is_answered(call, debate.revision(call));
         let failed = |call: &CallKey| debate.is_failed(call, debate.revision(call));
         let speech = call::speeches(number, pair).find(open);

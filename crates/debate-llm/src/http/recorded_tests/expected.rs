@@ -80,6 +80,10 @@ impl Expected {
         let sdk = &record.index["derived_by_sdk"];
         match provider {
             Provider::OpenAi if sdk.is_null() => chat_whole(record),
+            // The SDK only says that there is an error; the body says that it is the model's reply that is bad.
+            Provider::OpenAi if String::from_utf8_lossy(&record.body).contains("\"failed_generation\"") => {
+                error("malformed_response")
+            }
             Provider::OpenAi => chat_by_sdk(sdk),
             // A second message begins within the first: the SDK mixes the two, and so there is no answer.
             Provider::Anthropic if record.text("name") == "spliced-message-start.chunks.txt" => {
@@ -110,8 +114,11 @@ impl Expected {
         if let Some(text) = &want.text {
             assert_eq!(&answer.text, text, "{place}");
         }
-        if let Some(finish) = &want.finish {
-            assert_eq!(answer.ending.as_ref(), Some(finish), "{place}");
+        if let Some(finish) = want.finish {
+            // No SDK says that nothing but thoughts came.
+            let is_silent = answer.text.is_empty() && want.calls.is_empty();
+            let finish = if finish.is_cut() && is_silent { Ending::CutInThinking } else { finish };
+            assert_eq!(answer.ending, Some(finish), "{place}");
         }
         let got = answer.tool_calls.iter().zip(&want.calls);
         let calls: Vec<_> =
@@ -122,7 +129,12 @@ impl Expected {
         }
         if let Some(usage) = want.usage {
             let Usage { input, output, .. } = answer.usage;
-            assert_eq!((input, output), (usage.input, usage.output), "{place}");
+            // An SDK believes a 0; where a prompt or an answer is there, nobody has counted it (K3).
+            let counted = |tokens: Option<u64>, is_there: bool| tokens.filter(|n| *n > 0 || !is_there);
+            let is_written =
+                !answer.text.is_empty() || !want.calls.is_empty() || !answer.reasoning.is_empty();
+            let want = (counted(usage.input, true), counted(usage.output, is_written));
+            assert_eq!((input, output), want, "{place}");
         }
         if let Some(details) = want.details {
             let Usage { cached, cache_written, reasoning, .. } = answer.usage;
@@ -270,20 +282,21 @@ pub(super) fn message_among_others(events: &[&str], is_last: bool, sdk: &Value) 
         let deltas = deltas.filter(|event| index.is_none_or(|index| event["index"] == *index));
         deltas.filter_map(|event| event["delta"][field].as_str()).collect()
     };
-    let blocks = events.iter().filter(|event| event["type"] == "content_block_start");
-    let is_call = |event: &&Value| {
-        let kind = &event["content_block"]["type"];
-        kind == "tool_use" || kind == "server_tool_use"
-    };
+    let is_call = |block: &Value| block["type"] == "tool_use" || block["type"] == "server_tool_use";
+    let begun = events.iter().filter(|event| is_call(&event["content_block"]));
     let call = |event: &Value| {
         let pieces = said("input_json_delta", "partial_json", Some(&event["index"]));
         let input = serde_json::from_str(&pieces).unwrap_or_else(|_| event["content_block"]["input"].clone());
         (event["content_block"]["name"].as_str().unwrap().to_owned(), input)
     };
+    // Some of them come whole with their first event.
+    let whole = events.iter().filter_map(|event| event["message"]["content"].as_array()).flatten();
+    let whole = whole.filter(|block| is_call(block));
+    let whole = whole.map(|block| (block["name"].as_str().unwrap().to_owned(), block["input"].clone()));
     Expected::Answer(Box::new(Reading {
         text: Some(said("text_delta", "text", None)),
         finish: sdk["stop_reason"].as_str().filter(|_| is_last).map(message_finish),
-        calls: blocks.filter(is_call).map(call).collect(),
+        calls: whole.chain(begun.map(call)).collect(),
         thought_chars: Some(said("thinking_delta", "thinking", None).chars().count()),
         usage: message_usage(&sdk["usage"]).filter(|_| is_last),
         details: Some(told),

@@ -19,13 +19,13 @@ fn check(body: &str, want: Result<(&str, &str), &str>) {
 }
 
 #[test]
-fn only_an_end_mark_or_a_finish_reason_ends_a_stream() {
+fn k18_only_a_finish_reason_that_is_known_ends_a_stream() {
     let part = r#"data: {"choices":[{"index":0,"delta":{"content":"héé"},"finish_reason":null}]}"#;
     let stop = r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
     check(&format!("{part}\n\n{stop}\n\ndata: [DONE]\n\n"), Ok(("héé", "")));
     check(&format!("{part}\n\n{stop}\n\n"), Ok(("héé", "")));
     check(&format!("{part}\n\n{stop}"), Ok(("héé", "")));
-    check(&format!("{part}\n\ndata: [DONE]"), Ok(("héé", "")));
+    check(&format!("{part}\n\ndata: [DONE]"), Err("truncated"));
     check(&format!("{part}\n\n"), Err("truncated"));
     check(&format!("{part}\n\n{}", &stop[..40]), Err("truncated"));
     check(": keep-alive\n\n", Err("malformed_response"));
@@ -43,7 +43,8 @@ fn other_bodies_are_told_apart() {
     check("[]", Err("malformed_response"));
     check(r#"{"ok":true}"#, Err("malformed_response"));
     check(r#"{"choices":[]}"#, Err("malformed_response"));
-    check(r#"{"choices":[{"message":{"content":"x"}}]}"#, Ok(("x", "")));
+    check(r#"{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}"#, Ok(("x", "")));
+    check(r#"{"choices":[{"message":{"content":"x"}}]}"#, Err("truncated"));
     check(r#"{"error":{"message":"busy","code":429}}"#, Err("rate_limited"));
     check(r#"{"error":"broken"}"#, Err("stream_error"));
     check("event: error\ndata: {\"error\":{\"message\":\"oops\"}}\n\n", Err("stream_error"));
@@ -53,10 +54,35 @@ fn other_bodies_are_told_apart() {
 fn k10_thoughts_are_kept_apart_from_the_answer() {
     let parts = r#"data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"yes"}]},"finish_reason":"stop"}]}"#;
     check(&format!("{parts}\n\n"), Ok(("yes", "hm")));
-    for field in ["reasoning", "reasoning_content"] {
-        let delta = format!(r#"{{"choices":[{{"delta":{{"{field}":"hm","content":null}}}}]}}"#);
+    let named = [
+        r#""reasoning":"hm""#,
+        r#""reasoning_content":"hm""#,
+        r#""reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"h"},{"type":"reasoning.summary","summary":"m"},{"type":"reasoning.encrypted","data":"x"}]"#,
+        r#""reasoning":"hm","reasoning_details":[{"type":"reasoning.text","text":"hm"}]"#,
+        r#""reasoning":["h",{"content":[{"text":"m"}]}]"#,
+    ];
+    for thoughts in named {
+        let delta =
+            format!(r#"{{"choices":[{{"delta":{{{thoughts},"content":null}},"finish_reason":"stop"}}]}}"#);
         check(&format!("data: {delta}\n\ndata: [DONE]\n\n"), Ok(("", "hm")));
     }
+}
+
+#[test]
+fn k6_parts_of_a_content_are_text_or_thoughts() {
+    for kind in ["text", "output_text", "output"] {
+        let parts = format!(
+            r#"[{{"type":"reasoning","summary":[{{"type":"summary_text","text":"h"}}]}},{{"type":"summary","text":"m"}},{{"type":"{kind}","text":"yes"}},{{"type":"{kind}","text":null}},{{"type":"image","text":"no"}}]"#
+        );
+        let body = format!(r#"{{"choices":[{{"message":{{"content":{parts}}},"finish_reason":"stop"}}]}}"#);
+        check(&body, Ok(("yes", "hm")));
+        let item = r#"{"type":"reasoning","content":[{"type":"reasoning_text","text":"hm"}],"summary":null}"#;
+        let body = format!(
+            r#"{{"status":"completed","output":[{item},{{"type":"message","content":[{{"type":"{kind}","text":"yes"}}]}}]}}"#
+        );
+        check_by(Provider::OpenAiResponses, &body, Ok(("yes", "hm")));
+    }
+    check(r#"{"choices":[{"message":{"content":["y","es"]},"finish_reason":"stop"}]}"#, Ok(("yes", "")));
 }
 
 #[test]
@@ -68,15 +94,19 @@ fn a_refusal_is_no_answer() {
 #[test]
 fn k3_unknown_usage_stays_unknown() {
     let usage = |usage: &str| {
-        let body = format!(r#"{{"choices":[{{"message":{{"content":"x"}}}}],"usage":{usage}}}"#);
+        let body = format!(
+            r#"{{"choices":[{{"message":{{"content":"x"}},"finish_reason":"stop"}}],"usage":{usage}}}"#
+        );
         decode(Provider::OpenAi, body.as_bytes(), 0).0.unwrap().usage
     };
     assert_eq!(usage("null"), Usage::default());
     assert_eq!(usage(r#"{"prompt_tokens":null,"completion_tokens":"3"}"#), Usage::default());
-    let known = Usage { input: Some(5), output: Some(0), cached: Some(4), ..Usage::default() };
+    let known = Usage { input: Some(5), output: Some(1), cached: Some(4), ..Usage::default() };
     let details = r#""prompt_tokens_details":{"cached_tokens":4}"#;
-    assert_eq!(usage(&format!(r#"{{"prompt_tokens":5,"completion_tokens":0,{details}}}"#)), known);
-    assert_eq!(usage(r#"{"prompt_tokens":5,"completion_tokens":0,"prompt_cache_hit_tokens":4}"#), known);
+    assert_eq!(usage(&format!(r#"{{"prompt_tokens":5,"completion_tokens":1,{details}}}"#)), known);
+    assert_eq!(usage(r#"{"prompt_tokens":5,"completion_tokens":1,"prompt_cache_hit_tokens":4}"#), known);
+    // A prompt and an answer that are there cannot have no tokens.
+    assert_eq!(usage(r#"{"prompt_tokens":0,"completion_tokens":0}"#), Usage::default());
 }
 
 #[test]
@@ -166,7 +196,7 @@ fn k3_tokens_of_the_cache_and_of_thoughts_are_told_apart() {
         (
             Provider::OpenAi,
             Some(2),
-            r#"{"choices":[{"message":{"content":""}}],"usage":{"prompt_tokens":7,"completion_tokens":9,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":5}}}"#,
+            r#"{"choices":[{"message":{"content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":9,"total_tokens":16,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":5}}}"#,
         ),
     ] {
         let usage = decode(provider, body.as_bytes(), 0).0.unwrap().usage;
@@ -182,7 +212,9 @@ fn pieces_of_tool_calls_find_their_call_whatever_the_server_numbers() {
         let chunks = deltas
             .iter()
             .map(|calls| format!("data: {{\"choices\":[{{\"delta\":{{\"tool_calls\":[{calls}]}}}}]}}\n\n"));
-        let body = chunks.chain(["data: [DONE]\n\n".to_owned()]).collect::<String>();
+        let body = chunks
+            .chain(["data: {\"choices\":[{\"finish_reason\":\"tool_calls\"}]}\n\n".to_owned()])
+            .collect::<String>();
         decode(Provider::OpenAi, body.as_bytes(), 3).0.unwrap().tool_calls
     };
     let want = [ToolCall::new("1", "add", r#"{"x":1}"#), ToolCall::new("2", "sub", "{}")];
