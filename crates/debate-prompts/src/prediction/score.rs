@@ -101,6 +101,9 @@ pub(super) fn parse(view: &ScoreView, text: &str) -> Result<Reading<Answer>, Par
             repairs.push("scores_flat".to_owned());
         }
     }
+    if reply.scores.named.iter().any(|(_, stated)| stated.percent) {
+        repairs.push("percentages".to_owned());
+    }
     if let Some(error) = replies::missing(&[("scores", scores.is_empty())], &repairs) {
         return Err(error);
     }
