@@ -1,5 +1,6 @@
 //! What every result tells of its debate, alike in all formats.
 
+use crate::call::{CUT, CallKey};
 use crate::chain::GENESIS;
 use crate::debate::Debate;
 use crate::event::{Concluded, StopRuleFired};
@@ -43,6 +44,12 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn wall_clock_ms(&self) -> u64 {
         self.conclusion().map_or(0, |(_, at)| at.since_ms(self.opened_at()))
+    }
+
+    /// Returns the calls whose answer was taken from a reply that its limit cut, in key order (rule K18).
+    pub fn calls_cut(&self) -> impl Iterator<Item = &CallKey> {
+        let answered = self.calls().filter(|(_, call)| call.is_answered());
+        answered.filter(|(_, call)| call.repairs.iter().any(|repair| repair == CUT)).map(|(key, _)| key)
     }
 
     /// Returns the models asked so far, in name order, joined by commas.

@@ -128,6 +128,8 @@ pub struct CallState {
     pub answered: Option<u32>,
     /// Tokens that providers reported for it, over all revisions.
     pub used: Tokens,
+    /// What the lenient reader repaired in the latest answer (rules K18, P29).
+    pub repairs: Vec<String>,
     /// The words of the latest answer, kept where they name pages that its provider searched for.
     pub searched: Prose<ReplyProse>,
     /// Why the revision before was rejected, as told to the one who is asked again.
@@ -265,6 +267,7 @@ impl CallState {
     pub(crate) fn answer(&mut self, answered: &CallAnswered) {
         self.count(&answered.reply.usage);
         self.answered = Some(answered.attempt.revision);
+        self.repairs.clone_from(&answered.reply.repairs);
         let names_pages = answered.prose.shown().is_some_and(|words| !words.web_sources.is_empty());
         self.searched = if names_pages { answered.prose.clone() } else { Prose::default() };
     }

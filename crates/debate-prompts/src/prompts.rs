@@ -113,7 +113,7 @@ pub enum RenderError {
 }
 
 /// The repair of an answer that was taken from a reply that the output limit cut (rule K18).
-pub const CUT: &str = "cut";
+pub const CUT: &str = debate_core::call::CUT;
 
 /// The text of a reply as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
