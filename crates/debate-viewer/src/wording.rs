@@ -68,8 +68,12 @@ pub(crate) fn asked(call: &str, format: &str) -> String {
 /// Returns what was spent; what has no price is never told as free.
 pub(crate) fn spent(spend: &Spend) -> String {
     let more = |complete: bool| if complete { "" } else { " or more" };
-    let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
-    let tokens = format!("{input} tokens in, {output} out{}", more(spend.complete));
+    let (input, output) = (spend.known.input, spend.known.output);
+    let tokens = if !spend.complete && input == 0 && output == 0 {
+        "tokens unknown".to_owned()
+    } else {
+        format!("{} tokens in, {} out{}", thousands(input), thousands(output), more(spend.complete))
+    };
     match spend.cost {
         None => format!("{tokens}, cost unknown"),
         Some(cost) => format!("{tokens}, {}{}", dollars(cost.cost_micros), more(cost.complete)),
@@ -164,6 +168,13 @@ mod tests {
         {
             assert_eq!(dollars(micros), want);
         }
+    }
+
+    #[test]
+    fn k8_tokens_that_no_reply_counted_are_unknown() {
+        let spend = Spend { complete: false, ..Spend::NONE };
+        assert_eq!(spent(&spend), "tokens unknown, cost unknown");
+        assert_eq!(spent(&Spend { complete: true, ..spend }), "0 tokens in, 0 out, cost unknown");
     }
 
     #[test]
