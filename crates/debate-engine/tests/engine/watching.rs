@@ -65,10 +65,8 @@ async fn k24_watch_follows_a_void_debate_that_is_resumed() {
     assert!(!engine.is_over(debate, Seq(void + 1)).await.unwrap());
     let head = log(&engine, debate).await.len() as u64;
     assert!(!engine.is_over(debate, Seq(head)).await.unwrap());
-    let (all, rest) = tokio::join!(
-        watched(&engine, debate, void - 1, false),
-        watched(&engine, debate, void + 1, false)
-    );
+    let (all, rest) =
+        tokio::join!(watched(&engine, debate, void - 1, false), watched(&engine, debate, void + 1, false));
     let log = log(&engine, debate).await;
     assert_eq!(log.last().unwrap().kind, "concluded");
     assert_eq!(seqs(&all), (void..=log.len() as u64).collect::<Vec<_>>());
