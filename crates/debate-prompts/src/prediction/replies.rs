@@ -166,7 +166,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 }
 
 /// Returns the error of a reply to a prompt that cannot be made.
-pub(super) fn defect(error: RenderError) -> ParseError {
+pub(super) fn defect(error: &RenderError) -> ParseError {
     ParseError { why: error.to_string() }
 }
 
