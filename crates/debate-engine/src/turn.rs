@@ -71,6 +71,7 @@ impl<F: Format> Question<F> {
         let request = ChatRequest {
             tenant: tenant.into(),
             time,
+            waits_for_server: !has_stand_in,
             thinking_tokens: thinking.tokens,
             effort: thinking.effort.map(effort_of),
             ..request(&prompt, house, failures)
@@ -325,7 +326,8 @@ pub(crate) fn failure_of(kind: &ModelErrorKind) -> FailureKind {
         ModelErrorKind::Auth
         | ModelErrorKind::UnknownModel
         | ModelErrorKind::QuotaExhausted
-        | ModelErrorKind::BadRequest => FailureKind::Denied,
+        | ModelErrorKind::BadRequest
+        | ModelErrorKind::WindowExceeded { .. } => FailureKind::Denied,
         ModelErrorKind::Malformed | ModelErrorKind::TooLarge => FailureKind::Unreadable,
         ModelErrorKind::Truncated => FailureKind::Truncated,
         ModelErrorKind::Refused => FailureKind::Refused,

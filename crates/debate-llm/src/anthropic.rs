@@ -8,7 +8,8 @@ mod received;
 
 use url::Url;
 
-use crate::http::{Codes, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
+use crate::http::effort::{self, ANTHROPIC};
+use crate::http::{Codes, Dialect, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 
 const FACTS: Facts = Facts {
     name: "anthropic",
@@ -25,6 +26,8 @@ const FACTS: Facts = Facts {
 
 /// The parameters that some model refuses, and how the server names them.
 const PARAMETERS: &[(Parameter, &[&str])] = &[
+    // First, as its words come with `output_config`.
+    (Parameter::Effort, &["thinking", "effort", "adaptive"]),
     (Parameter::Schema, &["output_config", "output_format", "schema is too complex"]),
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search", "web_search_20250305"]),
@@ -74,6 +77,11 @@ impl Protocol for Messages {
         if let (false, Ok(mut path)) = (missing.is_empty(), base.path_segments_mut()) {
             path.pop_if_empty().extend(missing);
         }
+    }
+
+    fn first_dialect(&self, _endpoint: &Url, model: &str) -> Dialect {
+        let absent = [Parameter::EffortObject, Parameter::TemplateArguments];
+        absent.into_iter().fold(effort::known(ANTHROPIC, model), Dialect::without)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::{ModelError, WebSource};
+use crate::{ModelError, Thinks, WebSource, Window};
 
 /// A chat model that answers one request at a time; it may be shared by many callers.
 #[async_trait]
@@ -34,24 +34,26 @@ pub trait ChatModel: Send + Sync {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError>;
 
-    /// Returns whether the model thinks before it answers, as far as that is known (rule P23).
+    /// Opens what a first call would otherwise wait for, such as a connection; what fails shows in that call.
+    async fn warm_up(&self) {}
+
+    /// Looks, before the first question, whether the server has the model at all; where that cannot be known it is well.
+    ///
+    /// # Errors
+    /// `UnknownModel`, with names that are like this one.
+    async fn check(&self) -> Result<(), ModelError> {
+        Ok(())
+    }
+
+    /// Returns how much fits into a call, where that is known; a server is asked once, and not waited for.
+    async fn window(&self) -> Option<Window> {
+        None
+    }
+
+    /// Returns whether the model thinks before it answers, as far as that is known by now (rule P23).
     fn thinks(&self) -> Thinks {
         if self.is_simulated() { Thinks::No } else { Thinks::Unknown }
     }
-
-    /// Opens what a first call would otherwise wait for, such as a connection; what fails shows in that call.
-    async fn warm_up(&self) {}
-}
-
-/// Whether a model thinks before it answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Thinks {
-    /// Not known yet.
-    Unknown,
-    /// It does, or can.
-    Yes,
-    /// It does not.
-    No,
 }
 
 /// Hears of a request on its way: pieces of its answer's text while it streams; any `FnMut(&str)` is one.
@@ -59,10 +61,10 @@ pub trait ChunkSink: Send {
     /// Takes the next piece; never blocks.
     fn push(&mut self, delta: &str);
 
-    /// Hears that the request waits for its turn and has not left yet; never blocks. A model that lets none wait says nothing.
+    /// Hears that the request waits: for its turn, for a provider at its limits, for an absent server; never blocks.
     fn waits(&mut self) {}
 
-    /// Hears that a request that waited leaves now; never blocks.
+    /// Hears that a request that waited leaves now, if not for the first time; never blocks.
     fn leaves(&mut self) {}
 }
 
@@ -97,6 +99,8 @@ pub struct ChatRequest {
     pub web_searches_max: Option<u32>,
     /// The time for the call.
     pub time: CallTime,
+    /// Whether an absent server and an open circuit are waited for (rule K22); not where another model stands in.
+    pub waits_for_server: bool,
     /// An upper bound of the tokens in it, where the caller has counted them; not sent anywhere.
     pub input_tokens: Option<u32>,
     /// For whom it is asked: where calls wait for their turn, tenants are served in a ring; not sent anywhere.
@@ -128,6 +132,7 @@ impl ChatRequest {
             web_search: false,
             web_searches_max: None,
             time: time.into(),
+            waits_for_server: true,
             input_tokens: None,
             tenant: Arc::from(""),
             attempt: 0,
@@ -359,11 +364,11 @@ pub struct ChatReply {
     pub request_id: Option<String>,
     /// The version of HTTP that was spoken, such as `HTTP/2.0`; none where there was no HTTP.
     pub http_version: Option<String>,
-    /// The time from the call to the last byte, wire retries included, the wait for a turn not.
+    /// The time from the call to the last byte, all its tries included, its waits not (rule K22).
     pub latency: Duration,
-    /// The time from the call to the first byte of the answer's body, wire retries included.
+    /// The time from the call to the first byte of the answer's body, all its tries included, its waits not.
     pub first_byte: Option<Duration>,
-    /// The time that the call waited for its turn under the limits set for the provider, before it was sent.
+    /// The time that the call waited: for its turn, for a provider at its limits, for an absent server.
     pub waited: Duration,
     /// How many times the wire was tried again (K5).
     pub wire_retries: u32,
@@ -479,6 +484,10 @@ impl Effort {
 /// A time that no call takes: a year.
 pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// How long an absent server is waited for where the call has no end of its own (rule K22).
+#[cfg(feature = "http")]
+pub(crate) const ABSENT_MAX: Duration = Duration::from_secs(15 * 60);
+
 /// The time of one call (rule K22). It begins when the request leaves, not while it waits for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTime {
@@ -486,7 +495,7 @@ pub struct CallTime {
     pub first_token: Duration,
     /// The longest silence within the answer.
     pub idle: Duration,
-    /// The longest time for the whole call, wire retries included; unlimited when absent.
+    /// The longest time for the whole call, all its tries included, its waits not; unlimited when absent.
     pub total: Option<Duration>,
     /// When the caller has no more use for an answer, the wait for a turn included; never when absent.
     pub give_up_at: Option<Instant>,

@@ -8,7 +8,8 @@ mod growing;
 
 use url::Url;
 
-use crate::http::{Codes, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
+use crate::http::effort::{self, GEMINI};
+use crate::http::{Codes, Dialect, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 
 const FACTS: Facts = Facts {
     name: "gemini",
@@ -39,6 +40,19 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::Temperature, &["temperature"]),
     (Parameter::Seed, &["seed"]),
     (Parameter::WebSearch, &["google_search", "search grounding", "search as tool"]),
+    (
+        Parameter::Effort,
+        &[
+            "thinking_config",
+            "thinkingconfig",
+            "thinking_level",
+            "thinkinglevel",
+            "thinking_budget",
+            "thinkingbudget",
+            "thinking",
+            "budget",
+        ],
+    ),
 ];
 
 /// The reasons and statuses of errors.
@@ -98,6 +112,11 @@ impl Protocol for GenerateContent {
             path.push(folder).push(&format!("{name}:streamGenerateContent"));
         }
         base.query_pairs_mut().append_pair("alt", "sse");
+    }
+
+    fn first_dialect(&self, _endpoint: &Url, model: &str) -> Dialect {
+        let absent = [Parameter::EffortObject, Parameter::TemplateArguments];
+        absent.into_iter().fold(effort::known(GEMINI, model), Dialect::without)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

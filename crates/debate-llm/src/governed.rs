@@ -13,16 +13,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
 
 pub use self::breaker::BreakerPolicy;
 pub(crate) use self::breaker::Change;
 use self::breaker::{Breaker, Outcome, Ticket};
 pub use self::gate::Gate;
+use self::gate::Turn;
 pub use self::limits::{ProviderLimits, ProviderLimitsError};
-use crate::chat::FOREVER;
+use crate::chat::{ABSENT_MAX, FOREVER};
 use crate::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Thinks, TimeoutStage, Window,
+    telemetry,
 };
 
 /// What a message costs beyond its text, at most: the marks of its role and its ends.
@@ -33,6 +36,8 @@ pub struct Governed {
     model: Arc<dyn ChatModel>,
     gate: Arc<Gate>,
     circuit: Mutex<Circuit>,
+    /// Told whenever a call comes back, as the circuit may let others through then.
+    changed: Notify,
 }
 
 /// The breaker, and what a person may read about the last failure.
@@ -46,17 +51,52 @@ impl Governed {
     /// Puts `model` behind `gate`, its circuit closed.
     pub fn new(model: Arc<dyn ChatModel>, gate: Arc<Gate>) -> Self {
         let breaker = Breaker::new(gate.limits().breaker);
-        Self { model, gate, circuit: Mutex::new(Circuit { breaker, last_failure: String::new() }) }
+        let circuit = Mutex::new(Circuit { breaker, last_failure: String::new() });
+        Self { model, gate, circuit, changed: Notify::new() }
     }
 
     fn circuit(&self) -> MutexGuard<'_, Circuit> {
         self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fails where a call would be refused anyway, so that it does not wait for its turn first.
-    fn refuse_early(&self, now: Instant) -> Result<(), ModelError> {
-        let circuit = self.circuit();
-        circuit.breaker.refuses(now).map_or(Ok(()), |wait| Err(circuit.refusal(wait)))
+    /// Waits for the turn of a call that the circuit lets through.
+    ///
+    /// # Errors
+    /// `CircuitOpen` where it does not in time, or is not to be waited for; `Timeout` of the stage `Turn`.
+    async fn turn(&self, request: &ChatRequest) -> Result<(Turn<'_>, Passage<'_>), ModelError> {
+        let began = Instant::now();
+        let deadline = request.time.give_up_at.unwrap_or(began + FOREVER);
+        let patience_end = request.time.give_up_at.unwrap_or(began + ABSENT_MAX);
+        let patience_end = if request.waits_for_server { patience_end } else { began };
+        let tokens = if self.gate.counts_tokens() { tokens_max(request) } else { 0 };
+        loop {
+            self.circuit_lets_through(patience_end).await?;
+            let turn = self.gate.turn(&request.tenant, tokens, deadline).await?;
+            // Meanwhile it may have opened; the turn goes back to the others then.
+            match self.enter(Instant::now()) {
+                Ok(passage) => return Ok((turn, passage)),
+                Err(refusal) if request.waits_for_server => drop((turn, refusal)),
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+
+    /// Waits, without a turn, until the circuit would let a call through.
+    async fn circuit_lets_through(&self, patience_end: Instant) -> Result<(), ModelError> {
+        loop {
+            // Made before the look at the circuit, so that no change after it is missed.
+            let changed = self.changed.notified();
+            let now = Instant::now();
+            let (wait, refusal) = {
+                let circuit = self.circuit();
+                let Some(wait) = circuit.breaker.refuses(now) else { return Ok(()) };
+                (wait, circuit.refusal(wait))
+            };
+            if wait >= patience_end.saturating_duration_since(now) {
+                return Err(refusal);
+            }
+            let _ = timeout(wait.max(Duration::from_millis(1)), changed).await;
+        }
     }
 
     fn enter(&self, now: Instant) -> Result<Passage<'_>, ModelError> {
@@ -74,6 +114,7 @@ impl Governed {
         }
         let change = circuit.breaker.leave(Instant::now(), ticket, outcome);
         drop(circuit);
+        self.changed.notify_waiters();
         self.tell(change);
     }
 
@@ -93,7 +134,7 @@ impl Circuit {
 
 impl std::fmt::Debug for Governed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { model, gate, circuit } = self;
+        let Self { model, gate, circuit, changed: _ } = self;
         f.debug_struct("Governed")
             .field("model", &model.name())
             .field("gate", gate)
@@ -144,25 +185,33 @@ impl ChatModel for Governed {
         chunks: &mut dyn ChunkSink,
     ) -> Result<ChatReply, ModelError> {
         let began = Instant::now();
-        let deadline = request.time.give_up_at.unwrap_or(began + FOREVER);
-        self.refuse_early(began)?;
-        let tokens = if self.gate.counts_tokens() { tokens_max(request) } else { 0 };
         chunks.waits();
-        let mut turn = self.gate.turn(&request.tenant, tokens, deadline).await?;
-        let now = Instant::now();
-        let passage = self.enter(now)?;
+        let (mut turn, passage) = self.turn(request).await?;
         turn.send();
         chunks.leaves();
-        let waited = now.duration_since(began);
+        let waited = began.elapsed();
+        let rest = request.time.give_up_at.map(|end| end.saturating_duration_since(Instant::now()));
         let answered = self.model.complete(request, chunks).await;
-        passage.leave(&answered, deadline.saturating_duration_since(now) < waited);
+        passage.leave(&answered, rest.is_some_and(|rest| rest < waited));
         let (requests, tokens) = spent(&answered);
         turn.settle(requests, tokens);
-        answered.map(|reply| ChatReply { waited, ..reply })
+        answered.map(|reply| ChatReply { waited: waited + reply.waited, ..reply })
     }
 
     async fn warm_up(&self) {
         self.model.warm_up().await;
+    }
+
+    async fn check(&self) -> Result<(), ModelError> {
+        self.model.check().await
+    }
+
+    async fn window(&self) -> Option<Window> {
+        self.model.window().await
+    }
+
+    fn thinks(&self) -> Thinks {
+        self.model.thinks()
     }
 }
 
@@ -212,6 +261,7 @@ fn outcome(kind: &ModelErrorKind, is_hurried: bool) -> Outcome {
         | ModelErrorKind::UnknownModel
         | ModelErrorKind::QuotaExhausted
         | ModelErrorKind::BadRequest
+        | ModelErrorKind::WindowExceeded { .. }
         | ModelErrorKind::Malformed
         | ModelErrorKind::TooLarge
         | ModelErrorKind::Truncated

@@ -11,10 +11,12 @@ mod config;
 mod connect;
 mod decode;
 mod dialect;
+pub(crate) mod effort;
 mod encoding;
 mod ending;
 mod failure;
 mod interim;
+mod limit;
 mod pausing;
 mod protocol;
 #[cfg(test)]
@@ -22,14 +24,16 @@ mod recorded_tests;
 mod retry;
 mod schema;
 pub mod search;
+mod server;
 mod sse;
+mod terms;
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use http::Uri;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
@@ -44,7 +48,9 @@ pub(crate) use self::protocol::{Facts, KeyHeader, Outgoing, Protocol};
 pub use self::retry::RetryPolicy;
 use self::schema::Schemas;
 pub(crate) use self::schema::Subset;
-use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, telemetry};
+use self::terms::Terms;
+use crate::thinks::Shown;
+use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, Thinks, Window, telemetry};
 
 /// A model behind a provider's HTTP protocol.
 #[derive(Debug)]
@@ -56,9 +62,15 @@ pub struct HttpModel {
     headers: HeaderMap,
     schemas: Schemas,
     /// What the server is known not to take; shared by all calls.
-    dialect: AtomicU8,
+    dialect: AtomicU32,
+    /// The largest limit of tokens that the model is known to allow.
+    cap_max: AtomicU32,
     /// How many replies in a row the server found not to keep to the schema.
     bad_replies: AtomicU32,
+    /// What its answers have shown of whether it thinks.
+    shown: Shown,
+    /// How much fits into a call, once the server was asked.
+    window: OnceCell<Option<Window>>,
 }
 
 impl HttpModel {
@@ -102,8 +114,11 @@ impl HttpModel {
             client,
             headers,
             schemas: Schemas::default(),
-            dialect: AtomicU8::new(protocol.first_dialect(&config.endpoint()?).bits()),
+            dialect: AtomicU32::new(protocol.first_dialect(&config.endpoint()?, &config.model).bits()),
+            cap_max: AtomicU32::new(u32::MAX),
             bad_replies: AtomicU32::new(0),
+            shown: Shown::default(),
+            window: OnceCell::new(),
             endpoint,
             config,
         })
@@ -113,12 +128,21 @@ impl HttpModel {
         self.config.provider.protocol()
     }
 
-    fn dialect(&self) -> Dialect {
-        Dialect::from_bits(self.dialect.load(Ordering::Relaxed))
+    /// Returns what the server is known to take so far.
+    fn terms(&self) -> Terms {
+        Terms {
+            dialect: Dialect::from_bits(self.dialect.load(Ordering::Relaxed)),
+            cap_max: self.cap_max.load(Ordering::Relaxed),
+            room: u32::MAX,
+        }
     }
 
     /// Remembers what the server was found not to take.
-    fn remember(&self, dialect: Dialect) {
+    fn remember(&self, terms: Terms) {
+        let Terms { dialect, cap_max, room: _ } = terms;
+        if cap_max < self.cap_max.fetch_min(cap_max, Ordering::Relaxed) {
+            telemetry::left_out(self.config.provider, &self.config.model, "max_tokens_above_the_models");
+        }
         let before = Dialect::from_bits(self.dialect.fetch_or(dialect.bits(), Ordering::Relaxed));
         for parameter in Parameter::ALL {
             if before.takes(parameter) && !dialect.takes(parameter) {
@@ -127,7 +151,7 @@ impl HttpModel {
         }
     }
 
-    fn reply(&self, answer: Answer, call: &mut Call<'_>, started: Instant) -> ChatReply {
+    fn reply(&self, answer: Answer, call: &mut Call<'_>) -> ChatReply {
         ChatReply {
             text: answer.text,
             reasoning: Some(answer.reasoning).filter(|text| !text.is_empty()),
@@ -141,9 +165,9 @@ impl HttpModel {
                 .map_or_else(|| self.config.model.clone(), |name| self.redact_name(&name).into()),
             request_id: call.request_id.take().or_else(|| Some(self.redact_name(&answer.id?).into())),
             http_version: call.http_version.map(|version| format!("{version:?}")),
-            latency: started.elapsed(),
+            latency: call.elapsed(),
             first_byte: call.first_byte,
-            waited: Duration::ZERO,
+            waited: call.waited,
             wire_retries: call.wire_retries,
         }
     }
@@ -184,7 +208,11 @@ impl ChatModel for HttpModel {
         let measured = telemetry::Call::begin(&self.config, &self.endpoint, request, started);
         let mut call = Call::new(self, started, request.time);
         let answered = match call.turn(request, chunks).instrument(measured.span()).await {
-            Ok(answer) => Ok(self.reply(answer, &mut call, started)),
+            Ok(answer) => {
+                let reply = self.reply(answer, &mut call);
+                self.shown.note(request, &reply);
+                Ok(reply)
+            }
             Err(error) => Err(call.complete_error(error)),
         };
         measured.end(&answered, call.first_byte);
@@ -193,5 +221,28 @@ impl ChatModel for HttpModel {
 
     async fn warm_up(&self) {
         self.client.open_connection(&self.endpoint, self.config.limits.connect_timeout).await;
+    }
+
+    async fn check(&self) -> Result<(), ModelError> {
+        let error = server::check(self).await.err();
+        error.map_or(Ok(()), |error| {
+            let advice = advice::advice(&error.kind, self.config.provider).into();
+            Err(ModelError { advice, ..error })
+        })
+    }
+
+    async fn window(&self) -> Option<Window> {
+        if let Some(input_and_output) = self.config.context_window {
+            return Some(Window { input_and_output, output_max: None });
+        }
+        if self.config.is_providers_own() {
+            return None;
+        }
+        // What cannot be reached now is asked again.
+        self.window.get_or_try_init(|| server::window(self)).await.ok().copied().flatten()
+    }
+
+    fn thinks(&self) -> Thinks {
+        self.shown.thinks(&self.config.model)
     }
 }

@@ -8,6 +8,8 @@
 #[cfg(feature = "http")]
 mod anthropic;
 pub mod chat;
+#[cfg(feature = "testing")]
+pub mod fake;
 #[cfg(feature = "http")]
 mod gemini;
 #[cfg(feature = "http")]
@@ -25,12 +27,14 @@ pub mod simulated;
 mod speech;
 #[cfg(feature = "http")]
 mod telemetry;
+mod thinks;
 pub mod turns;
 mod web_source;
+mod window;
 
 pub use chat::{
     CallTime, ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, Message, ReplySchema, Role,
-    Thinks, ToolCall, ToolSpec, Usage,
+    ToolCall, ToolSpec, Usage,
 };
 #[cfg(feature = "http")]
 pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimitsError};
@@ -42,4 +46,6 @@ pub use models::Models;
 pub use provider::Provider;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};
+pub use thinks::Thinks;
 pub use web_source::WebSource;
+pub use window::Window;

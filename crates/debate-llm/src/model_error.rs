@@ -110,6 +110,7 @@ impl ModelError {
             | ModelErrorKind::UnknownModel
             | ModelErrorKind::QuotaExhausted
             | ModelErrorKind::BadRequest
+            | ModelErrorKind::WindowExceeded { .. }
             | ModelErrorKind::Malformed
             | ModelErrorKind::TooLarge
             | ModelErrorKind::Truncated
@@ -155,6 +156,11 @@ pub enum ModelErrorKind {
     QuotaExhausted,
     /// The provider refuses the request as it is (400 and other 4xx).
     BadRequest,
+    /// Question and answer do not fit into the model's context window.
+    WindowExceeded {
+        /// The window in tokens, where the server names it.
+        window: Option<u32>,
+    },
     /// The response is not what the protocol says: HTML, not JSON, wrong shape.
     Malformed,
     /// The response is longer than allowed.
@@ -212,6 +218,7 @@ impl ModelErrorKind {
             Self::Timeout(TimeoutStage::Idle) => ("timeout_idle", false, true),
             Self::Timeout(TimeoutStage::Total) => ("timeout_total", false, true),
             Self::Malformed => ("malformed_response", false, true),
+            Self::WindowExceeded { .. } => ("window_exceeded", false, true),
             Self::TooLarge => ("response_too_large", false, true),
             Self::Truncated => ("truncated", false, true),
             Self::StreamError => ("stream_error", false, true),

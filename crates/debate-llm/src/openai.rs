@@ -10,6 +10,7 @@ mod responses;
 use url::Url;
 
 pub(crate) use self::responses::Responses;
+use crate::http::effort::{self, OPENAI};
 use crate::http::{Codes, Dialect, Events, Facts, KeyHeader, Meaning, Outgoing, Parameter, Protocol, Subset};
 
 const FACTS: Facts = Facts {
@@ -33,6 +34,26 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::Temperature, &["temperature"]),
     (Parameter::Seed, &["seed"]),
     (Parameter::WebSearch, &["web_search_options"]),
+    (Parameter::TemplateArguments, &["chat_template_kwargs"]),
+    (Parameter::Effort, EFFORT_WORDS),
+];
+
+/// How refusals name the effort.
+const EFFORT_WORDS: &[&str] =
+    &["reasoning_effort", "reasoning.effort", "reasoning", "reasoningeffort", "effort", "thinking", "think"];
+
+/// The hosts of services that run no templates of the caller's choice.
+const SERVICES: [&str; 10] = [
+    "api.openai.com",
+    "openai.azure.com",
+    "openrouter.ai",
+    "api.groq.com",
+    "api.mistral.ai",
+    "api.x.ai",
+    "api.deepseek.com",
+    "api.cerebras.ai",
+    "api.anthropic.com",
+    "generativelanguage.googleapis.com",
 ];
 
 /// The codes and types of OpenAI and of those that speak like it.
@@ -78,11 +99,19 @@ impl Protocol for ChatCompletions {
         }
     }
 
-    fn first_dialect(&self, endpoint: &Url) -> Dialect {
-        match endpoint.host_str() {
-            Some("api.openai.com") => Dialect::default().without(Parameter::MaxTokens),
-            Some(_) | None => Dialect::default(),
+    fn first_dialect(&self, endpoint: &Url, model: &str) -> Dialect {
+        let host = endpoint.host_str().unwrap_or_default();
+        let mut dialect = effort::known(OPENAI, model).without(Parameter::ThinkingBudget);
+        if host == "api.openai.com" {
+            dialect = dialect.without(Parameter::MaxTokens);
         }
+        if host != "openrouter.ai" {
+            dialect = dialect.without(Parameter::EffortObject);
+        }
+        if SERVICES.iter().any(|service| host.ends_with(service)) {
+            dialect = dialect.without(Parameter::TemplateArguments);
+        }
+        dialect
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

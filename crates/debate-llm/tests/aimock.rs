@@ -28,7 +28,12 @@ fn models() -> Vec<(Provider, HttpModel)> {
         };
         let config = HttpConfig {
             api_key: Some(ApiKey::new("mock")),
-            retry: RetryPolicy { tries_max: 2, backoff: Duration::ZERO, ..RetryPolicy::default() },
+            retry: RetryPolicy {
+                tries_max: 2,
+                backoff: Duration::ZERO,
+                absent_max: Duration::ZERO,
+                ..RetryPolicy::default()
+            },
             ..HttpConfig::new(provider, base_url, model)
         };
         (provider, HttpModel::new(config).unwrap())

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use debate_llm::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, Gate, Governed, Message, ModelError, ModelErrorKind,
-    Provider, ScriptedAnswer, ScriptedModel, TimeoutStage, Usage,
+    CallTime, ChatModel, ChatReply, ChatRequest, ChunkSink, Gate, Governed, Message, ModelError,
+    ModelErrorKind, Provider, ScriptedAnswer, ScriptedModel, TimeoutStage, Usage,
 };
 use tokio::time::Instant;
 
@@ -20,7 +20,8 @@ fn gate(limits: &str) -> Arc<Gate> {
 }
 
 fn request(timeout: Duration) -> ChatRequest {
-    ChatRequest { input_tokens: Some(20), ..ChatRequest::new(vec![Message::user("q")], 10, timeout) }
+    let time = CallTime { give_up_at: Some(Instant::now() + timeout), ..timeout.into() };
+    ChatRequest { input_tokens: Some(20), ..ChatRequest::new(vec![Message::user("q")], 10, time) }
 }
 
 async fn ask(model: &Governed, request: &ChatRequest) -> Result<ChatReply, ModelError> {
@@ -51,9 +52,10 @@ impl ChatModel for Slow {
     async fn complete(&self, request: &ChatRequest, _: &mut dyn ChunkSink) -> Result<ChatReply, ModelError> {
         let now = 1 + self.under_way.fetch_add(1, Ordering::SeqCst);
         self.most.fetch_max(now, Ordering::SeqCst);
-        let answered =
-            tokio::time::timeout(request.time.total.unwrap_or(Duration::MAX), tokio::time::sleep(SECOND))
-                .await;
+        let CallTime { total, give_up_at, .. } = request.time;
+        let ends = total.map(|total| Instant::now() + total).into_iter().chain(give_up_at);
+        let end = ends.min().unwrap_or(Instant::now() + 2 * SECOND);
+        let answered = tokio::time::timeout_at(end, tokio::time::sleep(SECOND)).await;
         self.under_way.fetch_sub(1, Ordering::SeqCst);
         let late = || ModelError::new(ModelErrorKind::Timeout(TimeoutStage::Total), "late");
         answered.map_err(|_| late())?;
@@ -287,7 +289,7 @@ async fn a_trial_whose_caller_goes_away_leaves_the_trial_to_the_next_call() {
     let model = Governed::new(Arc::new(script), gate("breaker_failures=1,breaker_pause_ms=1000"));
     assert_eq!(label(&ask(&model, &request(SECOND)).await), "connection_failed");
     tokio::time::advance(SECOND).await;
-    let long = request(60 * SECOND);
+    let long = ChatRequest { waits_for_server: false, ..request(60 * SECOND) };
     {
         let mut hear = |_: &str| {};
         let mut trial = model.complete(&long, &mut hear);
@@ -295,4 +297,39 @@ async fn a_trial_whose_caller_goes_away_leaves_the_trial_to_the_next_call() {
         assert_eq!(label(&ask(&model, &long).await), "circuit_open", "one trial at a time");
     }
     assert_eq!(label(&ask(&model, &long).await), "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn k22_calls_in_line_lose_none_of_their_time() {
+    let model = Arc::new(Governed::new(Arc::new(Slow::default()), gate("concurrency=1")));
+    let short = ChatRequest { time: CallTime::total(SECOND * 3 / 2), ..request(SECOND) };
+    let began = Instant::now();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..16 {
+        let (model, short) = (Arc::clone(&model), short.clone());
+        calls.spawn(async move { ask(&model, &short).await.unwrap().waited.as_secs() });
+    }
+    let mut waited = calls.join_all().await;
+    waited.sort_unstable();
+    assert_eq!(waited, (0..16).collect::<Vec<_>>());
+    assert_eq!(began.elapsed().as_secs(), 16);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k22_an_open_circuit_is_waited_for_in_the_calls_time() {
+    let limits = || gate("concurrency=1,breaker_failures=1,breaker_pause_ms=4000");
+    let down = || Some(ModelErrorKind::Connection);
+    let model = Arc::new(Governed::new(failing([down(), None, None, None]), limits()));
+    assert_eq!(label(&ask(&model, &request(SECOND)).await), "connection_failed");
+    assert_eq!(label(&ask(&model, &request(3 * SECOND)).await), "circuit_open", "too little time for it");
+    let hurried = ChatRequest { waits_for_server: false, ..request(60 * SECOND) };
+    assert_eq!(label(&ask(&model, &hurried).await), "circuit_open", "another model stands in");
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let (model, long) = (Arc::clone(&model), request(60 * SECOND));
+        calls.spawn(async move { ask(&model, &long).await.map(|reply| reply.waited.as_secs()) });
+    }
+    for waited in calls.join_all().await {
+        assert_eq!(waited, Ok(4), "all leave once the one that is tried has come back");
+    }
 }

@@ -4,31 +4,57 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::http::effort::{Level, Thinking, thinking};
 use crate::http::{Outgoing, Parameter};
 use crate::{ChatRequest, Message, Role, ToolCall};
 
 /// The highest temperature that is taken.
 const TEMPERATURE_MAX: f64 = 1.0;
 
+/// The kind of thinking that is none.
+const DISABLED: &str = "disabled";
+
+/// The least tokens of thinking that are taken.
+const BUDGET_MIN: u32 = 1_024;
+
 /// How often the provider may search for one answer unless the request says so; so many fit into one turn without a pause.
 const SEARCHES_MAX: u32 = 5;
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect, so_far } = *outgoing;
+    let Outgoing { model, request, schema, dialect, cap, so_far } = *outgoing;
     let is_cached = dialect.takes(Parameter::CacheMarks);
-    let temperature = request.temperature.filter(|_| dialect.takes(Parameter::Temperature));
+    let (thinking, effort) = thoughts(thinking(request, dialect), cap);
+    let thinks = thinking.as_ref().is_some_and(|thinking| thinking.kind != DISABLED);
+    // What thinks takes no temperature.
+    let temperature = request.temperature.filter(|_| dialect.takes(Parameter::Temperature) && !thinks);
+    let format = schema.map(|schema| OutputFormat { kind: "json_schema", schema });
     outgoing.write(&Body {
         model,
-        max_tokens: request.max_output_tokens,
+        max_tokens: cap,
+        thinking,
         stream: true,
         temperature: temperature.map(|temperature| temperature.min(TEMPERATURE_MAX)),
         tools: tools(request, dialect.takes(Parameter::WebSearch)),
         system: system(request, is_cached),
         messages: turns(request, is_cached, so_far),
-        output_config: schema
-            .map(|schema| OutputConfig { format: OutputFormat { kind: "json_schema", schema } }),
+        output_config: (format.is_some() || effort.is_some()).then_some(OutputConfig { format, effort }),
     })
+}
+
+/// Returns how much is to be thought, as the protocol says it: newer models take a word, older ones a number of tokens, which
+/// must be below the limit of all tokens.
+fn thoughts(sent: Option<Thinking>, cap: u32) -> (Option<ThinkingBody>, Option<&'static str>) {
+    let body = |kind| Some(ThinkingBody { kind, budget_tokens: None });
+    match sent {
+        None => (None, None),
+        Some(Thinking::Word(Level::None) | Thinking::Budget(0)) => (body(DISABLED), None),
+        Some(Thinking::Word(level)) => (body("adaptive"), Some(level.as_str())),
+        Some(Thinking::Budget(tokens)) => {
+            let tokens = tokens.max(BUDGET_MIN);
+            ((tokens < cap).then_some(ThinkingBody { kind: "enabled", budget_tokens: Some(tokens) }), None)
+        }
+    }
 }
 
 /// Returns what the system says, the end marked for the cache.
@@ -114,6 +140,8 @@ struct Body<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<ThinkingBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -205,7 +233,18 @@ enum Tool<'a> {
 
 #[derive(Serialize)]
 struct OutputConfig<'a> {
-    format: OutputFormat<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<OutputFormat<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct ThinkingBody {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_tokens: Option<u32>,
 }
 
 #[derive(Serialize)]

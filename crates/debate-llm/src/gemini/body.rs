@@ -4,12 +4,16 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::http::effort::{Thinking, thinking};
 use crate::http::{Outgoing, Parameter};
 use crate::{ChatRequest, Message, Role, ToolSpec};
 
+/// The most tokens of thinking that all models with budgets take.
+const BUDGET_MAX: u32 = 24_576;
+
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { request, schema, dialect, .. } = *outgoing;
+    let Outgoing { request, schema, dialect, cap, .. } = *outgoing;
     let takes = |parameter| dialect.takes(parameter);
     let system = request.messages.iter().filter(|message| message.role == Role::System);
     let system: Vec<Part<'_>> = system.map(|message| Part::Text(&message.content)).collect();
@@ -18,7 +22,8 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
         contents: contents(request),
         tools: tools(request, takes(Parameter::WebSearch)),
         generation_config: GenerationConfig {
-            max_output_tokens: request.max_output_tokens,
+            max_output_tokens: cap,
+            thinking_config: thinking(request, dialect).map(ThinkingConfig::from),
             temperature: request.temperature.filter(|_| takes(Parameter::Temperature)),
             seed: request.seed.filter(|_| takes(Parameter::Seed)).map(seed),
             response_mime_type: schema.map(|_| "application/json"),
@@ -165,6 +170,8 @@ struct Empty {}
 struct GenerationConfig<'a> {
     max_output_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<i32>,
@@ -172,4 +179,25 @@ struct GenerationConfig<'a> {
     response_mime_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_json_schema: Option<&'a RawValue>,
+}
+
+/// How much is to be thought: newer models take a word, older ones a number of tokens.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u32>,
+}
+
+impl From<Thinking> for ThinkingConfig {
+    fn from(sent: Thinking) -> Self {
+        match sent {
+            Thinking::Word(level) => Self { thinking_level: Some(level.as_str()), thinking_budget: None },
+            Thinking::Budget(tokens) => {
+                Self { thinking_level: None, thinking_budget: Some(tokens.min(BUDGET_MAX)) }
+            }
+        }
+    }
 }

@@ -10,6 +10,9 @@ pub(super) fn advice(kind: &ModelErrorKind, provider: Provider) -> String {
         ModelErrorKind::UnknownModel => format!("check the model's name, and {address} if it is set"),
         ModelErrorKind::QuotaExhausted => format!("top up the account of {key}, or use another key"),
         ModelErrorKind::BadRequest => "another model, or a newer server, may take this request".to_owned(),
+        ModelErrorKind::WindowExceeded { .. } => {
+            "give the server a larger context window, or ask for shorter prompts".to_owned()
+        }
         ModelErrorKind::RateLimited { .. } => "ask less often: set lower limits for this provider".to_owned(),
         ModelErrorKind::Overloaded { .. } | ModelErrorKind::Server { .. } => {
             "try again later, or use another model".to_owned()

@@ -89,6 +89,13 @@ impl Answer {
         }
     }
 
+    /// Ends the answer within its text; what was used is not known then.
+    pub(super) fn cut(&mut self) {
+        self.ending = Some(Ending::CutInText);
+        self.usage = Usage::default();
+        self.is_done = true;
+    }
+
     /// Returns whether the answer is whole, though its stream may go on.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_done || self.ending.is_some()

@@ -13,17 +13,24 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::HttpModel;
 use super::advice::advice;
 use super::answer::Answer;
-use super::client::{connection_error, next_piece};
+use super::client::{connection_error, has_tls_failed, next_piece};
 use super::decode::{Decoder, clip_name};
-use super::dialect::{Dialect, Parameter};
+use super::dialect::Parameter;
 use super::encoding::Decompressor;
 use super::failure::{self, Failure};
 use super::protocol::Outgoing;
 use super::retry;
+use super::terms::Terms;
 use crate::{CallTime, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
 
 /// The most bytes of an error's body that are read.
 pub(super) const ERROR_BYTES_MAX: usize = 64 << 10;
+
+/// The most bytes that a token of a visible answer is taken to have.
+const TOKEN_BYTES_MAX: usize = 8;
+
+/// The most bytes that an event with one token is taken to have.
+const EVENT_BYTES_MAX: usize = 512;
 
 /// How long the end of a finished stream is waited for, so that its connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(20);
@@ -36,8 +43,12 @@ pub(super) struct Call<'a> {
     model: &'a HttpModel,
     started: Instant,
     time: CallTime,
-    /// When the whole call must have ended, if ever.
-    deadline: Option<Instant>,
+    /// When the request last left.
+    left: Instant,
+    /// How long it was waited between tries, which is not the call's own time (K22).
+    pub(super) waited: Duration,
+    /// Whether there is no connection because TLS failed.
+    has_tls_failed: bool,
     pub(super) first_byte: Option<Duration>,
     pub(super) request_id: Option<String>,
     pub(super) http_version: Option<Version>,
@@ -49,13 +60,13 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Begins a call.
     pub(super) fn new(model: &'a HttpModel, started: Instant, time: CallTime) -> Self {
-        let total = time.total.map(|total| started + total);
-        let deadline = total.into_iter().chain(time.give_up_at).min();
         Self {
             model,
             started,
             time,
-            deadline,
+            left: started,
+            waited: Duration::ZERO,
+            has_tls_failed: false,
             first_byte: None,
             request_id: None,
             http_version: None,
@@ -64,51 +75,88 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sends until there is an answer, an error that stays, or no time (K5).
+    /// Sends until there is an answer, an error that stays, or no time (K5); waits for an absent server (K22).
     pub(super) async fn answer(
         &mut self,
         request: &ChatRequest,
         chunks: &mut dyn ChunkSink,
     ) -> Result<Answer, ModelError> {
-        let mut dialect = self.model.dialect();
-        let mut body = self.encode(request, dialect)?;
+        let mut terms = self.model.terms();
+        let mut body = self.encode(request, terms)?;
+        let mut unnamed: Option<ModelError> = None;
         let mut is_schema_dropped = false;
         loop {
-            let failure = match self.exchange(body.clone(), chunks).await {
+            let failure = match self.exchange(request, body.clone(), chunks).await {
                 Ok(answer) if is_schema_dropped => return Ok(answer),
                 Ok(answer) => {
-                    self.model.remember(dialect);
+                    self.model.remember(terms);
                     self.model.bad_replies.store(0, Ordering::Relaxed);
                     return Ok(answer);
                 }
                 Err(failure) => failure,
             };
-            if failure.is_bad_reply && !is_schema_dropped && self.is_bad_again() {
-                // For this call alone: other replies may well keep to the schema.
-                if let Some(next) = dialect.concede(Parameter::Schema, request) {
-                    (dialect, is_schema_dropped) = (next, true);
-                    body = self.encode(request, dialect)?;
-                    continue;
-                }
-            }
-            if let Some(next) = failure.blames.and_then(|parameter| dialect.concede(parameter, request)) {
-                dialect = next;
-                body = self.encode(request, dialect)?;
+            let safe = |error: ModelError| error.safe(|told| self.model.redact(told));
+            let without_schema = (failure.is_bad_reply && !is_schema_dropped && self.is_bad_again())
+                .then(|| terms.dialect.concede(Parameter::Schema, request));
+            // For this call alone: other replies may well keep to the schema.
+            if let Some(dialect) = without_schema.flatten() {
+                is_schema_dropped = true;
+                terms.dialect = dialect;
+                body = self.encode(request, terms)?;
                 continue;
             }
-            let error = failure.error.safe(|told| self.model.redact(told));
-            let policy = &self.model.config.retry;
-            let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
-            let Some(wait) = wait.filter(|_| error.should_retry_wire()) else { return Err(error) };
-            // Waiting past the end would only turn a clear error into a timeout.
-            if self.deadline.is_some_and(|end| wait >= end.saturating_duration_since(Instant::now())) {
-                return Err(error);
+            let next = terms.conceded(&failure, request).or_else(|| {
+                let plain = terms.plain(&failure, request)?;
+                unnamed = Some(safe((*failure.error).clone()));
+                Some(plain)
+            });
+            if let Some(next) = next {
+                terms = next;
+                body = self.encode(request, terms)?;
+                continue;
             }
-            self.wire_retries += 1;
+            let error = safe(terms.explain(*failure.error, request));
+            // Without the effort it was refused as well: what was said first is about what was asked.
+            if let Some(first) = unnamed.take().filter(|_| error.kind == ModelErrorKind::BadRequest) {
+                return Err(first);
+            }
+            let Some(wait) = self.next_wait(&error, request) else { return Err(error) };
+            self.wire_retries = self.wire_retries.saturating_add(1);
             let config = &self.model.config;
             telemetry::wire_retry(config.provider, &config.model, &error, self.wire_retries, wait);
+            chunks.waits();
+            let began = Instant::now();
             tokio::time::sleep(wait).await;
+            self.waited += began.elapsed();
+            chunks.leaves();
         }
+    }
+
+    /// Returns how long to wait before the next try; `None` where there is none, or no time for it.
+    fn next_wait(&self, error: &ModelError, request: &ChatRequest) -> Option<Duration> {
+        let policy = &self.model.config.retry;
+        let now = Instant::now();
+        let patience_end = self.time.give_up_at.unwrap_or(self.started + policy.absent_max);
+        let is_waited_for = request.waits_for_server && retry::is_absent(error) && !self.has_tls_failed;
+        let is_waited_for = is_waited_for && now < patience_end;
+        if !error.should_retry_wire() || !is_waited_for && policy.is_used_up(self.wire_retries) {
+            return None;
+        }
+        let end = if is_waited_for { Some(patience_end) } else { self.deadline() };
+        let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
+        // Waiting past the end would only turn a clear error into a timeout.
+        (end.is_none_or(|end| wait < end.saturating_duration_since(now))).then_some(wait)
+    }
+
+    /// Returns when the whole call must have ended, if ever.
+    fn deadline(&self) -> Option<Instant> {
+        let total = self.time.total.map(|total| self.started + self.waited + total);
+        total.into_iter().chain(self.time.give_up_at).min()
+    }
+
+    /// Returns how long the call has taken, its waits left out.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.waited)
     }
 
     /// Adds to an error what the whole call knows.
@@ -147,8 +195,9 @@ impl<'a> Call<'a> {
         self.model.bad_replies.fetch_add(1, Ordering::Relaxed) > 0
     }
 
-    /// Writes the body once; it is shared by all tries in the same dialect.
-    fn encode(&self, request: &ChatRequest, dialect: Dialect) -> Result<Bytes, ModelError> {
+    /// Writes the body once; it is shared by all tries on the same terms.
+    fn encode(&self, request: &ChatRequest, terms: Terms) -> Result<Bytes, ModelError> {
+        let Terms { dialect, .. } = terms;
         let model = self.model;
         let refused = |error: serde_json::Error| {
             ModelError::new(ModelErrorKind::BadRequest, &format!("cannot write the request: {error}"))
@@ -160,21 +209,27 @@ impl<'a> Call<'a> {
             Some(_) | None => None,
         };
         let schema = schema.as_deref();
-        let outgoing =
-            Outgoing { model: &model.config.model, request, schema, dialect, so_far: &self.so_far };
+        let (cap, so_far) = (terms.cap(request), &self.so_far);
+        let outgoing = Outgoing { model: &model.config.model, request, schema, dialect, cap, so_far };
         model.protocol().encode(&outgoing).map(Bytes::from).map_err(refused)
     }
 
     /// Sends once and reads what comes.
-    async fn exchange(&mut self, body: Bytes, chunks: &mut dyn ChunkSink) -> Result<Answer, Failure> {
+    async fn exchange(
+        &mut self,
+        request: &ChatRequest,
+        body: Bytes,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<Answer, Failure> {
         let model = self.model;
         let limits = &model.config.limits;
         let send = model.client.post(&model.endpoint, telemetry::traced(model.headers.clone()), body);
-        let sent = Instant::now();
-        let mut response = self
-            .within((sent, self.time.first_token), TimeoutStage::FirstByte, send)
-            .await?
-            .map_err(|error| connection_error(&error))?;
+        self.left = Instant::now();
+        let sent = self.within((self.left, self.time.first_token), TimeoutStage::FirstByte, send).await?;
+        let mut response = sent.map_err(|error| {
+            self.has_tls_failed = has_tls_failed(&error);
+            connection_error(&error)
+        })?;
         let header = |name: &str| {
             let id = response.headers().get(name)?.to_str().ok()?;
             Some(model.redact_name(clip_name(id)).into())
@@ -187,8 +242,10 @@ impl<'a> Call<'a> {
             let code = status.as_u16();
             return Err(failure::from_response(model.protocol(), code, response.headers(), &body));
         }
-        let mut decoder = Decoder::new(model.protocol().events(), limits.reply_bytes_max);
-        let read = self.read(&mut response, sent, &mut decoder, chunks).await;
+        let bytes_max = limits.reply_bytes_max.saturating_add(thought_bytes_max(request));
+        let mut decoder = Decoder::new(model.protocol().events(), bytes_max);
+        decoder.bound_text(text_bytes_max(request));
+        let read = self.read(&mut response, &mut decoder, chunks).await;
         let answer = match read {
             Ok(()) => decoder.finish(chunks),
             // The answer was there; only its usage may be lost.
@@ -210,13 +267,12 @@ impl<'a> Call<'a> {
     async fn read(
         &mut self,
         response: &mut Response<Incoming>,
-        sent: Instant,
         decoder: &mut Decoder,
         chunks: &mut dyn ChunkSink,
     ) -> Result<(), ModelError> {
         let mut decompressor = Decompressor::new(response.headers())?;
         let body = response.body_mut();
-        let mut last = sent;
+        let mut last = self.left;
         while !decoder.is_done() {
             let before = decoder.progress();
             let (limit, stage) = match before {
@@ -232,7 +288,7 @@ impl<'a> Call<'a> {
             })?;
             let Some(piece) = piece else { return Ok(()) };
             if self.first_byte.is_none() && !piece.is_empty() {
-                self.first_byte = Some(self.started.elapsed());
+                self.first_byte = Some(self.elapsed());
             }
             decompressor.push(&piece, |bytes| decoder.push(bytes, chunks))?;
             if decoder.progress() > before {
@@ -247,12 +303,10 @@ impl<'a> Call<'a> {
     async fn error_body(&self, response: &mut Response<Incoming>) -> Vec<u8> {
         let Ok(mut decompressor) = Decompressor::new(response.headers()) else { return Vec::new() };
         let body = response.body_mut();
-        let begun = Instant::now();
-        let limit = self.model.config.limits.idle_timeout;
+        let limit = (Instant::now(), self.time.idle);
         let mut read = Vec::new();
         while read.len() < ERROR_BYTES_MAX {
-            let Ok(Ok(Some(piece))) = self.within((begun, limit), TimeoutStage::Idle, next_piece(body)).await
-            else {
+            let Ok(Ok(Some(piece))) = self.within(limit, TimeoutStage::Idle, next_piece(body)).await else {
                 break;
             };
             let decoded = decompressor.push(&piece, |bytes| {
@@ -275,11 +329,11 @@ impl<'a> Call<'a> {
         future: impl Future<Output = T>,
     ) -> Result<T, ModelError> {
         let stage_end = from + limit;
-        let (end, stage) = match self.deadline.filter(|deadline| *deadline < stage_end) {
+        let (end, stage) = match self.deadline().filter(|deadline| *deadline <= stage_end) {
             Some(deadline) => (deadline, TimeoutStage::Total),
             None => (stage_end, stage),
         };
-        let timed_out = || ModelError::new(ModelErrorKind::Timeout(stage), &self.patience(stage, limit));
+        let timed_out = || ModelError::new(ModelErrorKind::Timeout(stage), &self.patience(stage));
         // A server that always has the next bytes ready would otherwise never be interrupted.
         if end <= Instant::now() {
             return Err(timed_out());
@@ -288,16 +342,32 @@ impl<'a> Call<'a> {
     }
 
     /// Says which limit of time was reached.
-    fn patience(&self, stage: TimeoutStage, limit: Duration) -> String {
+    fn patience(&self, stage: TimeoutStage) -> String {
+        let CallTime { first_token, idle, total, .. } = self.time;
         match stage {
-            TimeoutStage::Turn | TimeoutStage::Connect => format!("none within {limit:?}"),
-            TimeoutStage::FirstByte => format!("no answer began within {limit:?}"),
-            TimeoutStage::Idle => format!("nothing for {limit:?} in the middle of an answer"),
-            TimeoutStage::Total => {
-                let limit = self.deadline.map_or(limit, |deadline| deadline - self.started);
-                format!("no whole answer within {limit:?}")
+            TimeoutStage::Idle => format!("nothing for {idle:?} in the middle of an answer"),
+            TimeoutStage::Total => match total.filter(|total| *total <= self.elapsed()) {
+                Some(total) => format!("no whole answer within {total:?}"),
+                None => "no whole answer before the time for it was over".to_owned(),
+            },
+            TimeoutStage::Turn | TimeoutStage::Connect | TimeoutStage::FirstByte => {
+                format!("no answer began within {first_token:?}")
             }
         }
+    }
+}
+
+/// Returns the most bytes that a stream has for thinking, each token in an event of its own.
+fn thought_bytes_max(request: &ChatRequest) -> usize {
+    (request.thinking_tokens as usize).saturating_mul(EVENT_BYTES_MAX)
+}
+
+/// Returns the most bytes of visible text that are read: where the provider's limit has head-room for thinking, it bounds the
+/// visible answer no more. A token of ordinary text, however it is written, has fewer bytes than this allows for.
+fn text_bytes_max(request: &ChatRequest) -> usize {
+    match request.thinking_tokens {
+        0 => usize::MAX,
+        _ => (request.max_output_tokens as usize).saturating_mul(TOKEN_BYTES_MAX),
     }
 }
 

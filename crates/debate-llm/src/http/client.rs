@@ -59,9 +59,14 @@ impl Client {
 
     /// Sends a request with a body.
     pub(super) fn post(&self, endpoint: &Uri, headers: HeaderMap, body: Bytes) -> ResponseFuture {
+        self.ask(Method::POST, endpoint, headers, body)
+    }
+
+    /// Sends a request that asks for what the server says of itself.
+    pub(super) fn ask(&self, method: Method, to: &Uri, headers: HeaderMap, body: Bytes) -> ResponseFuture {
         let mut request = Request::new(Full::new(body));
         *request.headers_mut() = headers;
-        self.send(Method::POST, endpoint.clone(), request)
+        self.send(method, to.clone(), request)
     }
 
     /// Opens a connection and leaves it in the pool; sends no key and ignores what comes back.
@@ -141,22 +146,34 @@ pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
 /// Says why there is no connection in words of this program alone: of the server's own words, which HTTP/2 and certificates
 /// bring, there is none.
 pub(super) fn no_connection(error: &(dyn Error + 'static)) -> &'static str {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        let io = error.downcast_ref::<io::Error>();
-        let within = io.and_then(io::Error::get_ref);
+    for error in chain(error) {
         if error.is::<ConnectTimedOut>() {
             return "no connection in time";
         }
-        if error.is::<rustls::Error>() || within.is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>) {
+        if is_of_tls(error) {
             return "no connection over TLS, or a certificate that is not good to this machine";
         }
-        if let Some(plainly) = io.and_then(said_plainly) {
+        if let Some(plainly) = error.downcast_ref().and_then(said_plainly) {
             return plainly;
         }
-        cause = error.source();
     }
     "no connection, or one that broke"
+}
+
+/// Returns whether there is no connection because TLS failed, which no waiting changes.
+pub(super) fn has_tls_failed(error: &(dyn Error + 'static)) -> bool {
+    chain(error).any(is_of_tls)
+}
+
+fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
+    // An `io::Error` names as its cause what is behind the error in it, not that error.
+    let within = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    error.is::<rustls::Error>() || within.is_some_and(|within| is_of_tls(within))
+}
+
+/// Returns an error and its causes, from the outermost on.
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
 }
 
 /// Says what became of a connection, in the same words on every system.

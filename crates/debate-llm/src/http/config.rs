@@ -22,10 +22,12 @@ pub struct HttpConfig {
     pub api_key: Option<ApiKey>,
     /// The provider's name of the model.
     pub model: String,
-    /// What is waited for and how much is read.
+    /// How long a connection may take and how much is read.
     pub limits: WireLimits,
     /// How often the wire is tried again (K5).
     pub retry: RetryPolicy,
+    /// The context window in tokens, where it is set by hand; the server is asked otherwise.
+    pub context_window: Option<u32>,
     /// Whether spans hold what was asked and answered; not unless somebody wants it.
     pub captures_content: bool,
 }
@@ -40,6 +42,7 @@ impl HttpConfig {
             model: model.into(),
             limits: WireLimits::default(),
             retry: RetryPolicy::default(),
+            context_window: None,
             captures_content: false,
         }
     }
@@ -74,6 +77,13 @@ impl HttpConfig {
     #[must_use]
     pub fn exposes_key(&self) -> bool {
         self.api_key.is_some() && self.endpoint_uri().is_ok_and(|endpoint| is_in_the_clear(&endpoint))
+    }
+
+    /// Returns whether the server is the provider's own.
+    pub(super) fn is_providers_own(&self) -> bool {
+        let host = |url: &Url| url.host_str().map(str::to_owned);
+        let own = Url::parse(self.provider.base_url()).ok().as_ref().and_then(host);
+        self.endpoint().ok().as_ref().and_then(host) == own
     }
 
     /// Returns the address that requests are sent to.
@@ -117,27 +127,18 @@ impl HttpConfig {
     }
 }
 
-/// What is waited for and how much is read.
+/// How long a connection may take and how much is read; the time of a call is the request's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WireLimits {
     /// The longest wait for a connection.
     pub connect_timeout: Duration,
-    /// The longest wait for the first byte of a response, and for the first one of its body.
-    pub first_byte_timeout: Duration,
-    /// The longest silence in the middle of an answer.
-    pub idle_timeout: Duration,
-    /// The most bytes of a response's body.
+    /// The most bytes of a response's body, those for thinking left out.
     pub reply_bytes_max: usize,
 }
 
 impl Default for WireLimits {
     fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(10),
-            first_byte_timeout: Duration::from_secs(60),
-            idle_timeout: Duration::from_secs(30),
-            reply_bytes_max: 4 << 20,
-        }
+        Self { connect_timeout: Duration::from_secs(10), reply_bytes_max: 4 << 20 }
     }
 }
 
@@ -342,12 +343,7 @@ mod tests {
     #[test]
     fn unless_told_otherwise_an_adapter_waits_and_reads_as_documented() {
         let seconds = Duration::from_secs;
-        let documented = WireLimits {
-            connect_timeout: seconds(10),
-            first_byte_timeout: seconds(60),
-            idle_timeout: seconds(30),
-            reply_bytes_max: 4 * 1024 * 1024,
-        };
+        let documented = WireLimits { connect_timeout: seconds(10), reply_bytes_max: 4 * 1024 * 1024 };
         assert_eq!(HttpConfig::new(Provider::OpenAi, "https://h", "m").limits, documented);
         assert_eq!(ERROR_BYTES_MAX, 64 * 1024);
     }

@@ -46,6 +46,7 @@ pub(super) struct Decoder {
     has_events: bool,
     bytes: usize,
     bytes_max: usize,
+    text_bytes_max: usize,
 }
 
 /// What the body turned out to be; its first byte tells.
@@ -59,7 +60,20 @@ impl Decoder {
     /// Makes a decoder that reads at most `bytes_max` bytes.
     pub(super) fn new(events: Box<dyn Events>, bytes_max: usize) -> Self {
         let answer = Answer::default();
-        Self { events, shape: Shape::Unknown, answer, has_events: false, bytes: 0, bytes_max }
+        Self {
+            events,
+            shape: Shape::Unknown,
+            answer,
+            has_events: false,
+            bytes: 0,
+            bytes_max,
+            text_bytes_max: usize::MAX,
+        }
+    }
+
+    /// Ends the answer, as one that was cut, once its text is longer than `bytes`.
+    pub(super) fn bound_text(&mut self, bytes: usize) {
+        self.text_bytes_max = bytes;
     }
 
     /// Takes the next bytes; tells `chunks` the text in them.
@@ -82,15 +96,16 @@ impl Decoder {
         }
         let Self { events, shape, answer, has_events, .. } = self;
         match shape {
-            Shape::Unknown => Ok(()),
-            Shape::Whole(body) => {
-                body.extend_from_slice(bytes);
-                Ok(())
-            }
+            Shape::Unknown => {}
+            Shape::Whole(body) => body.extend_from_slice(bytes),
             Shape::Events(data) => {
-                data.push(bytes, &mut |data| one(&mut **events, data, answer, has_events, chunks))
+                data.push(bytes, &mut |data| one(&mut **events, data, answer, has_events, chunks))?;
             }
         }
+        if self.answer.text.len() > self.text_bytes_max && !self.is_complete() {
+            self.answer.cut();
+        }
+        Ok(())
     }
 
     /// Returns whether the end mark of the stream has come.

@@ -21,11 +21,29 @@ pub(crate) enum Parameter {
     CacheMarks,
     /// How often the provider may search.
     WebSearchLimit,
+    /// How much is to be thought, as a word.
+    Effort,
+    /// That word within an object of its own, as OpenRouter has it.
+    EffortObject,
+    /// How much is to be thought, in tokens.
+    ThinkingBudget,
+    /// Arguments for the template of a model's chat, as llama.cpp and vLLM take them.
+    TemplateArguments,
+    /// No thinking at all.
+    EffortNone,
+    /// Hardly any thinking.
+    EffortMinimal,
+    /// A little thinking.
+    EffortLow,
+    /// Some thinking.
+    EffortMedium,
+    /// A lot of thinking.
+    EffortHigh,
 }
 
 impl Parameter {
     /// All of them.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::Schema,
         Self::StreamOptions,
         Self::MaxTokens,
@@ -34,6 +52,15 @@ impl Parameter {
         Self::WebSearch,
         Self::CacheMarks,
         Self::WebSearchLimit,
+        Self::Effort,
+        Self::EffortObject,
+        Self::ThinkingBudget,
+        Self::TemplateArguments,
+        Self::EffortNone,
+        Self::EffortMinimal,
+        Self::EffortLow,
+        Self::EffortMedium,
+        Self::EffortHigh,
     ];
 
     /// Returns the name under which it is told of.
@@ -47,10 +74,19 @@ impl Parameter {
             Self::WebSearch => "web_search",
             Self::CacheMarks => "cache_marks",
             Self::WebSearchLimit => "web_search_limit",
+            Self::Effort => "effort",
+            Self::EffortObject => "effort_object",
+            Self::ThinkingBudget => "thinking_budget",
+            Self::TemplateArguments => "chat_template_kwargs",
+            Self::EffortNone => "effort_none",
+            Self::EffortMinimal => "effort_minimal",
+            Self::EffortLow => "effort_low",
+            Self::EffortMedium => "effort_medium",
+            Self::EffortHigh => "effort_high",
         }
     }
 
-    fn bit(self) -> u8 {
+    fn bit(self) -> u32 {
         1 << self as u8
     }
 
@@ -62,22 +98,31 @@ impl Parameter {
             Self::Seed => request.seed.is_some(),
             Self::WebSearch => request.web_search,
             Self::WebSearchLimit => request.web_search && request.web_searches_max.is_some(),
+            Self::Effort
+            | Self::EffortObject
+            | Self::ThinkingBudget
+            | Self::TemplateArguments
+            | Self::EffortNone
+            | Self::EffortMinimal
+            | Self::EffortLow
+            | Self::EffortMedium
+            | Self::EffortHigh => request.effort.is_some(),
         }
     }
 }
 
 /// The parameters that a server does not take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Dialect(u8);
+pub(crate) struct Dialect(u32);
 
 impl Dialect {
     /// Restores what [`Dialect::bits`] gave.
-    pub(super) fn from_bits(bits: u8) -> Self {
+    pub(super) fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
 
     /// Returns the set as bits.
-    pub(super) fn bits(self) -> u8 {
+    pub(super) fn bits(self) -> u32 {
         self.0
     }
 

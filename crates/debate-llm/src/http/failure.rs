@@ -7,6 +7,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::dialect::Parameter;
+use super::limit;
 use super::protocol::Protocol;
 use super::retry;
 use crate::{ModelError, ModelErrorKind, TimeoutStage};
@@ -112,6 +113,7 @@ pub(super) fn from_response(
     let retry_after = retry::retry_after(headers, SystemTime::now()).or(told.retry_after);
     let meaning = told.meaning(protocol.facts().codes);
     let kind = classify(told.status_of(status, meaning), meaning, retry_after);
+    let kind = kind.or_window_exceeded(&String::from_utf8_lossy(body));
     let content = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content = content.and_then(|kind| kind.split(';').next()).unwrap_or("nothing").trim();
     let message = match (&kind, told.message.as_str()) {
@@ -164,6 +166,7 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
         (None, Some(meaning)) => meaning.kind(told.retry_after),
         (None, None) => ModelErrorKind::StreamError,
     };
+    let kind = kind.or_window_exceeded(&error.to_string());
     let message = match kind {
         ModelErrorKind::Auth => "the provider refused the key",
         _ if told.is_about_key() => KEY_UNTOLD,
@@ -171,6 +174,15 @@ pub(crate) fn error_event(error: &Value, codes: Codes) -> ModelError {
     };
     let error = ModelError::told(kind, message);
     told.add_reply(meaning, error)
+}
+
+impl ModelErrorKind {
+    /// Returns that the window is exceeded where the words of a refusal say so.
+    fn or_window_exceeded(self, body: &str) -> Self {
+        let is_open = matches!(self, Self::BadRequest | Self::Server { .. } | Self::StreamError);
+        let exceeded = is_open.then(|| limit::window_exceeded(body)).flatten();
+        exceeded.map_or(self, |window| Self::WindowExceeded { window })
+    }
 }
 
 /// The one table from status and code to kind.
@@ -208,8 +220,9 @@ fn blamed(
     let hints = ["support", "unknown", "unrecognized", "not permitted", "unexpected", "extra", "deprecated"];
     let is_unsupported = hints.iter().any(|hint| message.contains(hint));
     let blamed = parameters.iter().find(|(parameter, words)| {
-        // Of a schema nothing but that it is refused is ever said.
-        (is_unsupported || *parameter == Parameter::Schema) && words.iter().any(|name| names(name))
+        // Of a schema and an effort nothing but that they are refused is ever said.
+        (is_unsupported || matches!(parameter, Parameter::Schema | Parameter::Effort))
+            && words.iter().any(|name| names(name))
     });
     blamed.map(|(parameter, _)| *parameter)
 }
@@ -468,7 +481,7 @@ mod tests {
             (OpenAi, "unrecognized request argument: seed", "null", Some(Seed)),
             (OpenAi, "web_search_options not supported", "null", Some(WebSearch)),
             (OpenAi, "temperature must be a number", "null", None),
-            (OpenAi, "request exceeds the context size", "null", None),
+            (OpenAi, "request exceeds the length", "null", None),
             (OpenAi, "messages[0].role is not supported", r#""messages[0].role""#, None),
             (OpenAiResponses, "Invalid schema for 'answer'", r#""text.format.schema""#, Some(Schema)),
             (OpenAiResponses, "text is wrong", r#""text.verbosity""#, None),

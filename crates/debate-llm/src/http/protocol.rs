@@ -25,10 +25,8 @@ pub(crate) trait Protocol: Send + Sync {
     /// Turns a base URL into the address that requests are sent to; one that is complete is left as it is.
     fn complete_address(&self, base: &mut Url, model: &str);
 
-    /// Returns what the server at `endpoint` is known from the start not to take.
-    fn first_dialect(&self, _endpoint: &Url) -> Dialect {
-        Dialect::default()
-    }
+    /// Returns what the server at `endpoint` and its `model` are known from the start not to take.
+    fn first_dialect(&self, endpoint: &Url, model: &str) -> Dialect;
 
     /// Writes the body of a streaming request.
     ///
@@ -51,6 +49,8 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) schema: Option<&'a RawValue>,
     /// What the server does not take.
     pub(crate) dialect: Dialect,
+    /// The limit of tokens, those of thinking included (rule P23).
+    pub(crate) cap: u32,
     /// What the model has said in the turn that its provider paused, as the provider gave it.
     pub(crate) so_far: &'a [Value],
 }

@@ -200,6 +200,7 @@ fn check_error(record: &Record, provider: Provider) {
         400 if String::from_utf8_lossy(&record.body).contains("\"failed_generation\"") => {
             "malformed_response"
         }
+        400 if String::from_utf8_lossy(&record.body).contains("context") => "window_exceeded",
         429 => "rate_limited",
         500 => "server_error",
         529 => "overloaded",

@@ -1,4 +1,5 @@
-//! When the wire is tried again (K5): how often, after how long, and what `Retry-After` says.
+//! When the wire is tried again (K5): how often, after how long, and what `Retry-After` says; and whether a server is
+//! absent, so that it is waited for (K22).
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,38 +7,70 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{HeaderMap, RETRY_AFTER};
 
+use crate::chat::ABSENT_MAX;
+use crate::{ModelError, ModelErrorKind, TimeoutStage};
+
 /// How often and how patiently the wire is tried again before the first byte of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RetryPolicy {
-    /// The most requests sent for one call, the first included; at least 1.
+    /// The most requests sent for one call, the first included; at least 1. A server that is absent is asked more often.
     pub tries_max: u32,
     /// The upper end of the first wait; it doubles with each try.
     pub backoff: Duration,
     /// The upper end of every wait.
     pub backoff_max: Duration,
+    /// How long an absent server, or a provider at its limits, is waited for where the call has no end of its own (K22).
+    pub absent_max: Duration,
 }
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { tries_max: 4, backoff: Duration::from_millis(500), backoff_max: Duration::from_secs(8) }
+        Self {
+            tries_max: 4,
+            backoff: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(15),
+            absent_max: ABSENT_MAX,
+        }
     }
 }
 
 impl RetryPolicy {
+    /// Returns whether all tries are used up after `retries` of them.
+    pub(super) fn is_used_up(&self, retries: u32) -> bool {
+        retries.saturating_add(1) >= self.tries_max
+    }
+
     /// Returns the wait before the next try after `retries` of them, with full jitter; never shorter than the
-    /// provider asked for. `None` when the tries are used up.
-    pub(super) fn next_wait(
-        &self,
-        retries: u32,
-        retry_after: Option<Duration>,
-        jitter: f64,
-    ) -> Option<Duration> {
-        if retries + 1 >= self.tries_max {
-            return None;
-        }
+    /// provider asked for.
+    pub(super) fn next_wait(&self, retries: u32, retry_after: Option<Duration>, jitter: f64) -> Duration {
         let ceiling = self.backoff.saturating_mul(1 << retries.min(20)).min(self.backoff_max);
         let wait = ceiling.mul_f64(jitter.clamp(0.0, 1.0));
-        Some(retry_after.map_or(wait, |asked| asked.max(wait)))
+        retry_after.map_or(wait, |asked| asked.max(wait))
+    }
+}
+
+/// Returns whether the server is absent or has no room now, so that waiting for it helps (K22): no connection, no capacity,
+/// too many requests, or a gateway whose server is gone.
+pub(super) fn is_absent(error: &ModelError) -> bool {
+    match &error.kind {
+        ModelErrorKind::Connection
+        | ModelErrorKind::Timeout(TimeoutStage::Connect)
+        | ModelErrorKind::Overloaded { .. }
+        | ModelErrorKind::RateLimited { .. } => true,
+        ModelErrorKind::Server { .. } => matches!(error.status, Some(502 | 504)),
+        ModelErrorKind::CircuitOpen { .. }
+        | ModelErrorKind::Timeout(_)
+        | ModelErrorKind::Auth
+        | ModelErrorKind::UnknownModel
+        | ModelErrorKind::QuotaExhausted
+        | ModelErrorKind::BadRequest
+        | ModelErrorKind::WindowExceeded { .. }
+        | ModelErrorKind::Malformed
+        | ModelErrorKind::TooLarge
+        | ModelErrorKind::Truncated
+        | ModelErrorKind::StreamError
+        | ModelErrorKind::Refused
+        | ModelErrorKind::Cancelled => false,
     }
 }
 
@@ -70,18 +103,17 @@ mod tests {
     fn k5_waits_double_are_capped_and_end() {
         let policy = RetryPolicy::default();
         let wait = |retries| policy.next_wait(retries, None, 1.0);
-        assert_eq!(wait(0), Some(Duration::from_millis(500)));
-        assert_eq!(wait(1), Some(Duration::from_secs(1)));
-        assert_eq!(wait(3), None);
-        let patient = RetryPolicy { tries_max: 100, ..policy };
-        assert_eq!(patient.next_wait(90, None, 1.0), Some(Duration::from_secs(8)));
-        assert_eq!(patient.next_wait(90, None, 0.0), Some(Duration::ZERO));
+        assert_eq!(wait(0), Duration::from_millis(500));
+        assert_eq!(wait(1), Duration::from_secs(1));
+        assert_eq!(wait(90), Duration::from_secs(15));
+        assert_eq!(policy.next_wait(90, None, 0.0), Duration::ZERO);
+        assert_eq!([2, 3, u32::MAX].map(|retries| policy.is_used_up(retries)), [false, true, true]);
     }
 
     #[test]
     fn k5_a_wait_is_never_shorter_than_the_provider_asked_for() {
         let policy = RetryPolicy::default();
-        assert_eq!(policy.next_wait(0, Some(Duration::from_secs(20)), 0.5), Some(Duration::from_secs(20)));
+        assert_eq!(policy.next_wait(0, Some(Duration::from_secs(20)), 0.5), Duration::from_secs(20));
     }
 
     #[test]

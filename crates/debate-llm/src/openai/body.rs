@@ -5,22 +5,31 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::joined::{self, Joined};
+use crate::http::effort::{Level, Thinking, thinking};
 use crate::http::{Outgoing, Parameter};
-use crate::{ToolCall, ToolSpec};
+use crate::{Effort, ToolCall, ToolSpec};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect, .. } = *outgoing;
+    let Outgoing { model, request, schema, dialect, cap, .. } = *outgoing;
     let takes = |parameter| dialect.takes(parameter);
-    let limit = request.max_output_tokens;
+    let level = match thinking(request, dialect) {
+        Some(Thinking::Word(level)) => Some(level),
+        Some(Thinking::Budget(_)) | None => None,
+    };
+    let is_object = takes(Parameter::EffortObject);
+    let template = request.effort.filter(|_| takes(Parameter::TemplateArguments));
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
     outgoing.write(&Body {
         model,
         messages: joined::turns(&request.messages).map(BodyMessage::from).collect(),
         stream: true,
         stream_options: takes(Parameter::StreamOptions).then_some(StreamOptions { include_usage: true }),
-        max_tokens: takes(Parameter::MaxTokens).then_some(limit),
-        max_completion_tokens: (!takes(Parameter::MaxTokens)).then_some(limit),
+        max_tokens: takes(Parameter::MaxTokens).then_some(cap),
+        max_completion_tokens: (!takes(Parameter::MaxTokens)).then_some(cap),
+        reasoning_effort: level.filter(|_| !is_object).map(Level::as_str),
+        reasoning: level.filter(|_| is_object).map(Reasoning::from),
+        chat_template_kwargs: template.map(TemplateArguments::from),
         temperature: request.temperature.filter(|_| takes(Parameter::Temperature)),
         seed: request.seed.filter(|_| takes(Parameter::Seed)),
         tools: request.tools.iter().map(Tool::from).collect(),
@@ -44,6 +53,12 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chat_template_kwargs: Option<TemplateArguments>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
@@ -53,6 +68,41 @@ struct Body<'a> {
     web_search_options: Option<Empty>,
     #[serde(skip_serializing_if = "Option::is_none")]
     response_format: Option<ResponseFormat<'a>>,
+}
+
+/// The effort as OpenRouter takes it.
+#[derive(Serialize)]
+struct Reasoning {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+}
+
+impl From<Level> for Reasoning {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::None => Self { enabled: Some(false), effort: None },
+            Level::Minimal | Level::Low | Level::Medium | Level::High => {
+                Self { enabled: None, effort: Some(level.as_str()) }
+            }
+        }
+    }
+}
+
+/// The effort as templates of models' chats take it; what a template does not know it leaves alone.
+#[derive(Serialize)]
+struct TemplateArguments {
+    enable_thinking: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+}
+
+impl From<Effort> for TemplateArguments {
+    fn from(effort: Effort) -> Self {
+        let enable_thinking = effort != Effort::None;
+        Self { enable_thinking, reasoning_effort: enable_thinking.then_some(effort.as_str()) }
+    }
 }
 
 #[derive(Serialize)]

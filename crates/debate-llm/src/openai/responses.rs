@@ -8,7 +8,8 @@ mod events;
 
 use url::Url;
 
-use crate::http::{Events, Facts, Outgoing, Parameter, Protocol};
+use crate::http::effort::{self, OPENAI};
+use crate::http::{Dialect, Events, Facts, Outgoing, Parameter, Protocol};
 
 const FACTS: Facts = Facts { name: "openai-responses", parameters: PARAMETERS, ..super::FACTS };
 
@@ -18,6 +19,7 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::Temperature, &["temperature"]),
     (Parameter::WebSearch, &["web_search"]),
     (Parameter::WebSearchLimit, &["max_tool_calls"]),
+    (Parameter::Effort, super::EFFORT_WORDS),
 ];
 
 /// The responses protocol.
@@ -34,6 +36,11 @@ impl Protocol for Responses {
         if let (false, Ok(mut path)) = (is_complete, base.path_segments_mut()) {
             path.pop_if_empty().push("responses");
         }
+    }
+
+    fn first_dialect(&self, _endpoint: &Url, model: &str) -> Dialect {
+        let absent = [Parameter::ThinkingBudget, Parameter::EffortObject, Parameter::TemplateArguments];
+        absent.into_iter().fold(effort::known(OPENAI, model), Dialect::without)
     }
 
     fn encode(&self, outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {

@@ -213,8 +213,8 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
     let half = || Response::events(&part(provider, &["hé"]));
     let flood = || Response::events(&delta(provider, "more and more"));
     let again = "try again, or use another model";
-    let idle = |limits: &mut WireLimits, _: &mut ChatRequest| limits.idle_timeout = SHORT;
-    let first_byte = |limits: &mut WireLimits, _: &mut ChatRequest| limits.first_byte_timeout = SHORT;
+    let idle = |_: &mut WireLimits, request: &mut ChatRequest| request.time.idle = SHORT;
+    let first_byte = |_: &mut WireLimits, request: &mut ChatRequest| request.time.first_token = SHORT;
     let total = |limits: &mut WireLimits, request: &mut ChatRequest| {
         limits.reply_bytes_max = usize::MAX;
         request.time = SHORT.into();
@@ -248,7 +248,7 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
             "HTTP 500 with text/plain; try again later, or use another model",
         )
         .retried()
-        .within(|limits, _| limits.idle_timeout = Duration::from_secs(3_600)),
+        .within(|_, request| request.time.idle = Duration::from_secs(3_600)),
         Row::new(
             "a stream that never ends",
             vec![half().trickling()],

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod absent;
 mod bad_input;
 mod connections;
 mod fault_server;
@@ -14,9 +15,11 @@ mod posing;
 mod proxied;
 mod requests;
 mod searching;
+mod servers;
 mod spans;
 mod speech;
 mod stalls;
+mod thinking;
 mod transport;
 
 use std::time::Duration;
@@ -31,16 +34,12 @@ const KEY: &str = "sk-very-secret";
 fn config(provider: Provider, base_url: &str) -> HttpConfig {
     HttpConfig {
         api_key: Some(ApiKey::new(KEY)),
-        limits: WireLimits {
-            connect_timeout: Duration::from_secs(5),
-            first_byte_timeout: Duration::from_secs(5),
-            idle_timeout: Duration::from_secs(5),
-            reply_bytes_max: 64 << 10,
-        },
+        limits: WireLimits { connect_timeout: Duration::from_secs(5), reply_bytes_max: 64 << 10 },
         retry: RetryPolicy {
             tries_max: 4,
             backoff: Duration::from_millis(1),
             backoff_max: Duration::from_millis(2),
+            absent_max: Duration::ZERO,
         },
         ..HttpConfig::new(provider, base_url, "test-model")
     }

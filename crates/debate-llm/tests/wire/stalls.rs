@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use debate_llm::http::WireLimits;
-use debate_llm::{ChatRequest, HttpModel, Provider};
+use debate_llm::{CallTime, ChatRequest, HttpModel, Provider};
 use serde_json::json;
 use tokio::time::timeout;
 
 use crate::fault_server::{FaultServer, Response};
 use crate::speech::{ok, part, stop};
-use crate::{ask, config, outcome, request};
+use crate::{ask, config, model, outcome, request};
 
 const SHORT: Duration = Duration::from_millis(30);
 
@@ -17,12 +16,12 @@ const SHORT: Duration = Duration::from_millis(30);
 const PROMPTLY: Duration = Duration::from_secs(10);
 
 /// A name, a response that stalls, the limit to shorten, and what comes of it.
-type Stall<'a> = (&'a str, Response, fn(&mut WireLimits), Result<&'a str, &'a str>);
+type Stall<'a> = (&'a str, Response, fn(&mut CallTime), Result<&'a str, &'a str>);
 
 #[tokio::test]
 async fn every_stall_ends_at_its_own_limit() {
-    let first_byte = |limits: &mut WireLimits| limits.first_byte_timeout = SHORT;
-    let idle = |limits: &mut WireLimits| limits.idle_timeout = SHORT;
+    let first_byte = |time: &mut CallTime| time.first_token = SHORT;
+    let idle = |time: &mut CallTime| time.idle = SHORT;
     for provider in Provider::ALL {
         let half = part(provider, &["hé"]);
         let complete = format!("{half}{}", stop(provider));
@@ -35,9 +34,10 @@ async fn every_stall_ends_at_its_own_limit() {
         ];
         for (name, response, shorten, want) in table {
             let server = FaultServer::start(vec![response]).await;
-            let mut config = config(provider, &server.base_url());
-            shorten(&mut config.limits);
-            let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request()).await;
+            let model = model(provider, &server.base_url());
+            let mut request = request();
+            shorten(&mut request.time);
+            let (reply, _) = ask(&model, &request).await;
             assert_eq!(outcome(&reply), want, "{provider}: {name}");
         }
     }
@@ -75,10 +75,9 @@ async fn a_call_ends_in_its_time_whether_the_body_of_an_error_stalls_or_trickles
         let error = || Response::json(500, &json!({"error": {"message": "no"}}));
         for (name, response) in [("silence", error().then_stall()), ("a trickle", error().trickling())] {
             let server = FaultServer::start(vec![response]).await;
-            let mut config = config(provider, &server.base_url());
-            config.limits.idle_timeout = Duration::from_secs(3_600);
-            let model = HttpModel::new(config).unwrap();
-            let request = ChatRequest { time: SHORT.into(), ..request() };
+            let model = model(provider, &server.base_url());
+            let time = CallTime { idle: Duration::from_secs(3_600), ..SHORT.into() };
+            let request = ChatRequest { time, ..request() };
             let ended = timeout(PROMPTLY, ask(&model, &request)).await;
             let (reply, _) = ended.unwrap_or_else(|_| panic!("{provider}: {name}"));
             // On a busy machine the time may be over before the error came.
@@ -93,9 +92,9 @@ async fn a_call_ends_in_its_time_whether_the_body_of_an_error_stalls_or_trickles
 async fn headers_without_end_are_waited_for_like_a_first_byte() {
     for provider in Provider::ALL {
         let server = FaultServer::start(vec![Response::endless_headers()]).await;
-        let mut config = config(provider, &server.base_url());
-        config.limits.first_byte_timeout = SHORT;
-        let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request()).await;
+        let mut request = request();
+        request.time.first_token = SHORT;
+        let (reply, _) = ask(&model(provider, &server.base_url()), &request).await;
         assert_eq!(outcome(&reply), Err("timeout_first_byte"), "{provider}");
         server.client_gone().await;
     }
@@ -106,9 +105,9 @@ async fn an_error_whose_body_trickles_for_ever_is_told_without_it() {
     for provider in Provider::ALL {
         let error = Response::json(500, &json!({"error": {"message": "no"}}));
         let server = FaultServer::start(vec![error.trickling(), ok(provider)]).await;
-        let mut config = config(provider, &server.base_url());
-        config.limits.idle_timeout = SHORT;
-        let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request()).await;
+        let mut request = request();
+        request.time.idle = SHORT;
+        let (reply, _) = ask(&model(provider, &server.base_url()), &request).await;
         assert_eq!(outcome(&reply), Ok("héllo"), "{provider}");
         assert_eq!(reply.unwrap().wire_retries, 1, "{provider}");
         server.client_gone().await;

@@ -90,7 +90,8 @@ fn request(nth: usize) -> ChatRequest {
             "additionalProperties": false,
         })
     };
-    ChatRequest { schema: (nth == SHAPED).then(|| ReplySchema::new("place", schema())), ..request }
+    let schema = (nth == SHAPED).then(|| ReplySchema::new("place", schema()));
+    ChatRequest { schema, waits_for_server: false, ..request }
 }
 
 fn has_shape(text: &str) -> bool {
@@ -195,6 +196,7 @@ fn remedy(provider: Provider, kind: &ModelErrorKind) -> String {
             "the model is too slow for debates; choose another".to_owned()
         }
         ModelErrorKind::BadRequest => "check that this is a model for chats".to_owned(),
+        ModelErrorKind::WindowExceeded { .. } => "give the server a larger context window".to_owned(),
         ModelErrorKind::Malformed | ModelErrorKind::TooLarge | ModelErrorKind::Truncated => {
             format!("this is not how {provider} answers: check {address}, and for a proxy in between")
         }

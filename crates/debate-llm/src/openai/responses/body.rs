@@ -6,11 +6,12 @@ use serde_json::value::RawValue;
 
 use super::super::joined::{self, Joined};
 use crate::ChatRequest;
+use crate::http::effort::{Thinking, thinking};
 use crate::http::{Outgoing, Parameter};
 
 /// Writes the body of a streaming request.
 pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Error> {
-    let Outgoing { model, request, schema, dialect, .. } = *outgoing;
+    let Outgoing { model, request, schema, dialect, cap, .. } = *outgoing;
     let name = request.schema.as_ref().map_or("", |schema| schema.name());
     let mut input = Vec::new();
     for turn in joined::turns(&request.messages) {
@@ -23,7 +24,11 @@ pub(super) fn encode(outgoing: &Outgoing<'_>) -> Result<Vec<u8>, serde_json::Err
         input,
         stream: true,
         store: false,
-        max_output_tokens: request.max_output_tokens,
+        max_output_tokens: cap,
+        reasoning: match thinking(request, dialect) {
+            Some(Thinking::Word(level)) => Some(Reasoning { effort: level.as_str() }),
+            Some(Thinking::Budget(_)) | None => None,
+        },
         temperature: request.temperature.filter(|_| dialect.takes(Parameter::Temperature)),
         tools: tools(request, dialect.takes(Parameter::WebSearch)),
         max_tool_calls: request.web_searches_max.filter(|_| is_bounded),
@@ -69,6 +74,8 @@ struct Body<'a> {
     store: bool,
     max_output_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Reasoning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
@@ -77,6 +84,11 @@ struct Body<'a> {
     max_tool_calls: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Text<'a>>,
+}
+
+#[derive(Serialize)]
+struct Reasoning {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
