@@ -10,7 +10,7 @@ use debate_core::event::{AttemptRef, Event, Opened, PromptRef, ReplyFacts, Reply
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::answer::{Answer, Argument, Citation, OutcomeRef, Scores, Synthesis};
 use debate_core::formats::prediction::call::Call;
-use debate_core::formats::prediction::config::{Brief, Config, Criterion, OutcomeText, Schedule};
+use debate_core::formats::prediction::config::{Brief, Config, Criterion, OutcomeText, RULES, Schedule};
 use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::limits::Limits;
 use debate_core::measures::pooling::{PoolSettings, Pooling};
@@ -46,6 +46,7 @@ pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
         models: Default::default(),
         judge_passes: 1,
         schedule: Schedule::Strict,
+        rules: RULES,
     }
 }
 

@@ -54,6 +54,12 @@ impl<F: Format> Debate<F> {
         self.conclusion().map_or(0, |(_, at)| at.since_ms(self.opened_at()))
     }
 
+    /// Returns the calls whose answer was taken from a reply that its limit cut, in key order (rule K18).
+    pub fn calls_cut(&self) -> impl Iterator<Item = &CallKey> {
+        let answered = self.calls().filter(|(_, call)| call.is_answered());
+        answered.filter(|(_, call)| call.is_cut()).map(|(key, _)| key)
+    }
+
     /// Returns the models asked so far, in name order, joined by commas.
     #[must_use]
     pub fn model_names(&self) -> String {

@@ -10,6 +10,9 @@ use crate::bounds;
 use crate::id::Role;
 use crate::request::fields::is_name;
 
+/// The repair of an answer that was taken from a reply that the output limit cut (rule K18).
+pub const CUT: &str = "cut";
+
 /// Names one question that a debate asks, for the whole life of the debate.
 ///
 /// Written `kind/round/role`, with `/pass` behind it from the second pass on: `argue/2/optimist`.

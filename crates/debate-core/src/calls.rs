@@ -1,6 +1,6 @@
 //! The state of one call: attempts, turns and tools at its current revision (rule K2).
 
-use crate::call::{CallKey, Cause, Ended, Reserved, Sight, Tokens, Usage};
+use crate::call::{CUT, CallKey, Cause, Ended, Reserved, Sight, Tokens, Usage};
 use crate::event::{
     AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, FailureProse, ReplyProse,
     ToolAnswered, ToolRef, TurnAnswered, TurnProse,
@@ -128,10 +128,10 @@ pub struct CallState {
     pub sees: Vec<Sight>,
     /// The latest revision that was answered.
     pub answered: Option<u32>,
-    /// Whether that answer was taken from a reply that was cut (rule K18).
-    pub is_cut: bool,
     /// Tokens that providers reported for it, over all revisions.
     pub used: Tokens,
+    /// What the lenient reader repaired in the latest answer (rules K18, P29).
+    pub repairs: Vec<String>,
     /// The words of the latest answer, kept where they name pages that its provider searched for.
     pub searched: Prose<ReplyProse>,
     /// Why the revision before was rejected, as told to the one who is asked again.
@@ -164,6 +164,12 @@ impl CallState {
     /// Returns whether nothing more is to be had from this revision: it has its answer, or has failed for good.
     pub(crate) fn is_settled(&self) -> bool {
         self.is_answered() || self.failed
+    }
+
+    /// Returns whether the latest answer was taken from a reply that was cut (rule K18).
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.repairs.iter().any(|repair| repair == CUT)
     }
 
     /// Returns the open attempt that a reference names.
@@ -282,7 +288,7 @@ impl CallState {
     pub(crate) fn answer(&mut self, answered: &CallAnswered) {
         self.count(&answered.reply.usage);
         self.answered = Some(answered.attempt.revision);
-        self.is_cut = answered.reply.is_cut();
+        self.repairs.clone_from(&answered.reply.repairs);
         let names_pages = answered.prose.shown().is_some_and(|words| !words.web_sources.is_empty());
         self.searched = if names_pages { answered.prose.clone() } else { Prose::default() };
     }

@@ -524,7 +524,7 @@ impl<F: Format> Debate<F> {
     /// Returns whether a revision of a call has its answer from a reply that was cut (rule K18).
     #[must_use]
     pub fn is_cut(&self, key: &CallKey, revision: u32) -> bool {
-        self.calls.get(key).is_some_and(|call| call.answered == Some(revision) && call.is_cut)
+        self.calls.get(key).is_some_and(|call| call.answered == Some(revision) && call.is_cut())
     }
 
     /// Returns whether a revision of a call has failed for good.

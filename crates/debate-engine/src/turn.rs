@@ -212,7 +212,7 @@ fn read<P: Prompts>(
         Ending::CutInText | Ending::Complete | Ending::ToolCalls => {}
     }
     let is_cut = reply.ending == Ending::CutInText;
-    let received = Received { text: &reply.text, is_cut };
+    let received = Received { text: &reply.text, is_cut, is_last: question.is_last };
     match prompts.parse(&question.visible, &question.want, received) {
         Ok(Reading::Answer { answer, repairs }) => {
             facts.repairs = repairs;

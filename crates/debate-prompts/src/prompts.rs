@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+pub use debate_core::call::CUT;
 use debate_core::call::Want;
 use debate_core::calls::TurnState;
-pub use debate_core::event::CUT;
 use debate_core::event::ToolUse;
 use debate_core::format::Format;
 

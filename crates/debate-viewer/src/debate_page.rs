@@ -71,6 +71,8 @@ pub struct DebatePage {
     pub models: Vec<String>,
     /// Those of them that have no price.
     pub unpriced_models: Vec<String>,
+    /// The calls whose answer was taken from a reply that its limit cut, in words (rule K18).
+    pub cut: Vec<String>,
     /// Whether any reply came from a simulated model.
     pub simulated: bool,
     /// Whether words of the debate were deleted.
@@ -194,6 +196,7 @@ impl DebatePage {
             spent: spent(&debate.spend()),
             models: debate.models().iter().cloned().collect(),
             unpriced_models: debate.unpriced_models().iter().cloned().collect(),
+            cut: debate.calls_cut().iter().map(|call| asked(&call.to_string(), debate.format())).collect(),
             simulated: debate.is_simulated(),
             redacted: debate.is_redacted(),
             confidence: debate.confidence(),

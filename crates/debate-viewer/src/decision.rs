@@ -9,7 +9,7 @@ use debate_core::formats::roundtable::Roundtable;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wording::{percent, score};
+use crate::wording::{asked, percent, score};
 
 /// What a debate came to, or where it stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -75,8 +75,8 @@ fn prediction(result: &Value, name: &dyn Fn(&Value) -> String) -> Decision {
             score(&result["consensus_score"])
         )),
         sure_means: Some(
-            "Both from 0 to 1. Confidence: how sure the closing synthesis is of its answer, less where arguments are \
-             missing. Agreement: how close the roles’ probabilities lie to each other.",
+            "Both from 0 to 1. Confidence: how sure the closing synthesis is of its answer, less where arguments, scores \
+             or the synthesis are missing. Agreement: how close the roles’ probabilities lie to each other.",
         ),
         dissenters: Some(dissenters),
         apart: open.first().and_then(|_| furthest_apart(outcomes, name)),
@@ -84,8 +84,20 @@ fn prediction(result: &Value, name: &dyn Fn(&Value) -> String) -> Decision {
             .into_iter()
             .filter(|disagreement| !is_measured(disagreement))
             .filter_map(|disagreement| text(&disagreement["topic"]))
+            .chain(texts(&result["extra"]["notes"]))
+            .chain(repaired(result))
             .collect(),
     }
+}
+
+/// Names the answers that count although something in them was repaired (rules K18, P29).
+fn repaired(result: &Value) -> Option<String> {
+    let entries = list(&result["extra"]["repairs"]).iter().map(|entry| {
+        let call = asked(entry["call"].as_str().unwrap_or_default(), Prediction::NAME);
+        format!("{call} ({})", texts(&entry["repairs"]).join(", "))
+    });
+    let entries: Vec<String> = entries.collect();
+    (!entries.is_empty()).then(|| format!("Repaired answers: {}", entries.join("; ")))
 }
 
 /// Returns each role with the outcome that its last argument speaks for, in the order in which they first spoke.
@@ -260,7 +272,11 @@ mod tests {
                 outcome("yes", 0.375, [0.3, 0.2, 0.45]), outcome("no", 0.625, [0.7, 0.9, 0.55]),
             ],
             "consensus_score": 0.81,
-            "extra": { "confidence": 0.4 },
+            "extra": {
+                "confidence": 0.4,
+                "notes": ["equal to the prior that was shown: judge"],
+                "repairs": [{ "call": "argue/1/optimist", "repairs": ["normalized", "cut"] }],
+            },
             "debate_log": { "rounds": [
                 { "arguments": [argument("optimist", "yes"), argument("pessimist", "no"), argument("contrarian", "no")] },
                 { "arguments": [argument("optimist", "no"), argument("contrarian", "yes")] },
@@ -285,7 +301,12 @@ mod tests {
             found.apart.as_deref(),
             Some("Furthest apart on no: pessimist gives 90.0\u{a0}%, contrarian gives 55.0\u{a0}%")
         );
-        assert_eq!(found.open, ["Whether the pilots count"]);
+        let open = [
+            "Whether the pilots count",
+            "equal to the prior that was shown: judge",
+            "Repaired answers: optimist, round 1, argue (normalized, cut)",
+        ];
+        assert_eq!(found.open, open);
         let void = json!({ "probability_distribution": [] });
         assert_eq!(Decision::of("prediction", &void, &rules, None), Decision::default());
     }

@@ -68,12 +68,17 @@ pub(crate) fn asked(call: &str, format: &str) -> String {
 /// Returns what was spent; what has no price is never told as free.
 pub(crate) fn spent(spend: &Spend) -> String {
     let more = |complete: bool| if complete { "" } else { " or more" };
-    let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
+    let (input, output) = (spend.known.input, spend.known.output);
     let thinking = match spend.thinking {
         0 => String::new(),
         tokens => format!(", {} of thinking", thousands(tokens)),
     };
-    let tokens = format!("{input} tokens in, {output} out{thinking}{}", more(spend.complete));
+    let tokens = if !spend.complete && input == 0 && output == 0 {
+        "tokens unknown".to_owned()
+    } else {
+        let (input, output) = (thousands(input), thousands(output));
+        format!("{input} tokens in, {output} out{thinking}{}", more(spend.complete))
+    };
     match spend.cost {
         None => format!("{tokens}, cost unknown"),
         Some(cost) => format!("{tokens}, {}{}", dollars(cost.cost_micros), more(cost.complete)),
@@ -168,6 +173,13 @@ mod tests {
         {
             assert_eq!(dollars(micros), want);
         }
+    }
+
+    #[test]
+    fn k8_tokens_that_no_reply_counted_are_unknown() {
+        let spend = Spend { complete: false, ..Spend::NONE };
+        assert_eq!(spent(&spend), "tokens unknown, cost unknown");
+        assert_eq!(spent(&Spend { complete: true, ..spend }), "0 tokens in, 0 out, cost unknown");
     }
 
     #[test]

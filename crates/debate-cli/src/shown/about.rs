@@ -5,6 +5,7 @@ use debate_core::debate::Lifecycle;
 use debate_core::event::StopRuleFired;
 use debate_core::formats::any::AnyDebate;
 use debate_core::prose::REDACTED;
+use debate_core::spend::Spend;
 use debate_core::stop::{Budget, Completeness, StopRule};
 
 use crate::failures::Failures;
@@ -88,26 +89,39 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
             None => page.line("  not yet; there is no deadline"),
         },
     }
-    if let Some(confidence) = debate.confidence() {
+    if let Some(confidence) = debate.confidence().filter(|_| !matches!(whole, Completeness::Void { .. })) {
         page.line(&format!("  confidence {confidence:.2}"));
     }
     page.heading("What it cost");
     let spend = debate.spend();
-    let (input, output) = (thousands(spend.known.input), thousands(spend.known.output));
-    let least = if spend.complete { "" } else { " or more (some replies came without usage)" };
     let calls = if spend.calls == 1 { "call" } else { "calls" };
-    page.line(&format!("  {} {calls}, {input} tokens in, {output} out{least}", thousands(spend.calls)));
+    page.line(&format!("  {} {calls}, {}", thousands(spend.calls), tokens(&spend)));
     page.hanging(2, "", &prices::told(spend.cost, debate.unpriced_models()));
     if let Some((_, at)) = debate.conclusion() {
         page.line(&format!("  {} on the clock", span(at.since_ms(debate.opened_at()))));
     }
     let models: Vec<String> = debate.models().iter().map(|model| one_line(model)).collect();
     page.hanging(2, "model: ", &models.join(", "));
+    let cut: Vec<String> = debate.calls_cut().iter().map(|call| one_line(&call.to_string())).collect();
+    if !cut.is_empty() {
+        page.heading("Answers from replies that were cut by their limit");
+        page.hanging(2, "- ", &cut.join(", "));
+    }
     let failed = failures.lines();
     if !failed.is_empty() {
         page.heading("What failed on the way");
         failed.iter().for_each(|line| page.hanging(2, "- ", line));
     }
+}
+
+/// Returns the tokens used; what no reply counted is unknown and not 0.
+fn tokens(spend: &Spend) -> String {
+    let (input, output) = (spend.known.input, spend.known.output);
+    if !spend.complete && input == 0 && output == 0 {
+        return "tokens unknown (the replies came without usage)".to_owned();
+    }
+    let least = if spend.complete { "" } else { " or more (some replies came without usage)" };
+    format!("{} tokens in, {} out{least}", thousands(input), thousands(output))
 }
 
 fn reason(debate: &AnyDebate, fired: &StopRuleFired) -> String {

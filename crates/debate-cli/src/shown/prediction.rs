@@ -21,12 +21,16 @@ pub(super) fn show(page: &mut Page, debate: &Debate<Prediction>, full: bool) {
     super::resolution::show(page, debate);
     side_by_side(page, debate.config(), &names, &result);
     roles::show(page, debate.config(), &names, &result, full);
+    repaired(page, &result);
     disagreements(page, &result);
     insights(page, &names, &result);
     precedents(page, &result);
     rounds::show(page, &names, &result, full);
     reasoning(page, &result, full);
 }
+
+/// The mark of a number whose answer was repaired.
+const REPAIRED: &str = "*";
 
 /// What outcomes are called.
 pub(super) struct Names {
@@ -62,6 +66,23 @@ fn answer(page: &mut Page, names: &Names, result: &DebateResult) {
     for (label, entry) in labels.iter().zip(&result.probability_distribution) {
         page.bar(label, width, entry.probability);
     }
+    result.extra.notes.iter().for_each(|note| page.hanging(2, "! ", &one_line(note)));
+}
+
+/// Returns the mark of a number whose answer was repaired, nothing for any other (rule P29).
+pub(super) fn mark(result: &DebateResult, call: &str) -> &'static str {
+    if result.extra.repairs.iter().any(|entry| entry.call == call) { REPAIRED } else { "" }
+}
+
+/// Says what the mark means, and what was repaired where (rules K18, P29).
+fn repaired(page: &mut Page, result: &DebateResult) {
+    let entries = &result.extra.repairs;
+    if entries.is_empty() {
+        return;
+    }
+    let lines = entries.iter().map(|entry| format!("{} ({})", entry.call, entry.repairs.join(", ")));
+    let text = one_line(&lines.collect::<Vec<_>>().join("; "));
+    page.hanging(2, &format!("{REPAIRED} repaired: "), &text);
 }
 
 /// Shows the judge, the consensus, the blind baseline and the other pools beside each other (rules P4, P8, P18).
@@ -71,10 +92,14 @@ fn side_by_side(page: &mut Page, config: &Config, names: &Names, result: &Debate
         return;
     }
     let weight = config.judge_weight;
-    page.heading(&format!(
-        "Judge and consensus (result = {weight:.2} judge + {:.2} consensus)",
-        1.0 - weight
-    ));
+    let judge = result.extra.repairs.iter().any(|entry| entry.call.starts_with("synthesise/"));
+    let judge_mark = if judge { REPAIRED } else { "" };
+    if result.probability_distribution.iter().all(|entry| entry.judge_probability.is_none()) {
+        page.heading("Consensus (result = the consensus: there is no synthesis)");
+    } else {
+        let rest = 1.0 - weight;
+        page.heading(&format!("Judge and consensus (result = {weight:.2} judge + {rest:.2} consensus)"));
+    }
     let at = |distribution: Option<&Distribution>, place: usize| {
         let share = distribution.and_then(|shares| shares.as_slice().get(place).copied());
         share.map_or_else(|| "-".to_owned(), percent)
@@ -83,7 +108,7 @@ fn side_by_side(page: &mut Page, config: &Config, names: &Names, result: &Debate
     let row = |(place, entry): (usize, &debate_core::formats::prediction::outcome::OutcomeProbability)| {
         vec![
             names.of_outcome(&entry.outcome_id),
-            entry.judge_probability.map_or_else(|| "-".to_owned(), percent),
+            entry.judge_probability.map_or_else(|| "-".to_owned(), |judge| percent(judge) + judge_mark),
             percent(entry.consensus_probability),
             at(extra.blind_baseline.as_ref(), place),
             score(extra.consensus_per_outcome.get(place).map(|outcome| outcome.consensus_score)),

@@ -4,7 +4,7 @@ use debate_core::formats::prediction::config::Config;
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::id::{OutcomeId, Role};
 
-use super::prediction::Names;
+use super::prediction::{self, Names};
 use crate::page::{Column, Page, percent, score};
 
 /// Outcomes whose moves are shown unless all are asked for.
@@ -65,7 +65,8 @@ fn moves(page: &mut Page, config: &Config, result: &DebateResult, rounds: &[u32]
         row.extend(rounds.iter().map(|round| {
             let made = result.extra.ledger.iter().find(|entry| entry.role == *role && entry.round == *round);
             let share = made.and_then(|entry| entry.probabilities.as_slice().get(place).copied());
-            share.map_or_else(|| "-".to_owned(), percent)
+            let mark = prediction::mark(result, &format!("argue/{round}/{role}"));
+            share.map_or_else(|| "-".to_owned(), |share| percent(share) + mark)
         }));
         let last = assessments.iter().find(|assessment| assessment.role == *role);
         row.push(score(last.map(|last| last.confidence)));
@@ -84,7 +85,8 @@ fn scores(page: &mut Page, config: &Config, result: &DebateResult, rounds: &[u32
         let mut row = vec![role.to_string()];
         row.extend(result.debate_log.rounds.iter().map(|round| {
             let argument = round.arguments.iter().find(|argument| argument.role == *role);
-            score(argument.and_then(|argument| argument.scores.composite))
+            let mark = prediction::mark(result, &format!("score/{}/{role}", round.round_number));
+            score(argument.and_then(|argument| argument.scores.composite)) + mark
         }));
         row
     };

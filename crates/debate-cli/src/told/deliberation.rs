@@ -1,5 +1,6 @@
 //! The facts of a deliberation in words.
 
+use debate_core::counted::counted;
 use debate_core::debate::Debate;
 use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::deliberation::fact::Fact;
@@ -18,8 +19,11 @@ impl Tell for Deliberation {
             }
             Fact::ConsensusReached(reached) => {
                 let words = reached.prose.shown().map_or(REDACTED, |prose| prose.content.as_str());
-                let open = reached.disagreements;
-                let text = format!("consensus, {open} disagreements left: {}", quoted(words));
+                let open = match reached.disagreements {
+                    0 => String::new(),
+                    open => format!(", {} left", counted(open, "disagreement", "disagreements")),
+                };
+                let text = format!("consensus{open}: {}", quoted(words));
                 Told::new(Weight::Mark, None, text)
             }
         }

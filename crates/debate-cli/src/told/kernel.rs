@@ -1,8 +1,10 @@
 //! The kernel's events in words.
 
-use debate_core::call::{CallKey, Cause};
+use debate_core::call::{CallKey, Cause, Ended};
 use debate_core::counted::counted;
-use debate_core::event::{AttemptFailed, CallAnswered, CallStarted, Concluded, KernelEvent, StopRuleFired};
+use debate_core::event::{
+    AttemptFailed, CallAnswered, CallStarted, Concluded, KernelEvent, ReplyFacts, StopRuleFired,
+};
 use debate_core::id::Timestamp;
 use debate_core::limits::NO_DEADLINE_MS;
 use debate_core::prose::{Prose, REDACTED};
@@ -120,10 +122,20 @@ fn replied(answered: &CallAnswered) -> String {
     if reply.wire_retries > 0 {
         text.push_str(&format!(", after {} tries on the wire", reply.wire_retries + 1));
     }
+    text.push_str(&ending(reply));
     if !reply.repairs.is_empty() {
         text.push_str(&format!(", mended: {}", quoted(&reply.repairs.join(", "))));
     }
     text
+}
+
+/// Returns how a reply ended, unless it ended as it should, with the provider's word for it (rule K18).
+fn ending(reply: &ReplyFacts) -> String {
+    let Some(ended) = reply.ended.filter(|ended| !matches!(ended, Ended::Complete | Ended::ToolCalls)) else {
+        return String::new();
+    };
+    let word = reply.stop_reason.as_ref().map(|word| format!(" ({})", quoted(word))).unwrap_or_default();
+    format!(", ended: {}{word}", ended.as_str())
 }
 
 fn failure(failed: &AttemptFailed) -> String {
@@ -132,7 +144,8 @@ fn failure(failed: &AttemptFailed) -> String {
     let last = if failed.last { ", for good" } else { "" };
     let (kind, attempt) = (failures::name(failed.failure), failed.attempt.attempt);
     format!(
-        "{call} failed at attempt {attempt}{last} ({kind}): {}",
+        "{call} failed at attempt {attempt}{last} ({kind}){}: {}",
+        ending(&failed.reply),
         quoted(failures::bare(message, failed.failure))
     )
 }

@@ -7,7 +7,7 @@ use debate_core::formats::prediction::fact::{
     ArgumentMade, ArgumentScored, Fact, JudgementRendered, RoundSummarised,
 };
 use debate_core::measures::consensus::Direction;
-use debate_core::measures::distribution::Distribution;
+use debate_core::measures::distribution::{Distribution, Repair};
 
 use super::{Tell, Told, Weight};
 use crate::page::{percent, score};
@@ -52,7 +52,8 @@ fn argued(config: &Config, made: &ArgumentMade) -> String {
     let rebuts = list("rebuts", made.rebuts.iter().map(ToString::to_string).collect());
     let cites = list("cites", made.cites.iter().map(ToString::to_string).collect());
     let breaks = list("breaks", made.breaks.iter().map(|rule| rule.as_str().to_owned()).collect());
-    format!("{shares}; confidence {:.2}{rebuts}{cites}{breaks}", made.confidence)
+    let repaired = list("repaired:", repairs(&made.repairs));
+    format!("{shares}; confidence {:.2}{rebuts}{cites}{breaks}{repaired}", made.confidence)
 }
 
 fn was_scored(config: &Config, scored: &ArgumentScored) -> String {
@@ -81,5 +82,12 @@ fn summed_up(summary: &RoundSummarised) -> String {
 
 fn judged(config: &Config, judgement: &JudgementRendered) -> String {
     let shares = distribution(config, &judgement.probabilities);
-    format!("the judge's synthesis: {shares}; confidence {:.2}", judgement.confidence)
+    let repairs = repairs(&judgement.repairs);
+    let repaired =
+        if repairs.is_empty() { String::new() } else { format!(", repaired: {}", repairs.join(", ")) };
+    format!("the judge's synthesis: {shares}; confidence {:.2}{repaired}", judgement.confidence)
+}
+
+fn repairs(of: &[Repair]) -> Vec<String> {
+    of.iter().map(|repair| repair.as_str().to_owned()).collect()
 }

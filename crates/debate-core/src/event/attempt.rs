@@ -70,9 +70,6 @@ impl AttemptRef {
     }
 }
 
-/// The repair of an answer that was taken from a reply that was cut (rule K18).
-pub const CUT: &str = "cut";
-
 /// What came with a reply besides its words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyFacts {
@@ -110,14 +107,6 @@ pub struct ReplyFacts {
     /// Whether it had begun to come when its attempt failed on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub begun: bool,
-}
-
-impl ReplyFacts {
-    /// Returns whether the answer was taken from a reply that was cut (rule K18).
-    #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.repairs.iter().any(|repair| repair == CUT)
-    }
 }
 
 fn is_zero(number: &u32) -> bool {

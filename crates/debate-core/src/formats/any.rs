@@ -11,6 +11,7 @@ use super::prediction::scores::Resolution;
 use super::prediction::{self, Prediction};
 use super::review::Review;
 use super::roundtable::{self, Roundtable};
+use crate::call::CallKey;
 use crate::codec::{self, DecodeError};
 use crate::command::{Command, DecideError};
 use crate::debate::{Debate, Lifecycle, ReplayError};
@@ -238,6 +239,12 @@ impl AnyDebate {
         each!(self, debate => debate.stop())
     }
 
+    /// Returns the calls whose answer was taken from a reply that its limit cut, in key order (rule K18).
+    #[must_use]
+    pub fn calls_cut(&self) -> Vec<CallKey> {
+        each!(self, debate => debate.calls_cut().cloned().collect())
+    }
+
     /// Returns whether any reply came from a simulated model.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
@@ -254,7 +261,9 @@ impl AnyDebate {
     #[must_use]
     pub fn confidence(&self) -> Option<f64> {
         match self {
-            Self::Prediction(debate) => Some(prediction::conclude::confidence(debate, &self.completeness())),
+            Self::Prediction(debate) => {
+                Some(prediction::completeness::confidence(debate, &self.completeness()))
+            }
             Self::Deliberation(_) | Self::Review(_) | Self::Investigation(_) => None,
             Self::Roundtable(debate) => Some(roundtable::conclude::confidence(debate)),
         }

@@ -6,6 +6,7 @@ pub mod backtest;
 pub mod call;
 mod changed;
 mod checks;
+pub(super) mod completeness;
 pub mod conclude;
 pub mod config;
 pub mod ensemble;
@@ -14,6 +15,7 @@ pub mod forecast;
 pub mod influence;
 pub mod judged;
 pub mod ledger;
+pub mod notes;
 pub mod outcome;
 mod plan;
 pub mod point;
@@ -152,7 +154,7 @@ impl Format for Prediction {
     }
 
     fn completeness(debate: &Debate<Self>) -> Completeness {
-        conclude::completeness(debate)
+        completeness::completeness(debate)
     }
 
     fn outcome(debate: &Debate<Self>, texts: Texts) -> DebateResult {

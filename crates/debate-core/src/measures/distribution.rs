@@ -9,6 +9,9 @@ use super::TOLERANCE;
 /// The smallest probability that enters a logarithm (K16); the largest is 1 minus this.
 pub const CLIP: f64 = 1e-6;
 
+/// How far from 1 the sum of stated probabilities may be to be repaired, and how much negative mass may be dropped (P29).
+pub const REPAIRED_MAX: f64 = 0.05;
+
 /// Probabilities over outcomes in the question's order: at least one, none negative, together 1 ± 1e-9 (P7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f64>")]
@@ -24,6 +27,18 @@ pub enum Repair {
     MissingFilled,
     /// The sum was not 1 ± 1e-9, and every probability was divided by it.
     Normalised,
+}
+
+impl Repair {
+    /// Returns the name used in results.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NegativeClipped => "negative_clipped",
+            Self::MissingFilled => "completed",
+            Self::Normalised => "normalized",
+        }
+    }
 }
 
 /// Numbers that are not a distribution.
@@ -48,7 +63,7 @@ pub enum DistributionError {
     },
 }
 
-/// Numbers that cannot be repaired; the question has to be asked again (P7).
+/// Numbers that cannot be repaired; the question has to be asked again (P7, P29).
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RepairError {
     /// No outcome has a probability, so there is nothing to repair.
@@ -60,6 +75,18 @@ pub enum RepairError {
     /// After clipping and filling, nothing is left to divide by.
     #[error("the probabilities sum to 0")]
     NoMass,
+    /// The sum is too far from 1 for a slip.
+    #[error("the probabilities must be from 0 to 1 and sum to 1; they sum to {}", short(*sum))]
+    SumOff {
+        /// The sum, negative probabilities counted as 0 and missing ones filled in.
+        sum: f64,
+    },
+    /// A probability is too far below 0 for a slip.
+    #[error("each probability must be from 0 to 1; one is {}", short(*probability))]
+    Negative {
+        /// The smallest of them.
+        probability: f64,
+    },
 }
 
 impl Distribution {
@@ -86,11 +113,13 @@ impl Distribution {
     /// Makes a distribution of what a model stated, `None` where it left an outcome out, and tells what was changed (P7).
     ///
     /// In this order: negative becomes 0; the missing share max(0, 1 − sum) equally; all are divided by the sum unless
-    /// it is 1 ± 1e-9 already. A repair is named only where it changed something.
+    /// it is 1 ± 1e-9 already. A repair is named only where it changed something, and changes a sum by at most
+    /// [`REPAIRED_MAX`] (P29).
     ///
     /// # Errors
     ///
-    /// [`RepairError`] where nothing is stated at all, a number is not finite, or the sum is 0.
+    /// [`RepairError`] where nothing is stated at all, a number is not finite, the sum is 0 or farther than
+    /// [`REPAIRED_MAX`] from 1, or the negative ones sum to less than −[`REPAIRED_MAX`].
     pub fn repair(stated: &[Option<f64>]) -> Result<(Self, Vec<Repair>), RepairError> {
         if stated.iter().flatten().next().is_none() {
             return Err(RepairError::NothingStated);
@@ -116,6 +145,14 @@ impl Distribution {
         }
         if sum <= 0.0 {
             return Err(RepairError::NoMass);
+        }
+        let negative: f64 = stated.iter().flatten().map(|probability| probability.min(0.0)).sum();
+        if negative < -REPAIRED_MAX - TOLERANCE {
+            let probability = stated.iter().flatten().copied().fold(0.0, f64::min);
+            return Err(RepairError::Negative { probability });
+        }
+        if (sum - 1.0).abs() > REPAIRED_MAX + TOLERANCE {
+            return Err(RepairError::SumOff { sum });
         }
         if (sum - 1.0).abs() > TOLERANCE {
             repairs.push(Repair::Normalised);
@@ -205,6 +242,12 @@ fn without_sign(probability: f64) -> f64 {
     if probability > 0.0 { probability } else { 0.0 }
 }
 
+/// Returns a number with at most four places.
+fn short(number: f64) -> String {
+    let shown = format!("{number:.4}");
+    shown.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 fn divide_by_sum(masses: &mut [f64]) {
     let sum: f64 = masses.iter().sum();
     for mass in masses {
@@ -230,12 +273,13 @@ mod tests {
         use Repair::{MissingFilled, NegativeClipped, Normalised};
         check(&[Some(0.7), Some(0.3)], &[0.7, 0.3], &[]);
         check(&[Some(0.7), Some(0.3 + 5e-10)], &[0.7, 0.3 + 5e-10], &[]);
-        check(&[Some(70.0), Some(30.0)], &[0.7, 0.3], &[Normalised]);
-        check(&[Some(1.0), Some(-0.2)], &[1.0, 0.0], &[NegativeClipped]);
-        check(&[Some(0.5), Some(-0.2), Some(0.3)], &[0.625, 0.0, 0.375], &[NegativeClipped, Normalised]);
+        check(&[Some(0.6), Some(0.36)], &[0.625, 0.375], &[Normalised]);
+        check(&[Some(0.63), Some(0.42)], &[0.6, 0.4], &[Normalised]);
+        check(&[Some(1.0), Some(-0.05)], &[1.0, 0.0], &[NegativeClipped]);
+        check(&[Some(0.6), Some(-0.02), Some(0.36)], &[0.625, 0.0, 0.375], &[NegativeClipped, Normalised]);
         check(&[Some(0.4), None, None], &[0.4, 0.3, 0.3], &[MissingFilled]);
-        check(&[Some(0.9), Some(0.3), None], &[0.75, 0.25, 0.0], &[MissingFilled, Normalised]);
-        check(&[Some(-1.0), None], &[0.0, 1.0], &[NegativeClipped, MissingFilled]);
+        check(&[Some(0.63), Some(0.42), None], &[0.6, 0.4, 0.0], &[MissingFilled, Normalised]);
+        check(&[Some(-0.01), None], &[0.0, 1.0], &[NegativeClipped, MissingFilled]);
     }
 
     #[test]
@@ -248,6 +292,12 @@ mod tests {
             (vec![Some(f64::NAN), Some(0.5)], RepairError::NotFinite),
             (vec![Some(f64::INFINITY), None], RepairError::NotFinite),
             (vec![Some(f64::MAX), Some(f64::MAX)], RepairError::NotFinite),
+            (vec![Some(2.0), Some(0.25)], RepairError::SumOff { sum: 2.25 }),
+            (vec![Some(100.0), Some(100.0)], RepairError::SumOff { sum: 200.0 }),
+            (vec![Some(0.5), Some(0.25)], RepairError::SumOff { sum: 0.75 }),
+            (vec![Some(1.25), None], RepairError::SumOff { sum: 1.25 }),
+            (vec![Some(1.0), Some(-0.2)], RepairError::Negative { probability: -0.2 }),
+            (vec![Some(-1.0), None], RepairError::Negative { probability: -1.0 }),
         ] {
             assert_eq!(Distribution::repair(&stated), Err(error), "{stated:?}");
         }

@@ -4,6 +4,7 @@
 
 mod forks;
 mod hindsight;
+mod honest;
 mod passes;
 mod rules;
 mod schedule;

@@ -109,19 +109,6 @@ fn p4_the_blind_baseline_is_the_mean_of_the_opening() {
 }
 
 #[test]
-fn p5_a_missing_score_is_null_and_the_composite_is_renormalised() {
-    let (debate, _) = play_with(1, "score/1/optimist", |_, _| {
-        let mut answer = scores(0.5);
-        answer.scores.retain(|(name, _)| name != "novelty");
-        answer.scores[0].1 = 1.0;
-        Ok(Answer::Score(answer))
-    });
-    let entry = &result(&debate).debate_log.rounds[0].arguments[0].scores;
-    assert_eq!(entry.criteria["novelty"], serde_json::Value::Null);
-    assert!((entry.composite.unwrap() - 0.75).abs() < 1e-12);
-}
-
-#[test]
 fn p5_a_score_that_cannot_be_had_marks_the_result_partial_and_never_counts_as_0() {
     let (debate, _) = play_with(1, "score/1/optimist", |_, _| Err(FailureKind::Refused));
     let result = result(&debate);

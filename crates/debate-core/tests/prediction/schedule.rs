@@ -9,7 +9,7 @@ use debate_core::debate::Lifecycle;
 use debate_core::event::{AttemptRef, Event, FailureKind, KernelEvent, PromptRef, ReplyFacts, ReplyProse};
 use debate_core::format::Format;
 use debate_core::formats::prediction::Prediction;
-use debate_core::formats::prediction::answer::Answer;
+use debate_core::formats::prediction::answer::{Answer, OutcomeRef};
 use debate_core::formats::prediction::call::Call;
 use debate_core::formats::prediction::config::{Config, Schedule};
 use debate_core::formats::prediction::outcome::DebateResult;
@@ -38,8 +38,8 @@ fn reply(seed: u64, debate: &Play, want: &Want, visible: &Visible) -> Line {
         Call::Argue { round, role } => {
             let mut argument = stage::argument(debate, round, role.as_str());
             argument.argument = format!("{} {:.9}", argument.argument, lot("words"));
-            argument.probabilities =
-                argument.probabilities.iter().map(|(of, _)| (of.clone(), lot(&format!("{of:?}")))).collect();
+            let yes = lot("yes");
+            argument.probabilities = vec![(OutcomeRef::Known(0), yes), (OutcomeRef::Known(1), 1.0 - yes)];
             if lot("rebuts") < 0.05 {
                 argument.rebuts.clear();
             }

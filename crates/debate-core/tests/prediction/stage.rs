@@ -12,7 +12,9 @@ use debate_core::formats::prediction::answer::{
     Answer, Argument, Citation, DisagreementText, InsightText, OutcomeRef, Precedent, Scores, Synthesis,
 };
 use debate_core::formats::prediction::call::Call;
-use debate_core::formats::prediction::config::{Brief, Config, Criterion, OutcomeText, ROLES, Schedule};
+use debate_core::formats::prediction::config::{
+    Brief, Config, Criterion, OutcomeText, ROLES, RULES, Schedule,
+};
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::limits::Limits;
@@ -43,6 +45,7 @@ pub(crate) fn config(rounds: u32) -> Config {
         models: Default::default(),
         judge_passes: 1,
         schedule: Schedule::Strict,
+        rules: RULES,
     }
 }
 
@@ -62,13 +65,20 @@ fn brief(config: &Config) -> Brief {
 }
 
 pub(crate) fn open(config: Config) -> (Play, Vec<Event<Prediction>>) {
+    open_on(config, |_| {})
+}
+
+/// Opens a debate on a brief of its own.
+pub(crate) fn open_on(config: Config, change: impl FnOnce(&mut Brief)) -> (Play, Vec<Event<Prediction>>) {
+    let mut brief = brief(&config);
+    change(&mut brief);
     let limits = Limits::for_calls(
         config.calls_expected(),
         Tokens { input: 100_000, output: 100_000 },
         Tokens { input: 6_000, output: 2_000 },
         110_000,
     );
-    let prose = Prose::new(brief(&config));
+    let prose = Prose::new(brief);
     let opened = Opened {
         format: Prediction::NAME.to_owned(),
         debate: DebateId(Uuid::from_u128(9)),

@@ -62,6 +62,9 @@ async fn k24_watch_follows_a_void_debate_that_is_resumed() {
     engine.control(debate, Control::Resume, "test").await.unwrap();
     let reopened = &log(&engine, debate).await[void as usize];
     assert_eq!((reopened.kind.as_str(), reopened.seq.0), ("reopened", void + 1));
+    assert!(!engine.is_over(debate, Seq(void + 1)).await.unwrap());
+    let head = log(&engine, debate).await.len() as u64;
+    assert!(!engine.is_over(debate, Seq(head)).await.unwrap());
     let (all, rest) =
         tokio::join!(watched(&engine, debate, void - 1, false), watched(&engine, debate, void + 1, false));
     let log = log(&engine, debate).await;

@@ -121,6 +121,7 @@ const OPEN_TO: [(&[Scope], &[&str]); 5] = [
             "POST /api/v1/debates",
             "POST /api/v1/debates/{debate_id}/resolution",
             "POST /api/v1/debates/{debate_id}/continue",
+            "POST /api/v1/debates/{debate_id}/resume",
             "POST /api/v1/reasoning/debate",
         ],
     ),

@@ -3,6 +3,7 @@
 use debate_core::formats::prediction::answer::Precedent;
 use debate_core::formats::prediction::fact::{Disagreement, KeyInsight};
 use debate_core::formats::prediction::ledger;
+use debate_core::formats::prediction::notes::RepairEntry;
 use debate_core::formats::prediction::outcome::{
     ArgumentEntry, ArgumentQuality, DebateResult, Extra, Metadata, OutcomeConsensus, OutcomeProbability,
     Round, RoundSummary, ScoreEntry,
@@ -178,7 +179,13 @@ fn extra(extra: Extra) -> v1::DebateExtra {
         }),
         cost: extra.cost.map(cost),
         unpriced_models: extra.unpriced_models,
+        repairs: extra.repairs.into_iter().map(repaired).collect(),
+        notes: extra.notes,
     }
+}
+
+fn repaired(entry: RepairEntry) -> v1::RepairedAnswer {
+    v1::RepairedAnswer { call: entry.call, repairs: entry.repairs }
 }
 
 fn consensus(consensus: &OutcomeConsensus) -> v1::OutcomeConsensus {

@@ -196,11 +196,11 @@ fn check_error(record: &Record, provider: Provider) {
         401 | 403 => "unauthorised",
         404 => "unknown_model",
         400 if String::from_utf8_lossy(&record.body).contains("\"model_not_found\"") => "unknown_model",
-        400 if String::from_utf8_lossy(&record.body).contains("context") => "window_exceeded",
         // What the model wrote is bad, not the request.
         400 if String::from_utf8_lossy(&record.body).contains("\"failed_generation\"") => {
             "malformed_response"
         }
+        400 if String::from_utf8_lossy(&record.body).contains("context") => "window_exceeded",
         429 => "rate_limited",
         500 => "server_error",
         529 => "overloaded",

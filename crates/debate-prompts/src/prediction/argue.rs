@@ -270,8 +270,8 @@ fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     let rejection = view.rejection.shown().map_or("", String::as_str);
     let task = templates::task(templates::ARGUE, values(view, !rejection.is_empty()));
     let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
-    let system = system.transpose().map_err(replies::defect)?.unwrap_or_default();
-    let instructions = [system.as_str(), &task.map_err(replies::defect)?, rejection];
+    let system = system.transpose().map_err(|error| replies::defect(&error))?.unwrap_or_default();
+    let instructions = [system.as_str(), &task.map_err(|error| replies::defect(&error))?, rejection];
     copies::check_instructions(argument, &instructions, &KEYS, PUBLIC)?;
     let shown =
         view.points.iter().filter_map(|point| Some((point.id.role == view.role, point.words.argument()?)));

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use debate_core::formats::prediction::answer::{Citation, OutcomeRef, Precedent};
+use debate_core::measures::distribution::REPAIRED_MAX;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
@@ -165,7 +166,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 }
 
 /// Returns the error of a reply to a prompt that cannot be made.
-pub(super) fn defect(error: RenderError) -> ParseError {
+pub(super) fn defect(error: &RenderError) -> ParseError {
     ParseError { why: error.to_string() }
 }
 
@@ -194,15 +195,15 @@ pub(crate) fn missing(fields: &[(&str, bool)], repairs: &[String]) -> Option<Par
 
 /// Returns the probabilities by outcome, percentages as shares; says so among the repairs (P7).
 ///
-/// Numbers are percentages where they all say so, or where they sum to about 100; a number with a percent sign is one
-/// in any case.
+/// Numbers are percentages where they sum to 100 ± 5 (P29); a number with a percent sign is one in any case.
 pub(super) fn probabilities(
     stated: &Numbers,
     names: &Names<'_>,
     repairs: &mut Vec<String>,
 ) -> Vec<(OutcomeRef, f64)> {
-    let sum: f64 = stated.named.iter().map(|(_, stated)| stated.number).sum();
-    let all = (98.0..=102.0).contains(&sum) && stated.named.iter().all(|(_, stated)| stated.number >= 0.0);
+    let numbers = || stated.named.iter().map(|(_, stated)| stated.number);
+    let near_100 = (numbers().sum::<f64>() - 100.0).abs() <= 100.0 * REPAIRED_MAX;
+    let all = near_100 && numbers().all(|number| number >= 0.0);
     let is_percent = |stated: &Stated| stated.percent || all;
     if stated.named.iter().any(|(_, stated)| is_percent(stated)) {
         repairs.push("percentages".to_owned());

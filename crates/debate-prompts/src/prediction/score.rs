@@ -102,6 +102,9 @@ pub(super) fn parse(view: &ScoreView, reply: Received<'_>) -> Result<Reading<Ans
             repairs.push("scores_flat".to_owned());
         }
     }
+    if read.scores.named.iter().any(|(_, stated)| stated.percent) {
+        repairs.push("percentages".to_owned());
+    }
     let is_cut = repairs.iter().any(|repair| repair == CUT);
     let lacks = |name: &str| is_cut && !scores.iter().any(|(scored, _)| scored == name);
     let missing = criteria.iter().map(|name| (name.as_str(), lacks(name)));

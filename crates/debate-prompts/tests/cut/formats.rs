@@ -19,13 +19,14 @@ use super::debates;
 use super::reader::first_bytes;
 
 type AnswerOf<P> = <<P as Prompts>::Format as Format>::Answer;
+type Read<P> = Result<(AnswerOf<P>, Vec<String>), ParseError>;
 
 fn read<P: Prompts>(
     prompts: &P,
     visible: &<P::Format as Format>::Visible,
     call: &str,
     reply: Received<'_>,
-) -> Result<(AnswerOf<P>, Vec<String>), ParseError> {
+) -> Read<P> {
     match prompts.parse(visible, &debates::want(call), reply)? {
         Reading::Answer { answer, repairs } => Ok((answer, repairs)),
         Reading::Tools(tools) => panic!("{tools:?}"),
@@ -163,12 +164,7 @@ proptest! {
 }
 
 /// Returns what comes of a reply that was cut, at first and at the last attempt.
-fn attempts<P: Prompts>(
-    prompts: &P,
-    debate: &Debate<P::Format>,
-    call: &str,
-    text: &str,
-) -> [Result<(AnswerOf<P>, Vec<String>), ParseError>; 2] {
+fn attempts<P: Prompts>(prompts: &P, debate: &Debate<P::Format>, call: &str, text: &str) -> [Read<P>; 2] {
     let visible = debates::visible(debate, call);
     [Received::cut(text), Received::cut(text).last()].map(|reply| read(prompts, &visible, call, reply))
 }

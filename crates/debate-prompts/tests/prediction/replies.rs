@@ -197,6 +197,8 @@ fn p7_percentages_are_read_as_such_only_where_they_can_be_nothing_else() {
     };
     let percent = vec!["percentages".to_owned()];
     assert_eq!(read(json!({"A": 65, "B": 35})), (vec![0.65, 0.35], percent.clone()));
+    assert_eq!(read(json!({"A": 60, "B": 35})), (vec![0.6, 0.35], percent.clone()));
+    assert_eq!(read(json!({"A": 60, "B": 34})), (vec![60.0, 34.0], Vec::new()));
     assert_eq!(read(json!({"A": "65%", "B": "35 %"})), (vec![0.65, 0.35], percent.clone()));
     assert_eq!(read(json!({"A": "65%", "B": 0.3})), (vec![0.65, 0.3], percent.clone()));
     assert_eq!(read(json!({"A": "30%", "B": "30%"})), (vec![0.3, 0.3], percent));
@@ -256,7 +258,7 @@ fn p5_scores_are_read_by_criterion_and_left_as_stated() {
     }));
     let named: Vec<(&str, f64)> = read.scores.iter().map(|(name, score)| (name.as_str(), *score)).collect();
     assert_eq!(named, [("logical_strength", 0.5), ("evidence_quality", 7.0), ("novelty", 0.6)]);
-    assert_eq!((read.reason.as_str(), repairs.len()), ("No source.", 0));
+    assert_eq!((read.reason.as_str(), repairs), ("No source.", vec!["percentages".to_owned()]));
     let (read, repairs) = scores(&json!({"logical_strength": 0.4, "novelty": {"score": 0.2}}));
     assert_eq!(read.scores, [("logical_strength".to_owned(), 0.4), ("novelty".to_owned(), 0.2)]);
     assert_eq!(repairs, ["scores_flat"]);

@@ -85,6 +85,9 @@ fn glance(text: &mut String, page: &DebatePage, verification: &VerificationShown
     if !page.unpriced_models.is_empty() {
         line(text, &format!("- Without a price: {}", plain(&page.unpriced_models.join(", "))));
     }
+    if !page.cut.is_empty() {
+        line(text, &format!("- Answers from replies cut by their limit: {}", plain(&page.cut.join("; "))));
+    }
     line(text, &format!("- Models: {}\n", plain(&page.models.join(", "))));
 }
 

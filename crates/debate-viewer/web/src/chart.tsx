@@ -18,6 +18,8 @@ export interface Series {
   role: string;
   /** By round, from the first; null where the role said nothing. */
   shares: (number | null)[];
+  /** By round: whether the answer was repaired. */
+  repaired: boolean[];
 }
 
 export interface Moves {
@@ -41,6 +43,7 @@ export function moves(result: Prediction, rules: PredictionRules, happened: stri
         const entry = ledger.find((entry) => entry.role === role && entry.round === before + 1);
         return entry?.probabilities[place] ?? null;
       }),
+      repaired: Array.from({ length: rounds }, (_, before) => isRepaired(result, `argue/${before + 1}/${role}`)),
     }));
     return {
       outcome,
@@ -52,6 +55,10 @@ export function moves(result: Prediction, rules: PredictionRules, happened: stri
       happened: happened === null ? null : happened === outcome,
     };
   });
+}
+
+function isRepaired(result: Prediction, call: string): boolean {
+  return result.extra.repairs?.some((entry) => entry.call === call) ?? false;
 }
 
 function Mark({ nth, x, y }: { nth: number; x: number; y: number }) {
@@ -179,6 +186,7 @@ export function MovesTable({ all, labels }: { all: Moves[]; labels: (outcome: st
                 {series.shares.map((share, round) => (
                   <td class="number" key={round}>
                     {shown(share)}
+                    {series.repaired[round] === true && "*"}
                   </td>
                 ))}
               </tr>

@@ -87,6 +87,12 @@ export function Glance({ page, verification }: { page: DebatePage; verification:
             {`${counted(page.spend.calls, "call")} of ${count(page.calls_expected)} planned`}
             {page.state !== "concluded" && <progress max={Math.max(page.calls_expected, page.spend.calls)} value={page.spend.calls} aria-label="calls" />}
             <p class="quiet">{page.spent}</p>
+            {page.cut.length > 0 && (
+              <p class="quiet">
+                {"answers from replies cut by their limit: "}
+                <Words text={page.cut.join("; ")} />
+              </p>
+            )}
             {page.unpriced_models.length > 0 && (
               <p class="quiet">
                 {"without a price: "}

@@ -74,6 +74,7 @@ export interface DebatePage {
   spent: string;
   models: string[];
   unpriced_models: string[];
+  cut: string[];
   simulated: boolean;
   redacted: boolean;
   confidence: number | null;
@@ -141,6 +142,8 @@ export interface Prediction {
     blind_baseline: number[] | null;
     ledger: { role: string; round: number; probabilities: number[]; confidence: number; conformity: boolean }[];
     judge_reasoning: string;
+    notes?: string[];
+    repairs?: { call: string; repairs: string[] }[];
     judge_passes?: { held: number; total_variation: number; flipped: boolean };
   };
 }
@@ -202,6 +205,8 @@ export interface CallShown extends Attempt {
       usage: { input?: number | null; output?: number | null; reasoning?: number };
       latency_ms: number;
       wire_retries: number;
+      ended?: string;
+      stop_reason?: string;
       repairs?: string[];
       ended?: string;
       stop_reason?: string;

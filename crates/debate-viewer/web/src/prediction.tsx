@@ -63,6 +63,7 @@ function Answer({ page }: { page: DebatePage }) {
   const ranked = [...all].sort((a, b) => (b.final ?? 0) - (a.final ?? 0));
   const folded = ranked.slice(CHARTS_SHOWN);
   const weight = rules.judge_weight;
+  const hasJudge = result.probability_distribution.some((outcome) => outcome.judge_probability !== null);
   return (
     <section aria-labelledby="answer">
       <h2 id="answer">Probabilities</h2>
@@ -82,9 +83,17 @@ function Answer({ page }: { page: DebatePage }) {
       <h3>How they moved</h3>
       <Legend roles={rules.roles} />
       <p class="quiet">
-        {`By round; then J, the judge; C, the consensus of the roles; F, the final answer = ${weight.toFixed(2)} judge + ${(1 - weight).toFixed(2)} consensus. `}
-        {result.extra.ledger.length > 0 && `Agreement over all outcomes: ${score(result.consensus_score)}.`}
+        {hasJudge
+          ? `By round; then J, the judge; C, the consensus of the roles; F, the final answer = ${weight.toFixed(2)} judge + ${(1 - weight).toFixed(2)} consensus. `
+          : "By round; then C, the consensus of the roles; F, the final answer, which is the consensus without a synthesis. "}
+        {result.probability_distribution.length > 0 && `Agreement over all outcomes: ${score(result.consensus_score)}.`}
       </p>
+      {result.extra.repairs !== undefined && (
+        <p class="quiet">
+          {"* marks a repaired answer: "}
+          <Words text={result.extra.repairs.map((entry) => `${entry.call} (${entry.repairs.join(", ")})`).join("; ")} />
+        </p>
+      )}
       <div class="charts">
         {ranked.slice(0, CHARTS_SHOWN).map((moves) => (
           <Chart key={moves.outcome} moves={moves} label={name(moves.outcome)} />

@@ -73,7 +73,10 @@ pub(super) fn argument(
     })
 }
 
-/// Returns what scores of an argument mean; a score outside [0, 1] is none (rule P5).
+/// Returns what scores of an argument mean (rule P5).
+///
+/// # Errors
+/// A criterion has no score, or one outside [0, 1]: then the others are not to be trusted either (rule P26).
 pub(super) fn scores(
     config: &Config,
     round: u32,
@@ -83,15 +86,18 @@ pub(super) fn scores(
 ) -> Result<ArgumentScored, String> {
     let score_of = |name: &str| {
         let found = answer.scores.iter().find(|(criterion, _)| criterion == name);
-        found.map(|(_, score)| *score).filter(|score| (0.0..=1.0).contains(score))
+        let Some((_, score)) = found else {
+            return Err(format!("P26: each criterion needs a number from 0 to 1; {name} has none"));
+        };
+        if !(0.0..=1.0).contains(score) {
+            return Err(format!("P26: each number must be from 0 to 1; you wrote {score} for {name}"));
+        }
+        Ok(Some(*score))
     };
     let scores: Vec<Option<f64>> =
-        config.criteria.iter().map(|criterion| score_of(&criterion.name)).collect();
+        config.criteria.iter().map(|criterion| score_of(&criterion.name)).collect::<Result<_, _>>()?;
     let weights = config.criteria.iter().map(|criterion| criterion.weight);
     let composite = scoring::composite(weights.zip(scores.iter().copied()));
-    if composite.is_none() {
-        return Err("no criterion has a score between 0 and 1".to_owned());
-    }
     let prose = Prose::new(answer.reason.clone());
     Ok(ArgumentScored { round, role: role.clone(), revision, scores, composite, prose })
 }
@@ -167,7 +173,7 @@ pub(super) fn reason(turn: &Turn, broken: &[Rule], config: &Config) -> String {
 
 type Repaired = (Distribution, Vec<Repair>, bool);
 
-/// Makes a distribution of what a model said, and says whether it named an outcome that is none (rule P7).
+/// Makes a distribution of what a model said, and says whether it named an outcome that is none (rules P7, P29).
 fn distribution(config: &Config, said: &[(OutcomeRef, f64)]) -> Result<Repaired, String> {
     let mut stated = vec![None; config.outcomes.len()];
     let mut unknown = false;
@@ -177,7 +183,7 @@ fn distribution(config: &Config, said: &[(OutcomeRef, f64)]) -> Result<Repaired,
             OutcomeRef::Known(_) | OutcomeRef::Unknown(_) => unknown = true,
         }
     }
-    let (distribution, repairs) = Distribution::repair(&stated).map_err(|error| error.to_string())?;
+    let (distribution, repairs) = Distribution::repair(&stated).map_err(|error| format!("P29: {error}"))?;
     Ok((distribution, repairs, unknown))
 }
 

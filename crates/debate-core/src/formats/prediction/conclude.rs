@@ -5,16 +5,17 @@ use serde_json::{Map, Value};
 use super::Prediction;
 use super::answer::Precedent;
 use super::call::HISTORIAN;
+use super::completeness::confidence;
 use super::config::{Config, Phase};
 use super::fact::{Disagreement, Position};
 use super::forecast;
 use super::judged::Judged;
 use super::ledger::{self, LedgerEntry};
+use super::notes;
 use super::outcome::{
     ArgumentEntry, ArgumentQuality, DebateLog, DebateResult, Extra, Metadata, OutcomeConsensus,
     OutcomeProbability, RoleAssessment, Round, RoundSummary, ScoreEntry,
 };
-use super::plan::{self, ROLES_MIN};
 use super::point::PointId;
 use super::sights;
 use super::state::{State, Turn};
@@ -26,7 +27,7 @@ use crate::measures::panel::Panel;
 use crate::measures::pooling::{self, Pools};
 use crate::measures::scoring;
 use crate::prose::{REDACTED, Texts};
-use crate::stop::{Completeness, StopRule};
+use crate::stop::Completeness;
 
 /// Returns the result as it stands.
 pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult {
@@ -243,25 +244,10 @@ fn extra(
         judge_passes: Judged::of(state.judgements())
             .map(|judged| judged.passes)
             .filter(|_| config.judge_passes > 1),
+        repairs: notes::repairs(debate),
+        notes: notes::notes(debate, texts),
         redacted: debate.is_redacted(),
     }
-}
-
-/// Returns the synthesis's confidence, lowered by what is missing (rule P16).
-pub(in crate::formats) fn confidence(debate: &Debate<Prediction>, completeness: &Completeness) -> f64 {
-    let (config, state) = (debate.config(), debate.state());
-    if matches!(completeness, Completeness::Void { .. }) {
-        return 0.0;
-    }
-    let roles = config.roles.iter().filter_map(|role| state.assessment(role, u32::MAX));
-    let confidences: Vec<f64> = roles.map(|made| made.confidence).collect();
-    let base = Judged::of(state.judgements()).map_or_else(
-        || crate::measures::summary::mean(&confidences).unwrap_or(0.0),
-        |judged| judged.confidence,
-    );
-    let accepted = state.turns(config).count() as f64;
-    let expected = config.roles.len() as f64 * f64::from(config.rounds);
-    base * (accepted / expected).min(1.0)
 }
 
 fn quality(debate: &Debate<Prediction>) -> ArgumentQuality {
@@ -279,41 +265,4 @@ fn evolution(config: &Config, state: &State) -> Option<f64> {
     let closing = state.turns(config).filter(|turn| config.phase(turn.made.round) == Phase::Closing);
     let citing: Vec<f64> = closing.map(|turn| f64::from(u8::from(!turn.made.cites.is_empty()))).collect();
     crate::measures::summary::mean(&citing)
-}
-
-/// Returns how whole the result is, were the debate to conclude now (rules K6, P16).
-pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
-    let (config, state) = (debate.config(), debate.state());
-    let mut missing = Vec::new();
-    let mut why = Vec::new();
-    for role in config.roles.iter().filter(|role| plan::is_missing(debate, role, config.rounds)) {
-        missing.push(role.to_string());
-        why.push(format!("{role} gave no usable answer after its retries"));
-    }
-    for round in 1..=config.rounds {
-        for role in &config.roles {
-            match state.standing(round, role) {
-                Some(turn) if turn.scored.is_none() => missing.push(format!("score/{round}/{role}")),
-                Some(_) => {}
-                None if missing.iter().any(|known| known == role.as_str()) => {}
-                None => missing.push(format!("argue/{round}/{role}")),
-            }
-        }
-    }
-    let stop = debate.early_stop();
-    why.extend(stop.map(|fired| format!("stopped by {}", fired.name())));
-    let spoke = state.assessments(config, u32::MAX).len();
-    if spoke < ROLES_MIN || stop.is_some_and(|fired| fired.rule == StopRule::Failed) {
-        why.push(format!("{spoke} of {} roles spoke; {ROLES_MIN} are needed", config.roles.len()));
-        return Completeness::Void { why };
-    }
-    let unheld = (1..=config.judge_passes).filter(|pass| !state.has_judged(state.last_round(), *pass));
-    missing.extend(unheld.map(|pass| match pass {
-        1 => "synthesis".to_owned(),
-        _ => format!("synthesis/{pass}"),
-    }));
-    if missing.iter().any(|what| what.starts_with("score/")) {
-        why.push("scores that could not be had are null".to_owned());
-    }
-    Completeness::of(missing, why)
 }

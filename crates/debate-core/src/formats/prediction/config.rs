@@ -28,6 +28,9 @@ pub const SCORE_OUTPUT_TOKENS: u32 = 200;
 /// Output tokens of the synthesis reply.
 pub const SYNTHESIS_OUTPUT_TOKENS: u32 = 2_000;
 
+/// The version of the rules of results that debates opened now follow; see [`Config::rules`].
+pub const RULES: u32 = 1;
+
 /// A criterion by which arguments are scored, with its weight in the composite (rule P5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
@@ -80,6 +83,17 @@ pub struct Config {
     /// When a round begins (rule P21).
     #[serde(default, skip_serializing_if = "Schedule::is_strict")]
     pub schedule: Schedule,
+    /// The version of the rules by which the log folds into a result, so that an older log keeps its outcome.
+    ///
+    /// 0 is what logs without a version mean. From 1 on, roles that failed count with their last distribution, the
+    /// confidence falls with missing scores and passes too (rule P16), and the result lists repairs (rules K18, P29)
+    /// and notes on equal distributions (rule P27).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rules: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn one_pass() -> u32 {
@@ -105,6 +119,12 @@ impl Config {
             _ if round >= self.rounds || self.continued_after.contains(&round) => Phase::Closing,
             _ => Phase::Rebuttal,
         }
+    }
+
+    /// Returns whether results follow P16, P27 and P29 as they were revised.
+    #[must_use]
+    pub fn has_revised_rules(&self) -> bool {
+        self.rules >= 1
     }
 
     /// Returns the calls of a debate in which nothing goes wrong: 31 for five roles and three rounds (rule P3).

@@ -8,6 +8,7 @@ use super::config::Phase;
 use super::fact::{Disagreement, Emerging, KeyInsight};
 use super::judged::JudgePasses;
 use super::ledger::LedgerEntry;
+use super::notes::RepairEntry;
 use crate::call::Tokens;
 use crate::id::{DebateId, OutcomeId, Role};
 use crate::measures::distribution::Distribution;
@@ -152,7 +153,8 @@ pub struct Metadata {
 pub struct Extra {
     /// Whether anything is missing (rule K6).
     pub completeness: Completeness,
-    /// How sure the debate is: the synthesis's confidence times accepted over expected arguments (rule P16).
+    /// How sure the debate is, in [0, 1]: the synthesis's confidence, lowered by each missing argument, score and pass
+    /// of the judge (rule P16); 0 where the debate is void.
     pub confidence: f64,
     /// Whether any reply came from a simulated model: such a result is no forecast.
     pub simulated: bool,
@@ -191,6 +193,12 @@ pub struct Extra {
     /// How the judge's passes compare, where more than one was asked for (rule P19).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judge_passes: Option<JudgePasses>,
+    /// Answers that count although something in them was repaired (rules K18, P29).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<RepairEntry>,
+    /// What a reader should know about the numbers, one line each, such as that all roles gave the same (rule P27).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Whether prose of this debate was deleted.
     pub redacted: bool,
 }

@@ -137,15 +137,17 @@ pub(super) fn advance(debate: &Debate<Prediction>) -> Option<Step<Fact>> {
         return Some(reject);
     }
     let alive = alive(debate, first);
-    if alive < ROLES_MIN {
-        return Some(stop(StopRule::Failed, alive as f64, ROLES_MIN as f64, false));
+    let is_settled = config.roles.iter().all(|role| is_settled(debate, first, role));
+    // What enough roles said counts (rule P16): the rest of the round is waited for, and the synthesis closes on it.
+    let closing = config.has_revised_rules() && state.assessments(config, u32::MAX).len() >= ROLES_MIN;
+    if alive < ROLES_MIN && (is_settled || !closing) {
+        return Some(stop(StopRule::Failed, alive as f64, ROLES_MIN as f64, closing));
     }
     if let Some(round) = (first..=frontier).find(|round| !debate.is_open(*round)) {
         return Some(Step::OpenPhase { phase: phase(round), round });
     }
     // Later rounds wait their turn: until this one is settled, a score may still make them void.
-    let settled = config.roles.iter().all(|role| is_settled(debate, first, role));
-    settled.then(|| Step::Record(vec![summary::of(debate, first).into()]))
+    is_settled.then(|| Step::Record(vec![summary::of(debate, first).into()]))
 }
 
 /// Returns whether nothing more is to be had from the synthesis of a debate that is stopping.

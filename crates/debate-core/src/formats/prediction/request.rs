@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::config::{
     ARGUE_INPUT_TOKENS, ARGUMENT_TOKENS_DEFAULT, Brief, Config, Criterion, DataSummary, KeyVariable,
-    OutcomeText, Prior, ROLES, ROUNDS_DEFAULT, ROUNDS_MAX, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS,
+    OutcomeText, Prior, ROLES, ROUNDS_DEFAULT, ROUNDS_MAX, RULES, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS,
     SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS, Schedule, SimulationSummary, Timeframe,
 };
 use super::{Prediction, call, plan};
@@ -91,6 +91,7 @@ pub(in crate::formats) fn accept(
         models,
         judge_passes: options.judge_passes,
         schedule: options.schedule,
+        rules: RULES,
     };
     let limits = options
         .limits
@@ -114,8 +115,10 @@ pub(in crate::formats) fn accept(
     complaints.finish((config, brief, limits))
 }
 
-/// Returns the digest of what a request asks for; the spelling of its task counts for nothing (rule K11).
+/// Returns the digest of what a request asks for; the spelling of its task counts for nothing (rule K11), nor does the
+/// version of the rules, which no request names.
 pub(in crate::formats) fn digest(config: &Config, brief: &Brief, limits: &Limits) -> Digest {
+    let config = &Config { rules: 0, ..config.clone() };
     let task: Value = serde_json::from_str(&brief.task).unwrap_or_default();
     let rest = Brief { task: String::new(), ..brief.clone() };
     meaning_digest(Prediction::NAME, config, &(task, rest), limits)

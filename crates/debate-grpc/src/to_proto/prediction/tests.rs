@@ -114,6 +114,8 @@ fn full_extra() -> Extra {
         thinking_tokens: 1_200,
         cost: Some(Cost { cost_micros: 23_000, cost_micros_bound: 24_150, complete: true }),
         unpriced_models: vec!["openai:x".to_owned()],
+        repairs: vec![RepairEntry { call: "argue/1/judge".to_owned(), repairs: vec!["cut".to_owned()] }],
+        notes: vec!["all 2 roles gave the same distribution in the blind opening".to_owned()],
         consensus_per_outcome: vec![OutcomeConsensus {
             outcome_id: outcome(),
             consensus_score: 0.9,
