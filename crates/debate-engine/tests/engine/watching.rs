@@ -62,10 +62,8 @@ async fn k24_watch_follows_a_void_debate_that_is_resumed() {
     engine.control(debate, Control::Resume, "test").await.unwrap();
     let reopened = &log(&engine, debate).await[void as usize];
     assert_eq!((reopened.kind.as_str(), reopened.seq.0), ("reopened", void + 1));
-    let (all, rest) = tokio::join!(
-        watched(&engine, debate, void - 1, false),
-        watched(&engine, debate, void + 1, false)
-    );
+    let (all, rest) =
+        tokio::join!(watched(&engine, debate, void - 1, false), watched(&engine, debate, void + 1, false));
     let log = log(&engine, debate).await;
     assert_eq!(log.last().unwrap().kind, "concluded");
     assert_eq!(seqs(&all), (void..=log.len() as u64).collect::<Vec<_>>());

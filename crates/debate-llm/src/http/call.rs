@@ -167,7 +167,7 @@ impl<'a> Call<'a> {
                 true => advice(&error.kind, self.model.config.provider).into(),
                 false => error.advice,
             },
-            wire_retries: self.wire_retries,
+            wire_retries: u16::try_from(self.wire_retries).unwrap_or(u16::MAX),
             request_id: self.request_id.as_deref().map(Into::into),
             ..error
         }
