@@ -301,7 +301,7 @@ fn failed<F: Format>(attempt: AttemptRef, error: &ModelError, price: Option<Pric
         reply: ReplyFacts {
             usage,
             cost_micros: price.and_then(|price| price.of(&usage)),
-            wire_retries: error.wire_retries,
+            wire_retries: error.wire_retries.into(),
             request_id: error.request_id.as_deref().map(str::to_owned),
             ended: error.ending.map(ended_of),
             stop_reason: error.stop_reason.as_deref().map(str::to_owned),

@@ -411,6 +411,28 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
+impl Usage {
+    /// Returns the counts of a call on which nothing was spent.
+    #[must_use]
+    pub const fn of_nothing() -> Self {
+        let zero = Some(0);
+        Self { input: zero, output: zero, cached: zero, cache_written: zero, reasoning: zero }
+    }
+
+    /// Adds what was spent on another part; a sum is known where both parts are.
+    #[cfg(feature = "http")]
+    pub(crate) fn and(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        Self {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached: sum(self.cached, other.cached),
+            cache_written: sum(self.cache_written, other.cache_written),
+            reasoning: sum(self.reasoning, other.reasoning),
+        }
+    }
+}
+
 /// How an answer ended (rule K18): the same closed set for every protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ending {

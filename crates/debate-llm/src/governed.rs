@@ -238,7 +238,7 @@ fn tokens_max(request: &ChatRequest) -> u64 {
 fn spent(answered: &Result<ChatReply, ModelError>) -> (u64, Option<u64>) {
     let (usage, retries) = match answered {
         Ok(reply) => (&reply.usage, reply.wire_retries),
-        Err(error) => (&*error.usage, error.wire_retries),
+        Err(error) => (&*error.usage, error.wire_retries.into()),
     };
     // What the provider did not even take up cost no tokens.
     let untouched = answered.as_ref().is_err_and(ModelError::should_retry_wire);

@@ -19,6 +19,7 @@ mod interim;
 mod limit;
 mod pausing;
 mod protocol;
+mod provider_error;
 #[cfg(test)]
 mod recorded_tests;
 mod retry;

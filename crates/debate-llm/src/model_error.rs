@@ -31,7 +31,7 @@ pub struct ModelError {
     /// The tokens spent on the failed call, as far as the provider says: those written only where it has counted them all.
     pub usage: Box<Usage>,
     /// How many times the wire was tried again before this was returned (K5).
-    pub wire_retries: u32,
+    pub wire_retries: u16,
     /// The provider's id of the request.
     pub request_id: Option<Box<str>>,
 }
@@ -72,14 +72,7 @@ impl ModelError {
     /// Makes an error of a call that was never sent: nothing was spent on it, and that is known.
     #[must_use]
     pub fn unsent(kind: ModelErrorKind, message: &str) -> Self {
-        let nothing = Usage {
-            input: Some(0),
-            output: Some(0),
-            cached: Some(0),
-            cache_written: Some(0),
-            reasoning: Some(0),
-        };
-        Self { usage: Box::new(nothing), ..Self::new(kind, message) }
+        Self { usage: Box::new(Usage::of_nothing()), ..Self::new(kind, message) }
     }
 
     /// Returns whether the adapter sends the same request once more, time and tries permitting (K5).

@@ -199,7 +199,7 @@ impl<'a> Call<'a> {
                 set("error.type", Some(kind.into()));
                 set("http.response.status_code", error.status.map(|status| i64::from(status).into()));
                 self.span.set_status(Status::error(kind));
-                (&*error.usage, error.wire_retries)
+                (&*error.usage, error.wire_retries.into())
             }
         };
         set("gen_ai.response.time_to_first_chunk", first_byte.map(|first| first.as_secs_f64().into()));

@@ -161,15 +161,7 @@ impl Answer {
 
     /// Adds the part of the answer that came after a pause.
     pub(super) fn join(&mut self, after: Self) {
-        let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-        let (a, b) = (self.usage, after.usage);
-        self.usage = Usage {
-            input: sum(a.input, b.input),
-            output: sum(a.output, b.output),
-            cached: sum(a.cached, b.cached),
-            cache_written: sum(a.cache_written, b.cache_written),
-            reasoning: sum(a.reasoning, b.reasoning),
-        };
+        self.usage = self.usage.and(after.usage);
         self.text.push_str(&after.text);
         self.reasoning.push_str(&after.reasoning);
         self.tool_calls.extend(after.tool_calls);

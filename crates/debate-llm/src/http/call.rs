@@ -1,5 +1,6 @@
 //! One call, over all its tries on the wire (K5).
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use super::failure::{self, Failure};
 use super::protocol::Outgoing;
 use super::retry;
 use super::terms::Terms;
-use crate::{CallTime, ChatRequest, ChunkSink, ModelError, ModelErrorKind, TimeoutStage, telemetry};
+use crate::{CallTime, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Role, TimeoutStage, telemetry};
 
 /// The most bytes of an error's body that are read.
 pub(super) const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -84,43 +85,41 @@ impl<'a> Call<'a> {
         let mut terms = self.model.terms();
         let mut body = self.encode(request, terms)?;
         let mut unnamed: Option<ModelError> = None;
-        let mut is_schema_dropped = false;
+        let mut request = Cow::Borrowed(request);
         loop {
-            let failure = match self.exchange(request, body.clone(), chunks).await {
-                Ok(answer) if is_schema_dropped => return Ok(answer),
+            let failure = match self.exchange(&request, body.clone(), chunks).await {
                 Ok(answer) => {
                     self.model.remember(terms);
-                    self.model.bad_replies.store(0, Ordering::Relaxed);
+                    if request.schema.is_some() {
+                        self.model.bad_replies.store(0, Ordering::Relaxed);
+                    }
                     return Ok(answer);
                 }
                 Err(failure) => failure,
             };
             let safe = |error: ModelError| error.safe(|told| self.model.redact(told));
-            let without_schema = (failure.is_bad_reply && !is_schema_dropped && self.is_bad_again())
-                .then(|| terms.dialect.concede(Parameter::Schema, request));
             // For this call alone: other replies may well keep to the schema.
-            if let Some(dialect) = without_schema.flatten() {
-                is_schema_dropped = true;
-                terms.dialect = dialect;
-                body = self.encode(request, terms)?;
+            if failure.is_bad_reply && self.is_bad_again() && request.schema.is_some() {
+                request = Cow::Owned(schema_in_words(&request));
+                body = self.encode(&request, terms)?;
                 continue;
             }
-            let next = terms.conceded(&failure, request).or_else(|| {
-                let plain = terms.plain(&failure, request)?;
+            let next = terms.conceded(&failure, &request).or_else(|| {
+                let plain = terms.plain(&failure, &request)?;
                 unnamed = Some(safe((*failure.error).clone()));
                 Some(plain)
             });
             if let Some(next) = next {
                 terms = next;
-                body = self.encode(request, terms)?;
+                body = self.encode(&request, terms)?;
                 continue;
             }
-            let error = safe(terms.explain(*failure.error, request));
+            let error = safe(terms.explain(*failure.error, &request));
             // Without the effort it was refused as well: what was said first is about what was asked.
             if let Some(first) = unnamed.take().filter(|_| error.kind == ModelErrorKind::BadRequest) {
                 return Err(first);
             }
-            let Some(wait) = self.next_wait(&error, request) else { return Err(error) };
+            let Some(wait) = self.next_wait(&error, &request) else { return Err(error) };
             self.wire_retries = self.wire_retries.saturating_add(1);
             let config = &self.model.config;
             telemetry::wire_retry(config.provider, &config.model, &error, self.wire_retries, wait);
@@ -167,7 +166,7 @@ impl<'a> Call<'a> {
                 true => advice(&error.kind, self.model.config.provider).into(),
                 false => error.advice,
             },
-            wire_retries: self.wire_retries,
+            wire_retries: u16::try_from(self.wire_retries).unwrap_or(u16::MAX),
             request_id: self.request_id.as_deref().map(Into::into),
             ..error
         }
@@ -355,6 +354,17 @@ impl<'a> Call<'a> {
             }
         }
     }
+}
+
+/// Returns a request that asks in words for what the schema demands, of a model that does not keep to it.
+fn schema_in_words(request: &ChatRequest) -> ChatRequest {
+    let mut request = request.clone();
+    let last = request.messages.iter_mut().rfind(|message| message.role == Role::User);
+    if let (Some(schema), Some(last)) = (request.schema.take(), last) {
+        let words = format!("{}\n\nThe JSON must match this schema:\n{}", last.content, schema.json());
+        last.content = words.into();
+    }
+    request
 }
 
 /// Returns the most bytes that a stream has for thinking, each token in an event of its own.

@@ -130,7 +130,7 @@ pub(super) fn connection_error(error: &(dyn Error + 'static)) -> ModelError {
         is_answered |= inner.is::<hyper::Error>();
         has_timed_out |= inner.is::<ConnectTimedOut>();
         let wrapped = inner.downcast_ref().and_then(io::Error::get_ref);
-        is_flooded |= wrapped.is_some_and(|error| error.is::<TooManyInterim>());
+        is_flooded |= wrapped.is_some_and(<dyn Error + Send + Sync>::is::<TooManyInterim>);
         cause = inner.source();
     }
     let kind = if has_timed_out {

@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::call::Call;
-use crate::{ChatRequest, ChunkSink, Ending, ModelError, ModelErrorKind};
+use crate::{ChatRequest, ChunkSink, Ending, ModelError, ModelErrorKind, Usage};
 
 /// How often a paused turn is continued.
 const CONTINUED_MAX: u32 = 3;
@@ -22,26 +22,24 @@ impl Call<'_> {
             self.so_far.clone_from(&whole.to_continue);
             match self.answer(request, chunks).await {
                 Ok(after) => whole.join(after),
-                Err(error) => return Err(broken(whole, error)),
+                Err(error) => return Err(broken(&whole, error)),
             }
         }
         if whole.ending == Some(Ending::Paused) {
             let message = "the provider paused the turn and does not end it";
-            let paused = ModelError::new(ModelErrorKind::Truncated, message);
+            let error = ModelError::new(ModelErrorKind::Truncated, message);
+            let nothing = Usage::of_nothing().into();
             let stop_reason = whole.stop_reason.take().map(Into::into);
-            let ending = Some(Ending::Paused);
-            return Err(broken(whole, ModelError { ending, stop_reason, status: Some(200), ..paused }));
+            let paused = ModelError { ending: Some(Ending::Paused), stop_reason, usage: nothing, ..error };
+            return Err(broken(&whole, ModelError { status: Some(200), ..paused }));
         }
         Ok(whole)
     }
 }
 
-/// Completes an error with what came before it in the same turn; what all of it used is not known.
-fn broken(before: Answer, error: ModelError) -> ModelError {
-    let usage = match error.ending {
-        Some(Ending::Paused) => before.usage.into(),
-        _ => error.usage,
-    };
+/// Completes an error with what came before it in the same turn.
+fn broken(before: &Answer, error: ModelError) -> ModelError {
     let text = format!("{}{}", before.text, error.text).into();
+    let usage = before.usage.and(*error.usage).into();
     ModelError { text, usage, received_any: true, ..error }
 }

@@ -96,7 +96,7 @@ fn take_part(answer: &mut Answer, part: &Value, chunks: &mut dyn ChunkSink) {
     let said = part.get("text").or(part.get("output")).unwrap_or(part);
     match part.get("type").and_then(Value::as_str) {
         Some("text" | "output_text" | "output") | None => {
-            answer.say(said.as_str().unwrap_or_default(), chunks)
+            answer.say(said.as_str().unwrap_or_default(), chunks);
         }
         Some("refusal") => answer.decline(part.get("refusal").and_then(Value::as_str).unwrap_or_default()),
         Some(kind) if is_thought(kind) => answer.think(&prose_of(part)),

@@ -5,7 +5,7 @@ use super::draw::Draw;
 use crate::{Ending as Ended, ModelError, ModelErrorKind, TimeoutStage, speech};
 
 /// How many wire retries a simulated failure of the wire has behind it (K5).
-const WIRE_RETRIES: u32 = 3;
+const WIRE_RETRIES: u16 = 3;
 
 /// What a model says when it forgets the shape it was asked for; no lenient reader finds an answer in it.
 const RAMBLINGS: [&str; 4] = [

@@ -69,7 +69,10 @@ fn answers_of_providers(provider: Provider) -> Vec<Row> {
             "an unknown model",
             one(Trouble::UnknownModel),
             "unknown_model",
-            format!("{}; check the model's name, and {address} if it is set", told(Trouble::UnknownModel)),
+            format!(
+                "{} (ADDRESS); check the model's name, and {address} if it is set",
+                told(Trouble::UnknownModel)
+            ),
         ),
         Row::new(
             "an exhausted quota",
@@ -151,7 +154,7 @@ fn answers_of_others(provider: Provider) -> Vec<Row> {
             "a web page of a proxy",
             one(Response::html(200)),
             "malformed_response",
-            format!("the response is markup, not JSON; {other}"),
+            format!("the response is markup, not JSON (ADDRESS); {other}"),
         ),
         Row::new(
             "a web page that asks to sign in",
@@ -166,7 +169,7 @@ fn answers_of_others(provider: Provider) -> Vec<Row> {
             "a web page where the address is wrong",
             one(Response::html(404)),
             "unknown_model",
-            format!("HTTP 404 with text/html; check the model's name, and {address} if it is set"),
+            format!("HTTP 404 with text/html (ADDRESS); check the model's name, and {address} if it is set"),
         ),
         Row::new(
             "a web page of a gateway that fails",
@@ -179,31 +182,31 @@ fn answers_of_others(provider: Provider) -> Vec<Row> {
             "an empty body",
             one(Response::events("")),
             "malformed_response",
-            format!("the response is empty; {other}"),
+            format!("the response is empty (ADDRESS); {other}"),
         ),
         Row::new(
             "an empty body that is said to be JSON",
             one(Response::of_type(200, "application/json", "")),
             "malformed_response",
-            format!("the response is empty; {other}"),
+            format!("the response is empty (ADDRESS); {other}"),
         ),
         Row::new(
             "plain text",
             one(Response::of_type(200, "text/plain", "It works!")),
             "malformed_response",
-            format!("the response holds no events; {other}"),
+            format!("the response holds no events (ADDRESS); {other}"),
         ),
         Row::new(
             "JSON of another shape",
             one(Response::json(200, &json!([1, 2]))),
             "malformed_response",
-            format!("the JSON has not the shape of the protocol; {other}"),
+            format!("the JSON has not the shape of the protocol (ADDRESS); {other}"),
         ),
         Row::new(
             "a proxy that drops",
             four(Response::reset),
             "connection_failed",
-            format!("the connection was dropped; {network}"),
+            format!("the connection was dropped (ADDRESS); {network}"),
         )
         .retried(),
     ]
@@ -224,14 +227,14 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
             "a server that never answers",
             vec![Response::stall()],
             "timeout_first_byte",
-            format!("no answer began within 40ms; {again}"),
+            format!("no answer began within 40ms (ADDRESS); {again}"),
         )
         .within(first_byte),
         Row::new(
             "a stream that stalls",
             vec![half().then_stall()],
             "timeout_idle",
-            format!("nothing for 40ms in the middle of an answer; {again}"),
+            format!("nothing for 40ms in the middle of an answer (ADDRESS); {again}"),
         )
         .within(idle),
         Row::new(
@@ -253,7 +256,7 @@ fn answers_without_end(provider: Provider) -> Vec<Row> {
             "a stream that never ends",
             vec![half().trickling()],
             "timeout_total",
-            format!("no whole answer within 40ms; {again}"),
+            format!("no whole answer within 40ms (ADDRESS); {again}"),
         )
         .within(total),
         Row::new(
@@ -302,6 +305,17 @@ async fn everything_bad_has_its_kind_its_retries_and_one_line_that_says_what_to_
     }
 }
 
+/// Returns the address that is asked, as messages tell it.
+fn address(provider: Provider, server: &FaultServer) -> String {
+    let path = match provider {
+        Provider::Anthropic => "messages",
+        Provider::Gemini => "models/test-model:streamGenerateContent",
+        Provider::OpenAi => "chat/completions",
+        Provider::OpenAiResponses => "responses",
+    };
+    format!("{}/{path}", server.base_url().trim_start_matches("http://"))
+}
+
 async fn check(provider: Provider, row: Row) {
     // Whatever else a provider says, it may send the key back as the name of a request.
     let named = |response: Response| response.header("x-request-id", &format!("req-{KEY}"));
@@ -311,7 +325,8 @@ async fn check(provider: Provider, row: Row) {
     let (reply, _) = ask(&HttpModel::new(config).unwrap(), &request).await;
     let error = reply.unwrap_err();
     let name = format!("{provider}: {}", row.name);
-    assert_eq!(error.to_string(), format!("{}: {}", row.kind, row.line), "{name}");
+    let line = row.line.replace("ADDRESS", &address(provider, &server));
+    assert_eq!(error.to_string(), format!("{}: {line}", row.kind), "{name}");
     assert_eq!(error.kind.label(), row.kind, "{name}");
     let sent = server.requests().len();
     // On a busy machine a short limit may be over before the request is sent.

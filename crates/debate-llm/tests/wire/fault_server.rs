@@ -238,7 +238,7 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
                 while stream.write_all(interim.as_bytes()).await.is_ok() {}
             }
             End::Then(words) => {
-                trickle(&mut stream, format!("{:x}\r\n{words}\r\n", words.len()).as_bytes()).await
+                trickle(&mut stream, format!("{:x}\r\n{words}\r\n", words.len()).as_bytes()).await;
             }
             End::Trickle => trickle(&mut stream, &chunked(&response)).await,
             End::Headers => trickle(&mut stream, b"x: y\r\n").await,

@@ -7,7 +7,7 @@ use crate::fault_server::{FaultServer, Response};
 use crate::faults_said::{
     bad_reply, ended, ended_by, error_within, gateway, long_names, nulls, thought, wrong_key, wrong_model,
 };
-use crate::speech::{delta, end_mark, failing, ok, part, stop};
+use crate::speech::{delta, end_mark, events as event_of, failing, ok, part, stop};
 use crate::{ask, config, request};
 
 /// A fault, what the server says where the protocol can express it, and what comes of it.
@@ -35,14 +35,14 @@ const UNCOUNTED: [Option<u64>; 2] = [None, None];
 /// All is counted.
 const COUNTED: [Option<u64>; 2] = [Some(9), Some(4)];
 
-fn events(text: String) -> Option<Response> {
-    Some(Response::events(&text))
+fn said(text: &str) -> Option<Response> {
+    Some(Response::events(text))
 }
 
 /// Says an answer that begins well, and then these words for its end, one after another.
 fn for_reasons(provider: Provider, words: &[&str]) -> Option<Response> {
     let ends: String = words.iter().map(|word| ended_by(provider, word)).collect();
-    events(format!("{}{ends}{}", part(provider, &["hé"]), end_mark(provider)))
+    said(&format!("{}{ends}{}", part(provider, &["hé"]), end_mark(provider)))
 }
 
 /// How an answer ends (rule K18).
@@ -77,8 +77,8 @@ const ENDINGS: [Fault; 9] = [
         said: |provider| match provider {
             // It has no end mark.
             Provider::Gemini => None,
-            Provider::OpenAiResponses => events(format!("{}data: [DONE]\n\n", part(provider, &["hé"]))),
-            _ => events(format!("{}{}", part(provider, &["hé"]), end_mark(provider))),
+            Provider::OpenAiResponses => said(&format!("{}data: [DONE]\n\n", part(provider, &["hé"]))),
+            _ => said(&format!("{}{}", part(provider, &["hé"]), end_mark(provider))),
         },
         want: Failure("truncated", Some(Ending::Unknown)),
         text: "hé",
@@ -89,7 +89,7 @@ const ENDINGS: [Fault; 9] = [
         said: |provider| match provider {
             // Nothing is read behind its last event.
             Provider::OpenAiResponses => None,
-            _ => events(format!(
+            _ => said(&format!(
                 "{}{}{}{}",
                 part(provider, &["hé"]),
                 stop(provider),
@@ -113,21 +113,21 @@ const ENDINGS: [Fault; 9] = [
     },
     Fault {
         name: "an error within the last part of the answer",
-        said: |provider| events(format!("{}{}", part(provider, &["hé"]), error_within(provider))),
+        said: |provider| said(&format!("{}{}", part(provider, &["hé"]), error_within(provider))),
         want: Failure("server_error", Some(Ending::Failed)),
         text: "hé",
         used: UNCOUNTED,
     },
     Fault {
         name: "the limit reached by thoughts alone",
-        said: |provider| events(format!("{}{}", thought(provider), ended(provider, Ending::CutInText))),
+        said: |provider| said(&format!("{}{}", thought(provider), ended(provider, Ending::CutInText))),
         want: Answer(Ending::CutInThinking),
         text: "",
         used: COUNTED,
     },
     Fault {
         name: "the limit reached within the text",
-        said: |provider| events(format!("{}{}", part(provider, &["hé"]), ended(provider, Ending::CutInText))),
+        said: |provider| said(&format!("{}{}", part(provider, &["hé"]), ended(provider, Ending::CutInText))),
         want: Answer(Ending::CutInText),
         text: "hé",
         used: COUNTED,
@@ -138,14 +138,14 @@ const ENDINGS: [Fault; 9] = [
 const BROKEN: [Fault; 3] = [
     Fault {
         name: "a stream that is cut",
-        said: |provider| events(part(provider, &["hé", "llo"])).map(Response::cut_off),
+        said: |provider| said(&part(provider, &["hé", "llo"])).map(Response::cut_off),
         want: Failure("truncated", Some(Ending::Unknown)),
         text: "héllo",
         used: UNCOUNTED,
     },
     Fault {
         name: "a stream that stalls",
-        said: |provider| events(part(provider, &["hé"])).map(Response::then_stall),
+        said: |provider| said(&part(provider, &["hé"])).map(Response::then_stall),
         want: Failure("timeout_idle", Some(Ending::Unknown)),
         text: "hé",
         used: UNCOUNTED,
@@ -163,7 +163,7 @@ const BROKEN: [Fault; 3] = [
 const SAID: [Fault; 4] = [
     Fault {
         name: "nulls wherever a text belongs",
-        said: |provider| events(nulls(provider)),
+        said: |provider| said(&nulls(provider)),
         want: Answer(Ending::Complete),
         text: "hé",
         used: COUNTED,
@@ -178,9 +178,8 @@ const SAID: [Fault; 4] = [
     Fault {
         name: "a bad reply that is told of in the stream",
         said: |provider| match provider {
-            Provider::Anthropic => events(format!("data: {}\n\n", with_type(bad_reply()))),
-            Provider::OpenAiResponses => events(format!("data: {}\n\n", with_type(bad_reply()))),
-            Provider::Gemini | Provider::OpenAi => events(format!("data: {}\n\n", bad_reply())),
+            Provider::Anthropic | Provider::OpenAiResponses => said(&event_of(&[with_type(bad_reply())])),
+            Provider::Gemini | Provider::OpenAi => said(&event_of(&[bad_reply()])),
         },
         want: Failure("malformed_response", None),
         text: "{\"a",
@@ -369,10 +368,13 @@ async fn k5_a_reply_that_is_bad_twice_is_asked_without_schema() {
         assert_eq!(kind(ask(&model, &request).await.0), Ok(()), "{provider}");
         assert_eq!(kind(ask(&model, &request).await.0), Ok(()), "{provider}");
         assert_eq!(kind(ask(&model, &request).await.0), Err("malformed_response"), "{provider}");
-        let has_schema = server.requests().into_iter().map(|seen| seen.json().to_string());
-        let has_schema =
-            has_schema.map(|body| body.contains("json_schema") || body.contains("responseJsonSchema"));
+        let bodies: Vec<String> = server.requests().iter().map(|seen| seen.json().to_string()).collect();
+        let sent = bodies.iter().map(|body| {
+            let has_schema = body.contains("json_schema") || body.contains("responseJsonSchema");
+            (has_schema, body.contains("must match this schema"))
+        });
         // The call that did without the schema is the only one: others are asked with it.
-        assert_eq!(has_schema.collect::<Vec<_>>(), [true, true, false, true, true], "{provider}");
+        let [with, without] = [(true, false), (false, true)];
+        assert_eq!(sent.collect::<Vec<_>>(), [with, with, without, with, with], "{provider}");
     }
 }
