@@ -32,7 +32,12 @@ pub(crate) fn show(page: &mut Page, debate: &Debate<Prediction>) {
     page.line("  losses: smaller is better");
     if let Some(uplift) = scores.uplift {
         let (brier, bits) = (uplift.brier, uplift.log_bits);
-        let verdict = if brier > 0.0 { "the debate helped" } else { "the debate did not help" };
+        let verdict = match brier {
+            _ if debate.is_simulated() => "simulated, so it says nothing about debates",
+            brier if brier > 0.0 => "the debate helped",
+            brier if brier < 0.0 => "the debate did not help",
+            _ => "the debate changed nothing",
+        };
         page.line(&format!("  uplift over the blind opening {brier:+.4} Brier, {bits:+.3} bits: {verdict}"));
     }
 }
