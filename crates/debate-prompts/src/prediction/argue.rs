@@ -21,6 +21,7 @@ use super::replies::{self, ArgumentReply};
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, RenderError};
+use crate::room::Room;
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "argument";
@@ -58,13 +59,14 @@ const DESCRIPTIONS: Share = Share::spare(9, 12);
 const OLDER: Share = Share::spare(11, 24);
 
 /// Renders the prompt of an argument.
-pub(super) fn render(view: &ArgueView) -> Result<Prompt, RenderError> {
+pub(super) fn render(view: &ArgueView, room: Room) -> Result<Prompt, RenderError> {
     let (brief, role) = (&view.subject.brief, &view.role);
     let stem =
         stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?;
-    let fitted = draft(view, &stem).fit()?;
+    let fitted = draft(view, &stem, room).fit()?;
     let shape = replies::argument_shape(view.subject.outcomes.len());
-    Ok(fitted.into_prompt(templates::ARGUE, shape, view.max_argument_length, PublicPart::Field(PUBLIC)))
+    let output_tokens_max = room.output(view.max_argument_length);
+    Ok(fitted.into_prompt(templates::ARGUE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
 }
 
 /// Returns what every role is shown in every round, as it was made the first time.
@@ -99,7 +101,7 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
 }
 
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
+pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Draft {
     let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
     let rejection = view
@@ -113,13 +115,13 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
         ("phase", Value::from(view.phase.as_str())),
         ("round", Value::from(view.round)),
         ("rounds", Value::from(view.rounds)),
-        ("words", Value::from(words_max(view))),
+        ("words", Value::from(words_max(view, room.output(view.max_argument_length)))),
         ("is_rejected", Value::from(is_rejected)),
         ("precedents", Value::from(brings_precedents(view))),
     ]);
     Draft {
         version: templates::ARGUE,
-        budget: ARGUE_INPUT_TOKENS,
+        budget: room.input(ARGUE_INPUT_TOKENS),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
@@ -143,12 +145,12 @@ fn brings_precedents(view: &ArgueView) -> bool {
 }
 
 /// Returns how many tokens the public argument may have: three fifths of the reply, 300 of 500 (P15).
-fn argument_tokens_max(view: &ArgueView) -> u32 {
-    view.max_argument_length / 5 * 3
+fn argument_tokens_max(reply_tokens_max: u32) -> u32 {
+    reply_tokens_max / 5 * 3
 }
 
 /// Returns how many words are asked for, so that the whole reply fits its tokens.
-fn words_max(view: &ArgueView) -> u32 {
+fn words_max(view: &ArgueView, reply_tokens_max: u32) -> u32 {
     let outcomes = u32::try_from(view.subject.outcomes.len()).unwrap_or(u32::MAX);
     let thinking_and_frame = 90;
     let evidence = 45;
@@ -156,7 +158,7 @@ fn words_max(view: &ArgueView) -> u32 {
     let cites = if view.phase == Phase::Opening { 0 } else { 50 };
     let precedents = if brings_precedents(view) { 110 } else { 0 };
     let others = probabilities.saturating_add(thinking_and_frame + evidence + cites + precedents);
-    let tokens = view.max_argument_length.saturating_sub(others).min(argument_tokens_max(view));
+    let tokens = reply_tokens_max.saturating_sub(others).min(argument_tokens_max(reply_tokens_max));
     // Three words are about four tokens.
     (tokens / 4 * 3 / 10 * 10).max(30)
 }
@@ -245,7 +247,7 @@ pub(super) fn parse(view: &ArgueView, text: &str) -> Result<Reading<Answer>, Par
         CONFIDENCE_DEFAULT
     });
     let argument = Argument {
-        argument: within(reply.argument.trim(), argument_tokens_max(view), &mut repairs),
+        argument: within(reply.argument.trim(), argument_tokens_max(view.max_argument_length), &mut repairs),
         supports,
         probabilities,
         confidence,
@@ -326,7 +328,7 @@ mod tests {
             ("optimist", Phase::Opening, 2, 2_000, 900),
         ] {
             assert_eq!(
-                words_max(&view(role, phase, outcomes, tokens)),
+                words_max(&view(role, phase, outcomes, tokens), tokens),
                 words,
                 "{role} {phase:?} {outcomes} {tokens}"
             );
