@@ -38,7 +38,7 @@ impl Bounds {
         render: impl Fn(&[Cow<'_, str>]) -> String,
     ) -> Result<Fitted, RenderError> {
         let (fixed, budget) = (self.fixed, self.room.input(self.budget));
-        if self.room.input_tokens_max.is_none() {
+        if self.room.input_tokens_max.is_none() || self.room.keeps_all {
             sections.iter_mut().for_each(|section| section.tokens_least = section.tokens_min);
         }
         let fitted = tokens::fit(&sections, budget.saturating_sub(fixed), render);

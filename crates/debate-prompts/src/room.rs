@@ -8,6 +8,9 @@ pub struct Room {
     pub input_tokens_max: Option<u32>,
     /// The most tokens of the visible answer.
     pub output_tokens_max: Option<u32>,
+    /// Whether a prompt is refused before a text is left out altogether that the budgets never leave out. What is
+    /// rendered is the same either way.
+    pub keeps_all: bool,
 }
 
 impl Room {

@@ -83,19 +83,38 @@ mod tests {
 
     use super::*;
 
+    fn turn(result: &str, uses: usize, reply: &str) -> TurnState {
+        let tool = ToolState {
+            tool: "search_web".to_owned(),
+            answered: Some(true),
+            result: Prose::new(result.to_owned()),
+            ..ToolState::default()
+        };
+        let reply = ReplyProse { text: reply.to_owned(), ..ReplyProse::default() };
+        let prose = Prose::new(TurnProse { reply, arguments: vec!["{}".to_owned(); uses] });
+        TurnState { revision: 0, turn: 1, tools: vec![tool; uses], prose }
+    }
+
+    #[test]
+    fn p15_earlier_turns_take_half_of_a_small_room() {
+        let turns =
+            [turn(&"Rain & snow. ".repeat(300), 2, &"I look it up. ".repeat(200)), turn("Sun.", 1, "More.")];
+        let room = Room { input_tokens_max: Some(1_000), ..Room::default() };
+        let small = talk(&turns, room, |_| "Go on.".to_owned()).unwrap();
+        // The frames of three results are not shortened.
+        assert!((300..500 + 3 * 30).contains(&small.tokens()), "{}", small.tokens());
+        let named: Vec<&str> = small.omitted.iter().filter_map(|line| line.split(':').next()).collect();
+        assert_eq!(named, ["reply that asked for tools", "result of search_web", "result of search_web"]);
+        let large = Room { input_tokens_max: Some(60_000), ..Room::default() };
+        let whole = |room| talk(&turns, room, |_| "Go on.".to_owned()).unwrap();
+        assert_eq!(whole(large).messages, whole(Room::default()).messages);
+        assert!(whole(Room::default()).omitted.is_empty());
+    }
+
     #[test]
     fn k13_of_many_results_a_prompt_shows_no_more_than_of_ten() {
         let shown = |result: &str, uses: usize| {
-            let result = Prose::new(result.to_owned());
-            let tool = ToolState {
-                tool: "search_web".to_owned(),
-                answered: Some(true),
-                result,
-                ..ToolState::default()
-            };
-            let (reply, arguments) = (ReplyProse::default(), vec!["{}".to_owned(); uses]);
-            let prose = Prose::new(TurnProse { reply, arguments });
-            let turn = TurnState { revision: 0, turn: 1, tools: vec![tool.clone(); uses], prose };
+            let turn = turn(result, uses, "");
             let said = talk(&[turn.clone(), turn], Room::default(), |_| "Go on.".to_owned());
             said.unwrap().tokens()
         };

@@ -21,3 +21,4 @@ mod sharing;
 mod tenants;
 mod tools;
 mod watching;
+mod windows;

@@ -84,7 +84,9 @@ pub fn fit(
         let mut allotted = full.clone();
         let floors: [fn(&Section<'_>) -> u32; 2] =
             [|section| section.tokens_min, |section| section.tokens_least];
-        for floor in floors.into_iter().flat_map(|floor| [floor; RENDERS_MAX]) {
+        let can_be_less = sections.iter().any(|section| section.tokens_least < section.tokens_min);
+        let floors = floors.into_iter().take(if can_be_less { 2 } else { 1 });
+        for floor in floors.flat_map(|floor| [floor; RENDERS_MAX]) {
             if tokens <= tokens_max {
                 break;
             }
@@ -301,6 +303,21 @@ mod tests {
         let error = fit(&sections, 30, join).unwrap_err();
         assert_eq!(error.tokens_max, 30);
         assert!(error.tokens_needed > 30 && error.tokens_needed < 70, "{error}");
+    }
+
+    #[test]
+    fn p15_sections_go_below_their_minimum_only_where_all_are_at_it() {
+        let text = "many words of text ".repeat(20);
+        let sections = [section("a", &text, 1, 20), section("b", &text, 2, 20)];
+        let sections = sections.map(|section| Section { tokens_least: 0, ..section });
+        let kept = |tokens_max| {
+            let fitted = fit(&sections, tokens_max, join).unwrap();
+            assert!(fitted.tokens <= tokens_max);
+            fitted.omissions.iter().map(|omission| omission.kept_tokens).collect::<Vec<_>>()
+        };
+        let (both, one) = (kept(50), kept(30));
+        assert!(both.iter().all(|tokens| (15..30).contains(tokens)), "{both:?}");
+        assert!(one[0] < 10 && one[1] > 10, "{one:?}");
     }
 
     #[test]
