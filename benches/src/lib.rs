@@ -146,7 +146,7 @@ fn begin(state: &Debate<Prediction>, draft: &mut Draft<Prediction>) {
                 version: "bench@1".to_owned(),
                 digest: Digest::default(),
                 tokens: 500,
-                omitted: Vec::new(),
+                ..PromptRef::default()
             },
             reserved: Tokens { input: 500, output: 500 }.into(),
             thinking: debate_core::call::Thinking::default(),

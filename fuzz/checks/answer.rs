@@ -81,7 +81,7 @@ fn begin<F: Format>(work: Work) -> Command<F> {
         version: "fuzz@1".to_owned(),
         digest: Digest::default(),
         tokens: 10,
-        omitted: Vec::new(),
+        ..PromptRef::default()
     };
     let reserved = Tokens { input: 10, output: 10 }.into();
     Command::BeginCall(BeginCall {

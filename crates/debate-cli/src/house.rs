@@ -52,21 +52,23 @@ impl House {
     /// Opens a house in which debates are held: the store is created where there is none.
     pub(crate) async fn open(options: &Options, settings: Settings) -> anyhow::Result<Self> {
         let models = model::open(options)?;
+        let windows = model::windows(options, &models).await;
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
-        Ok(Self::of(options.lease(), store, models, prices, settings, tools))
+        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
     /// Opens a house in which debates go on that are stored already.
     pub(crate) async fn forking(options: &Options, settings: Settings) -> anyhow::Result<Self> {
         let models = model::open(options)?;
+        let windows = model::windows(options, &models).await;
         let prices = prices::read(options.prices.as_deref())?;
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
-        Ok(Self::of(options.lease(), store, models, prices, settings, tools))
+        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
@@ -77,7 +79,7 @@ impl House {
     /// Opens the same, with archived debates to be read from a folder where it is given.
     pub(crate) async fn with_archive(options: &Options, archive: Option<&Path>) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
-        let (store, nobody) = (store.with_archive(archive), model::nobody().into());
+        let (store, nobody) = (store.with_archive(archive), (model::nobody().into(), Vec::new()));
         Ok(Self::of(
             options.lease(),
             store,
@@ -91,7 +93,7 @@ impl House {
     /// Opens a house that holds nothing and forgets what is put into it.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
-        let nobody = model::nobody().into();
+        let nobody = (model::nobody().into(), Vec::new());
         Ok(Self::of(
             Duration::ZERO,
             store,
@@ -105,7 +107,7 @@ impl House {
     fn of(
         ttl: Duration,
         store: Store,
-        models: Models,
+        (models, windows): (Models, Vec<(String, u32)>),
         prices: Prices,
         settings: Settings,
         tools: ToolBench,
@@ -119,6 +121,9 @@ impl House {
             .format(InvestigationPrompts)
             .prices(prices)
             .settings(settings);
+        for (model, tokens) in windows {
+            engine = engine.context_window(&model, tokens);
+        }
         if let Some(search) = tools.search {
             engine = engine.tools(Roundtable::NAME, search.tools());
         }

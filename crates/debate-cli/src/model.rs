@@ -146,6 +146,30 @@ impl Opening<'_> {
     }
 }
 
+/// Returns the context window of each model by its name, in tokens, where the options or its server say it.
+pub(crate) async fn windows(options: &Options, models: &Models) -> Vec<(String, u32)> {
+    let mut windows = Vec::new();
+    for name in models.names() {
+        let Some(model) = models.get(name).filter(|model| !model.is_simulated()) else { continue };
+        let asked = match options.context_window {
+            Some(tokens) => Some(tokens),
+            None => model.window().await.map(|window| window.input_and_output),
+        };
+        windows.extend(asked.map(|tokens| (name.to_owned(), tokens)));
+    }
+    windows
+}
+
+/// Looks whether the server of the default model has it, before anything is paid for.
+///
+/// # Errors
+/// The server says which models it has, and this is none of them.
+pub(crate) async fn check(options: &Options) -> anyhow::Result<()> {
+    let models = open(options)?;
+    let checked = models.default_model().check().await;
+    checked.map_err(|error| Failure::bad_input(format!("--model {}: {error}", options.model.name())))
+}
+
 /// Returns where a model is and with which key it is asked.
 ///
 /// # Errors
@@ -155,7 +179,8 @@ pub(crate) fn config(options: &Options, provider: Provider, name: &str) -> Resul
         "OPENAI_BASE_URL" => options.openai_base_url.clone(),
         _ => std::env::var(variable).ok(),
     })?;
-    Ok(HttpConfig { captures_content: options.capture_content, ..config })
+    let context_window = options.context_window;
+    Ok(HttpConfig { captures_content: options.capture_content, context_window, ..config })
 }
 
 /// Makes a model for those who read debates: nobody asks it anything.

@@ -32,6 +32,7 @@ use crate::flights::{Flights, GivenUp, Landing};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
+use crate::room;
 use crate::telemetry::{self, Driven, Spans};
 use crate::thinking;
 use crate::turn::{self, Asking, Question};
@@ -329,21 +330,23 @@ impl<P: Prompts> Driver<P> {
     fn question(&self, debate: &Debate<P::Format>, want: &Want) -> Result<Question<P::Format>, String> {
         let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
         let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
-        let rendered = turn::render(&*self.prompts, debate, want);
-        let (visible, prompt) = rendered.map_err(|error| error.to_string())?;
         let now = self.house.surroundings.now();
         let thinking = thinking::of(debate, &want.call, &*model.0, (&self.house.paces, now));
+        let window = self.house.windows.of(&*model.0);
+        let render = |room| turn::render(&*self.prompts, debate, want, room);
+        let rendered = room::fit(window, thinking, render);
+        let (visible, prompt, room) = rendered.map_err(|error| error.to_string())?;
         let until =
             debate.limits().has_deadline().then(|| self.house.surroundings.until(debate.deadline_at()));
         let asking = Asking {
             tenant: &self.journal.tenant,
             failures: call.map_or(0, |call| call.failures),
             attempts_max: debate.limits().attempts_max,
-            thinking,
+            thinking: window.map_or(thinking, |window| window.thinking(&prompt, thinking)),
             // The driver gives up first, at the deadline itself.
             give_up_at: until.map(|until| Instant::now() + until + GRACE),
         };
-        Ok(Question::new(want.clone(), visible, prompt, model, &self.house, asking))
+        Ok(Question::new(want.clone(), visible, (prompt, room), model, &self.house, asking))
     }
 
     /// Returns the model that a call is put to after so many others could not be had, and whether yet another stands in.

@@ -37,6 +37,7 @@ use crate::lineage;
 use crate::policy::OneAtATime;
 use crate::pricing;
 use crate::redaction::{Redact, Redaction, RedactionError};
+use crate::room::Windows;
 use crate::schemas::Schemas;
 use crate::served::{Served, ServedFormat, name_of};
 use crate::shared_reads::SharedReads;
@@ -77,6 +78,7 @@ pub struct EngineBuilder {
     surroundings: Surroundings,
     actor: String,
     sharing: Option<Sharing>,
+    windows: Windows,
     formats: BTreeMap<&'static str, Arc<dyn Served>>,
 }
 
@@ -105,6 +107,13 @@ impl EngineBuilder {
     #[must_use]
     pub fn prices(mut self, prices: Prices) -> Self {
         self.prices = prices;
+        self
+    }
+
+    /// Sets the context window of a model in tokens, by the model's name; prompts are fitted to it.
+    #[must_use]
+    pub fn context_window(self, model: &str, tokens: u32) -> Self {
+        self.windows.set(model, tokens);
         self
     }
 
@@ -153,6 +162,7 @@ impl EngineBuilder {
             schemas: Schemas::default(),
             races: Races::default(),
             paces: Paces::default(),
+            windows: self.windows,
             reads: SharedReads::default(),
             proposing: OneAtATime::default(),
             shutdown: CancellationToken::new(),
@@ -179,6 +189,7 @@ impl Engine {
             surroundings: Surroundings::real(),
             actor: "engine".to_owned(),
             sharing: None,
+            windows: Windows::default(),
             formats: BTreeMap::new(),
         }
     }
@@ -201,9 +212,7 @@ impl Engine {
     /// The request id was used for another request, the request names what is not to be had here, there is no room, or
     /// the store failed. Nothing is recorded.
     pub async fn start<F: Format>(&self, start: Start<F>) -> Result<Started, StartError> {
-        if !self.formats.contains_key(F::NAME) {
-            return Err(StartError::Format(F::NAME));
-        }
+        let served = self.served_format(F::NAME).ok_or(StartError::Format(F::NAME))?;
         if self.house.shutdown.is_cancelled() {
             return Err(StartError::ShutDown);
         }
@@ -222,6 +231,9 @@ impl Engine {
         };
         let now = self.house.surroundings.now();
         let events = opened.decide(now).map_err(StartError::Open)?;
+        if let Some(violation) = served.room_violation(&self.house, &events, now) {
+            return Err(StartError::Invalid([violation].into_iter().collect()));
+        }
         let salt = || self.house.surroundings.salt();
         let sealed = codec::seal(debate.into(), Head::NONE, &start.author, now, &events, salt);
         let mut append = Append::from(sealed);

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hedging::{Hedging, Races};
 use crate::leasing::Leasing;
 use crate::policy::OneAtATime;
+use crate::room::Windows;
 use crate::schemas::Schemas;
 use crate::shared_reads::SharedReads;
 use crate::surroundings::Surroundings;
@@ -70,6 +71,7 @@ pub(crate) struct House {
     pub(crate) schemas: Schemas,
     pub(crate) races: Races,
     pub(crate) paces: Paces,
+    pub(crate) windows: Windows,
     pub(crate) reads: SharedReads,
     pub(crate) proposing: OneAtATime,
     pub(crate) shutdown: CancellationToken,

@@ -22,6 +22,7 @@ mod paging;
 pub mod policy;
 mod pricing;
 pub mod redaction;
+mod room;
 mod schemas;
 pub mod sent_prompt;
 mod served;

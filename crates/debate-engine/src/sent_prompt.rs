@@ -11,6 +11,7 @@ use debate_core::event::{CallStarted, KernelEvent, PromptRef};
 use debate_core::formats::any::{AnyReplayError, format_of};
 use debate_core::record::Record as _;
 use debate_prompts::prompts::{Prompt, RenderError};
+use debate_prompts::room::Room;
 
 use crate::engine::Engine;
 
@@ -119,6 +120,7 @@ impl Engine {
             self.house(),
             before,
             &Want { call: started.call, revision: started.revision },
+            Room { input_tokens_max: sent.input_max, output_tokens_max: sent.output_max, keeps_all: false },
         )?;
         let are_words_gone = before.iter().any(|event| event.is_redacted());
         let (finding, rendered) = match rendered {

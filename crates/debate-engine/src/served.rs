@@ -1,5 +1,6 @@
 //! A format as the engine serves it: the same few things for every format, whatever its types.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,11 +9,13 @@ use debate_core::codec::Author;
 use debate_core::command::Command;
 use debate_core::debate::{Debate, Lifecycle};
 use debate_core::envelope::Envelope;
-use debate_core::event::Forked;
+use debate_core::event::{Event, Forked};
 use debate_core::format::Format;
 use debate_core::formats::any::{self, AnyReplayError};
 use debate_core::id::{DebateId, Digest, Timestamp};
+use debate_core::request::Violation;
 use debate_prompts::prompts::{Prompt, Prompts, RenderError};
+use debate_prompts::room::Room;
 use debate_store::{EventStore, ReadError};
 use tokio::sync::mpsc;
 
@@ -23,6 +26,7 @@ use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::redaction::{self, Redact, Redaction, RedactionError};
+use crate::room;
 use crate::turn;
 use crate::verify::{self, Verification};
 
@@ -79,12 +83,23 @@ pub(crate) trait Served: Send + Sync {
         first: &Envelope,
     ) -> Result<Verification, ReadError>;
 
-    /// Renders the prompt of a question from the events before it was put, and returns it with the digest of its request.
+    /// Returns what is wrong with the models of a debate, given the events of its start, a `Vec<Event<_>>` of this format:
+    /// a prompt of its first questions does not fit its model's context window.
+    fn room_violation(
+        &self,
+        house: &House,
+        start: &(dyn Any + Send + Sync),
+        now: Timestamp,
+    ) -> Option<Violation>;
+
+    /// Renders the prompt of a question from the events before it was put and in the room that it had, and returns it with
+    /// the digest of its request.
     fn render_again(
         &self,
         house: &House,
         before: &[Arc<Envelope>],
         want: &Want,
+        room: Room,
     ) -> Result<Result<(Prompt, Digest), RenderError>, AnyReplayError>;
 }
 
@@ -156,14 +171,24 @@ impl<P: Prompts> Served for ServedFormat<P> {
         verify::verify::<P::Format>(store, debate, first).await
     }
 
+    fn room_violation(
+        &self,
+        house: &House,
+        start: &(dyn Any + Send + Sync),
+        now: Timestamp,
+    ) -> Option<Violation> {
+        room::violation(house, &*self.0, start.downcast_ref::<Vec<Event<P::Format>>>()?, now)
+    }
+
     fn render_again(
         &self,
         house: &House,
         before: &[Arc<Envelope>],
         want: &Want,
+        room: Room,
     ) -> Result<Result<(Prompt, Digest), RenderError>, AnyReplayError> {
         let debate: Debate<P::Format> = any::fold(before.iter().map(Arc::as_ref))?;
-        let rendered = turn::render(&*self.0, &debate, want);
+        let rendered = turn::render(&*self.0, &debate, want, room);
         Ok(rendered.map(|(_, prompt)| {
             let digest = Digest(turn::request(&prompt, house, 0).prompt_digest());
             (prompt, digest)

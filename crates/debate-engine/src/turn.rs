@@ -10,9 +10,11 @@ use debate_core::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyPr
 use debate_core::format::Format;
 use debate_core::id::Digest;
 use debate_core::prices::Price;
+use debate_core::prose::Prose;
 use debate_llm::{CallTime, ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, ModelErrorKind};
 use debate_prompts::again;
 use debate_prompts::prompts::{Prompt, Prompts, Reading, Received, RenderError, Speaker};
+use debate_prompts::room::Room;
 
 use tokio::time::Instant;
 
@@ -28,6 +30,8 @@ pub(crate) struct Question<F: Format> {
     pub(crate) want: Want,
     pub(crate) visible: F::Visible,
     pub(crate) prompt: Prompt,
+    /// The room that the prompt was fitted to.
+    pub(crate) room: Room,
     /// The model that is asked.
     pub(crate) model: Arc<dyn ChatModel>,
     /// Whether another model stands in if this one cannot be had.
@@ -61,7 +65,7 @@ impl<F: Format> Question<F> {
     pub(crate) fn new(
         want: Want,
         visible: F::Visible,
-        prompt: Prompt,
+        (prompt, room): (Prompt, Room),
         (model, has_stand_in): (Arc<dyn ChatModel>, bool),
         house: &House,
         asking: Asking<'_>,
@@ -78,7 +82,7 @@ impl<F: Format> Question<F> {
         };
         let price = house.prices.get(model.name());
         let is_last = failures + 1 >= asking.attempts_max;
-        Self { want, visible, prompt, model, has_stand_in, price, thinking, is_last, request }
+        Self { want, visible, prompt, room, model, has_stand_in, price, thinking, is_last, request }
     }
 
     /// Returns the same question for a second request that races the first.
@@ -86,8 +90,8 @@ impl<F: Format> Question<F> {
         let request = ChatRequest { race: self.request.race + 1, ..self.request.clone() };
         let (want, visible, prompt) = (self.want.clone(), self.visible.clone(), self.prompt.clone());
         let (model, has_stand_in, price) = (Arc::clone(&self.model), self.has_stand_in, self.price);
-        let (thinking, is_last) = (self.thinking, self.is_last);
-        Self { want, visible, prompt, model, has_stand_in, price, thinking, is_last, request }
+        let (room, thinking, is_last) = (self.room, self.thinking, self.is_last);
+        Self { want, visible, prompt, room, model, has_stand_in, price, thinking, is_last, request }
     }
 
     /// Returns what the log says when it is sent; a second request says what must be left for others.
@@ -109,6 +113,8 @@ impl<F: Format> Question<F> {
             digest: Digest(self.request.prompt_digest()),
             tokens: self.prompt.tokens,
             omitted: self.prompt.omitted.clone(),
+            input_max: self.room.input_tokens_max,
+            output_max: self.room.output_tokens_max,
         }
     }
 
@@ -122,20 +128,32 @@ impl<F: Format> Question<F> {
 }
 
 /// Renders the prompt of a question's next turn from the state of its debate, and returns it with what it was rendered
-/// from: the same state and templates give the same prompt, whenever it is asked for.
+/// from: the same state, templates and room give the same prompt, whenever it is asked for.
 pub(crate) fn render<P: Prompts>(
     prompts: &P,
     debate: &Debate<P::Format>,
     want: &Want,
+    room: Room,
 ) -> Result<(<P::Format as Format>::Visible, Prompt), RenderError> {
     let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
     let visible = P::Format::visible(debate, want);
-    let mut prompt = prompts.render(&visible, want, call.map_or(&[][..], |call| &call.turns))?;
+    let turns = call.map_or(&[][..], |call| &call.turns);
+    let unusable = call.and_then(|call| call.unusable.as_ref()).map(Prose::shown);
+    let reason_tokens = unusable.flatten().map_or(0, |failure| again::tokens(&failure.message));
+    let rendered = prompts.render_within(&visible, want, turns, room.without(reason_tokens));
+    let mut prompt = rendered.map_err(|error| match error {
+        RenderError::OverBudget { version, tokens, budget } => {
+            let (tokens, budget) =
+                (tokens.saturating_add(reason_tokens), budget.saturating_add(reason_tokens));
+            RenderError::OverBudget { version, tokens, budget }
+        }
+        error => error,
+    })?;
     if let Some(tokens) = P::Format::asking(debate.config(), &want.call).output_tokens {
-        prompt.output_tokens_max = tokens;
+        prompt.output_tokens_max = room.output(tokens);
     }
-    if let Some(unusable) = call.and_then(|call| call.unusable.as_ref()) {
-        let failure = unusable.shown().ok_or(RenderError::Redacted { version: prompt.version })?;
+    if let Some(unusable) = unusable {
+        let failure = unusable.ok_or(RenderError::Redacted { version: prompt.version })?;
         again::ask_again(&mut prompt, &failure.message);
     }
     Ok((visible, prompt))

@@ -11,13 +11,22 @@ const MESSAGE_TOKENS: u32 = 8;
 /// The longest reason that is given, in characters.
 const REASON_CHARS_MAX: usize = 300;
 
+/// Returns the tokens that a prompt takes more with the reason why the last reply could not be used.
+#[must_use]
+pub fn tokens(why: &str) -> u32 {
+    tokens::count(&text(why)).saturating_add(MESSAGE_TOKENS)
+}
+
 /// Adds to a prompt why the last reply to it could not be used.
 pub fn ask_again(prompt: &mut Prompt, why: &str) {
+    prompt.tokens = prompt.tokens.saturating_add(self::tokens(why));
+    prompt.messages.push(Message { speaker: Speaker::User, text: Arc::from(text(why)) });
+}
+
+fn text(why: &str) -> String {
     let reason: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
     let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
-    let text = format!(
+    format!(
         "Your last reply to this could not be used: {reason}. Reply again, complete, and in the form asked for above."
-    );
-    prompt.tokens = prompt.tokens.saturating_add(tokens::count(&text)).saturating_add(MESSAGE_TOKENS);
-    prompt.messages.push(Message { speaker: Speaker::User, text: Arc::from(text) });
+    )
 }

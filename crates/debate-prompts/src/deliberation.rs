@@ -22,13 +22,16 @@ use debate_core::formats::deliberation::config::{
 use debate_core::formats::deliberation::visible::{Remark, Visible};
 use minijinja::{Environment, context};
 
+use crate::fitting::Bounds;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
 };
+use crate::room::Room;
 use crate::tags;
 use crate::tokens::{self, Section};
 
-/// Contributions are shortened, the oldest first, down to so many tokens each.
+/// Contributions are shortened, the oldest first, down to so many tokens each; where a context window is too small even
+/// for that, they are left out, the oldest first.
 const REMARK_TOKENS_MIN: u32 = 40;
 /// Skills are shortened once contributions are at their shortest, down to so many tokens each.
 const SKILL_TOKENS_MIN: u32 = 200;
@@ -83,7 +86,13 @@ fn fill(name: &str, values: minijinja::Value) -> Result<String, minijinja::Error
 impl Prompts for DeliberationPrompts {
     type Format = Deliberation;
 
-    fn render(&self, visible: &Visible, _want: &Want, _turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render_within(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        _turns: &[TurnState],
+        room: Room,
+    ) -> Result<Prompt, RenderError> {
         let kind = kind(visible.phase);
         let version = kind.version;
         let gone = || RenderError::Redacted { version };
@@ -94,37 +103,30 @@ impl Prompts for DeliberationPrompts {
         let moderates = visible.phase == Phase::Consensus;
         let system = context! { speaker => visible.speaker.as_str(), moderates };
         let system = fill("system", system).map_err(broken)?;
+        let may_leave_out = room.input_tokens_max.is_some();
         let user = |texts: &[Cow<'_, str>]| {
             let (said, contents) = texts.split_at(remarks.len());
-            write(visible, kind.template, &brief.topic, &remarks, said, &skills, contents)
+            let shown = remarks.iter().zip(said).filter(|(_, said)| !may_leave_out || !said.is_empty());
+            let shown: Vec<(&str, &str)> =
+                shown.map(|(remark, said)| (remark.label.as_str(), said.as_ref())).collect();
+            write(visible, kind.template, &brief.topic, &shown, &skills, contents)
         };
         let sections = sections(&remarks, &skills);
         // Rendered once ahead, so that a broken template is told apart from one that is too long.
         let whole: Vec<Cow<'_, str>> = sections.iter().map(|section| Cow::Borrowed(section.text)).collect();
         user(&whole).map_err(broken)?;
-        let system_tokens = tokens::count(&system);
-        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(system_tokens), |texts| {
-            user(texts).unwrap_or_default()
-        })
-        .map_err(|error| RenderError::OverBudget {
-            version,
-            tokens: error.tokens_needed.saturating_add(system_tokens),
-            budget: INPUT_TOKENS,
-        })?;
-        let omitted = fitted.omissions.iter().map(|omission| {
-            let all = omission.kept_tokens + omission.dropped_tokens;
-            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
-        });
+        let bounds = Bounds { version, budget: INPUT_TOKENS, fixed: tokens::count(&system), room };
+        let fitted = bounds.fit(sections, |texts| user(texts).unwrap_or_default())?;
         Ok(Prompt {
             version,
-            omitted: omitted.collect(),
+            omitted: fitted.omitted,
             messages: vec![
                 Message { speaker: Speaker::System, text: system.into() },
                 Message { speaker: Speaker::User, text: fitted.text.into() },
             ],
             shape: None,
-            output_tokens_max: kind.output_tokens_max,
-            tokens: fitted.tokens + system_tokens,
+            output_tokens_max: room.output(kind.output_tokens_max),
+            tokens: fitted.tokens,
             public: kind.public,
             web_search: visible.searches_web,
             web_searches_max: None,
@@ -173,28 +175,28 @@ fn sections<'a>(remarks: &'a [Labelled<'_>], skills: &[&'a LoadedSkill]) -> Vec<
         text: remark.content,
         priority: age(place),
         tokens_min: REMARK_TOKENS_MIN,
+        tokens_least: 0,
     });
     let given = skills.iter().map(|skill| Section {
         name: &skill.name,
         text: &skill.content,
         priority: u8::MAX,
         tokens_min: SKILL_TOKENS_MIN,
+        tokens_least: 0,
     });
     said.chain(given).collect()
 }
 
-/// Writes the question with what was said and the contents of skills at the given lengths.
+/// Writes the question with what was said, each behind its label, and the contents of skills at the given lengths.
 fn write(
     visible: &Visible,
     template: &str,
     topic: &str,
-    remarks: &[Labelled<'_>],
-    said: &[Cow<'_, str>],
+    remarks: &[(&str, &str)],
     skills: &[&LoadedSkill],
     contents: &[Cow<'_, str>],
 ) -> Result<String, minijinja::Error> {
-    let labels = remarks.iter().map(|remark| remark.label.as_str());
-    let history = history::format(labels.zip(said.iter().map(AsRef::as_ref)));
+    let history = history::format(remarks.iter().copied());
     let mut parts = vec![fill(template, context! { topic => history::quoted(topic), history })?];
     if visible.searches_web {
         parts.push(fill("verification", context! {})?);

@@ -23,11 +23,13 @@ use debate_core::formats::investigation::fact::Stage;
 use debate_core::formats::investigation::visible::{InvestigateView, Looks, Task, Visible};
 use minijinja::{Environment, context};
 
+use crate::fitting::Bounds;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
 };
+use crate::room::Room;
 use crate::tags;
-use crate::tokens::{self, Section};
+use crate::tokens;
 use messages::Block;
 
 /// The most quotations that are compared at once.
@@ -113,7 +115,13 @@ fn task(visible: &Visible) -> Result<String, minijinja::Error> {
 impl Prompts for InvestigationPrompts {
     type Format = Investigation;
 
-    fn render(&self, visible: &Visible, want: &Want, turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render_within(
+        &self,
+        visible: &Visible,
+        want: &Want,
+        turns: &[TurnState],
+        room: Room,
+    ) -> Result<Prompt, RenderError> {
         let version = version(&visible.task, visible.language);
         let gone = || RenderError::Redacted { version };
         let broken = |error: minijinja::Error| RenderError::Template { version, why: error.to_string() };
@@ -121,32 +129,24 @@ impl Prompts for InvestigationPrompts {
         let system = fill("persona", visible.language, persona).map_err(broken)?;
         let task = task(visible).map_err(broken)?;
         let parts = material::parts(visible).ok_or_else(gone)?;
-        let talk = tools::talk(turns, visible.language).ok_or_else(gone)?;
-        let sections: Vec<Section<'_>> = parts.iter().map(material::Part::section).collect();
-        let fixed = tokens::count(&system) + talk.iter().map(|said| tokens::count(&said.text)).sum::<u32>();
-        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(fixed), |texts| {
-            let shown = parts.iter().zip(texts).map(|(part, text)| part.framed(text));
+        let talk = tools::talk(turns, visible.language, room).ok_or_else(gone)?;
+        let fixed = tokens::count(&system) + talk.tokens();
+        let may_leave_out = room.input_tokens_max.is_some();
+        let bounds = Bounds { version, budget: INPUT_TOKENS, fixed, room };
+        let fitted = bounds.fit(parts.iter().map(material::Part::section).collect(), |texts| {
+            let shown = parts.iter().zip(texts).filter(|(_, text)| !may_leave_out || !text.is_empty());
+            let shown = shown.map(|(part, text)| part.framed(text));
             shown.chain([task.clone()]).collect::<Vec<_>>().join("\n\n")
-        })
-        .map_err(|error| RenderError::OverBudget {
-            version,
-            tokens: error.tokens_needed.saturating_add(fixed),
-            budget: INPUT_TOKENS,
         })?;
-        let omitted = fitted.omissions.iter().map(|omission| {
-            let all = omission.kept_tokens + omission.dropped_tokens;
-            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
-        });
-        let omitted = omitted.collect();
         let system = Message { speaker: Speaker::System, text: system.into() };
         let asked = Message { speaker: Speaker::User, text: fitted.text.into() };
         Ok(Prompt {
             version,
-            omitted,
-            messages: [system, asked].into_iter().chain(talk).collect(),
+            omitted: fitted.omitted.into_iter().chain(talk.omitted).collect(),
+            messages: [system, asked].into_iter().chain(talk.messages).collect(),
             shape: None,
-            output_tokens_max: OUTPUT_TOKENS,
-            tokens: fitted.tokens + fixed,
+            output_tokens_max: room.output(OUTPUT_TOKENS),
+            tokens: fitted.tokens,
             public: PublicPart::Whole,
             web_search: false,
             web_searches_max: None,

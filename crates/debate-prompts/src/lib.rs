@@ -10,6 +10,7 @@ mod copies;
 pub mod deliberation;
 /// Escapes untrusted text for prompts (K13, D8).
 pub mod escape;
+mod fitting;
 /// The words of an investigation (I1–I10).
 pub mod investigation;
 /// The words of proposals for reviewers (V7, V8).
@@ -24,6 +25,8 @@ pub mod public_text;
 pub mod reader;
 /// The words of a review debate (V3, V4).
 pub mod review;
+/// The room that a model's context window leaves (P15).
+pub mod room;
 /// The words of a roundtable (T3).
 pub mod roundtable;
 /// Reads replies with XML-like tags.

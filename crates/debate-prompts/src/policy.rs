@@ -55,7 +55,7 @@ pub fn render(reviewer: &ReviewerName, current: &str, insights: &Insights) -> Re
     let signals = signals.collect::<Vec<_>>().join("\n");
     let task = TASK.trim_end().replace("{{ role }}", reviewer.as_str());
     let system_tokens = tokens::count(SYSTEM);
-    let sections = [Section { name: "signals", text: &signals, priority: 1, tokens_min: 0 }];
+    let sections = [Section { name: "signals", text: &signals, priority: 1, tokens_min: 0, tokens_least: 0 }];
     let current = escape::xml(current);
     let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(system_tokens), |texts| {
         format!(

@@ -88,6 +88,8 @@
 //! score prompt the argument comes first, then question, evidence, findings, data. In the synthesis all points are
 //! shortened evenly; where there are too many even for that, older ones go first.
 //!
+//! Where a model's context window leaves less than a budget, that is what is shared, in the same order.
+//!
 //! Replies are read leniently; what had to be mended is named, what is missing is never made up.
 
 mod argue;
@@ -119,6 +121,7 @@ use debate_core::formats::prediction::answer::Answer;
 use debate_core::formats::prediction::visible::Visible;
 
 use crate::prompts::{ParseError, Prompt, Prompts, Reading, Received, RenderError};
+use crate::room::Room;
 
 /// The words of the prediction debate.
 ///
@@ -129,11 +132,17 @@ pub struct PredictionPrompts;
 impl Prompts for PredictionPrompts {
     type Format = Prediction;
 
-    fn render(&self, visible: &Visible, _want: &Want, _turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render_within(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        _turns: &[TurnState],
+        room: Room,
+    ) -> Result<Prompt, RenderError> {
         match visible {
-            Visible::Argue(view) => argue::render(view),
-            Visible::Score(view) => score::render(view),
-            Visible::Synthesise(view) => synthesise::render(view),
+            Visible::Argue(view) => argue::render(view, room),
+            Visible::Score(view) => score::render(view, room),
+            Visible::Synthesise(view) => synthesise::render(view, room),
         }
     }
 

@@ -9,6 +9,8 @@ use debate_core::calls::TurnState;
 use debate_core::event::ToolUse;
 use debate_core::format::Format;
 
+use crate::room::Room;
+
 /// Who speaks a message of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
@@ -96,6 +98,20 @@ pub enum RenderError {
         tokens: u32,
         /// What is allowed.
         budget: u32,
+    },
+    /// The smallest form of the prompt and of its answer is larger than the model's context window.
+    #[error(
+        "{version} takes at least {tokens} tokens and its answer {answer}; the model's context window has {window}"
+    )]
+    OverWindow {
+        /// The template.
+        version: &'static str,
+        /// What its smallest form takes.
+        tokens: u32,
+        /// What its answer takes at least.
+        answer: u32,
+        /// The tokens of the window.
+        window: u32,
     },
     /// Text that it needs was redacted.
     #[error("{version} needs text that was redacted")]
@@ -194,6 +210,22 @@ pub trait Prompts: Send + Sync + 'static {
         visible: &<Self::Format as Format>::Visible,
         want: &Want,
         turns: &[TurnState],
+    ) -> Result<Prompt, RenderError> {
+        self.render_within(visible, want, turns, Room::default())
+    }
+
+    /// Makes the prompt as [`Prompts::render`] does, within the room that its model's context window leaves.
+    ///
+    /// The same room gives the same prompt; without limits it is the one of [`Prompts::render`].
+    ///
+    /// # Errors
+    /// The prompt does not fit its budget or its room, or needs text that is gone.
+    fn render_within(
+        &self,
+        visible: &<Self::Format as Format>::Visible,
+        want: &Want,
+        turns: &[TurnState],
+        room: Room,
     ) -> Result<Prompt, RenderError>;
 
     /// Reads a reply to a prompt that was rendered from the same `visible`.

@@ -13,6 +13,7 @@ use debate_core::formats::review::answer::Answer;
 use debate_core::formats::review::visible::{Task, Visible};
 
 use crate::prompts::{ParseError, Prompt, Prompts, Reading, Received, RenderError};
+use crate::room::Room;
 
 /// The words of a review debate.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,10 +22,18 @@ pub struct ReviewPrompts;
 impl Prompts for ReviewPrompts {
     type Format = Review;
 
-    fn render(&self, visible: &Visible, _want: &Want, _turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render_within(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        _turns: &[TurnState],
+        room: Room,
+    ) -> Result<Prompt, RenderError> {
         match &visible.task {
-            Task::Speak { speech, side, rejection } => speak::render(visible, *speech, *side, rejection),
-            Task::Judge { first } => judge::render(visible, *first),
+            Task::Speak { speech, side, rejection } => {
+                speak::render(visible, *speech, (*side, rejection), room)
+            }
+            Task::Judge { first } => judge::render(visible, *first, room),
         }
     }
 

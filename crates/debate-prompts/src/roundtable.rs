@@ -24,9 +24,11 @@ use debate_core::formats::roundtable::config::INPUT_TOKENS;
 use debate_core::formats::roundtable::visible::Visible;
 
 use crate::escape;
+use crate::fitting::Bounds;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
 };
+use crate::room::Room;
 use crate::tokens;
 
 /// The prompt of a response.
@@ -41,7 +43,13 @@ pub struct RoundtablePrompts;
 impl Prompts for RoundtablePrompts {
     type Format = Roundtable;
 
-    fn render(&self, visible: &Visible, _want: &Want, turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render_within(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        turns: &[TurnState],
+        room: Room,
+    ) -> Result<Prompt, RenderError> {
         let version = match visible.kind {
             Kind::Respond => RESPOND,
             Kind::Repoll => REPOLL,
@@ -53,37 +61,28 @@ impl Prompts for RoundtablePrompts {
         let said = responses::said(&visible.context.responses).ok_or_else(gone)?;
         let [system, task] = instructions(visible);
         let topic = escape::xml(&brief.topic);
+        let may_leave_out = room.input_tokens_max.is_some();
         let user = |texts: &[Cow<'_, str>]| {
             let mut parts = vec![format!("<topic>\n{topic}\n</topic>")];
             parts.extend(focus.clone());
-            parts.extend(responses::block(&said, texts));
+            parts.extend(responses::block(&said, texts, may_leave_out));
             parts.extend(visible.context.statistics.as_ref().map(responses::statistics));
             parts.push(task.clone());
             parts.join("\n\n")
         };
-        let talk = tools::talk(turns, visible).ok_or_else(gone)?;
-        let fixed = tokens::count(&system) + talk.iter().map(|said| tokens::count(&said.text)).sum::<u32>();
-        let sections = responses::sections(&said);
-        let fitted = tokens::fit(&sections, INPUT_TOKENS.saturating_sub(fixed), user);
-        let fitted = fitted.map_err(|error| RenderError::OverBudget {
-            version,
-            tokens: error.tokens_needed.saturating_add(fixed),
-            budget: INPUT_TOKENS,
-        })?;
-        let omitted = fitted.omissions.iter().map(|omission| {
-            let all = omission.kept_tokens + omission.dropped_tokens;
-            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
-        });
-        let omitted = omitted.collect();
+        let talk = tools::talk(turns, visible, room).ok_or_else(gone)?;
+        let fixed = tokens::count(&system) + talk.tokens();
+        let bounds = Bounds { version, budget: INPUT_TOKENS, fixed, room };
+        let fitted = bounds.fit(responses::sections(&said), user)?;
         let system = Message { speaker: Speaker::System, text: system.into() };
         let asked = Message { speaker: Speaker::User, text: fitted.text.into() };
         Ok(Prompt {
             version,
-            omitted,
-            messages: [system, asked].into_iter().chain(talk).collect(),
+            omitted: fitted.omitted.into_iter().chain(talk.omitted).collect(),
+            messages: [system, asked].into_iter().chain(talk.messages).collect(),
             shape: Some(reply::shape(visible)),
-            output_tokens_max: visible.output_tokens,
-            tokens: fitted.tokens + fixed,
+            output_tokens_max: room.output(visible.output_tokens),
+            tokens: fitted.tokens,
             public: PublicPart::Field("position"),
             web_search: visible.native_web_search,
             web_searches_max: visible.policy.map(|policy| policy.max_calls),

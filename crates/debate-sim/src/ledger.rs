@@ -135,7 +135,7 @@ mod tests {
     fn started(number: u32, cause: Cause) -> Event<Probe> {
         let AttemptRef { call, revision, attempt, turn } = attempt(number);
         let digest = Digest::of_text("a question");
-        let prompt = PromptRef { version: String::new(), digest, tokens: 1, omitted: Vec::new() };
+        let prompt = PromptRef { version: String::new(), digest, tokens: 1, ..PromptRef::default() };
         let (model, sees, reserved) = (String::new(), Vec::new(), Reserved::NOTHING);
         CallStarted {
             call,

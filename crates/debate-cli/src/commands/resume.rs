@@ -13,6 +13,7 @@ use crate::args::Options;
 use crate::exit::End;
 use crate::holding::Holding;
 use crate::house::House;
+use crate::model;
 
 /// Drive a paused, interrupted or void debate on, and show its result
 ///
@@ -37,6 +38,7 @@ impl Resume {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
+        model::check(options).await?;
         let house = House::forking(options, options.settings()).await?;
         match resume(&house.engine, self.id).await {
             Ok(before) => self.holding.hold(options, house, self.id, before).await,

@@ -17,7 +17,7 @@ use crate::exit::End;
 use crate::holding::Holding;
 use crate::house::House;
 use crate::request_file::RequestFile;
-use crate::{search, workspace};
+use crate::{model, search, workspace};
 
 /// Hold one debate and show its result
 ///
@@ -56,6 +56,7 @@ impl Run {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
         let request = self.request(options)?;
+        model::check(options).await?;
         let settings = options.settings();
         let house = House::open(options, settings).await?;
         let started = match start(&house.engine, request).await {

@@ -20,6 +20,12 @@ pub struct PromptRef {
     /// Parts of the material that did not fit the token budget (rule P15).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omitted: Vec<String>,
+    /// The input tokens that its model's context window left to it; none where it was not shortened for a window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_max: Option<u32>,
+    /// The tokens of the visible answer that the window left; none where it left all that are allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_max: Option<u32>,
 }
 
 /// A request is about to leave.

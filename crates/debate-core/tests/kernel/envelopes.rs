@@ -95,6 +95,7 @@ pub(crate) fn asking() -> Vec<KernelEvent> {
                 digest: Digest::of_text("prompt"),
                 tokens: 599,
                 omitted: vec!["data: left out".to_owned()],
+                ..PromptRef::default()
             },
             reserved: Reserved { input: 600, output: 500, cost_micros: Some(1_150) },
             thinking: debate_core::call::Thinking::default(),

@@ -261,7 +261,7 @@ impl<F: Cast> Stage<F> {
                 version: "canned@1".to_owned(),
                 digest: Digest::of_text(&want.call.to_string()),
                 tokens: 10,
-                omitted: Vec::new(),
+                ..PromptRef::default()
             },
             reserved,
             thinking: debate_core::call::Thinking::default(),

@@ -107,7 +107,7 @@ fn begin(
         version: "test@1".to_owned(),
         digest: Digest::of_text(&format!("{visible:?}")),
         tokens: 100,
-        omitted: Vec::new(),
+        ..PromptRef::default()
     };
     let begin = BeginCall {
         work: work.clone(),

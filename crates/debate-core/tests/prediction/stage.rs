@@ -146,7 +146,7 @@ fn ask(
             version: "test@1".to_owned(),
             digest: Digest::default(),
             tokens: 100,
-            omitted: Vec::new(),
+            ..PromptRef::default()
         },
         reserved: Tokens { input: 100, output: 100 }.into(),
         thinking: debate_core::call::Thinking::default(),

@@ -106,6 +106,7 @@ impl Engine {
                     digest: Digest(request.prompt_digest()),
                     tokens: prompt.tokens,
                     omitted: prompt.omitted.clone(),
+                    ..PromptRef::default()
                 },
                 reserved: Reserved {
                     input,

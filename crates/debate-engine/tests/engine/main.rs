@@ -22,3 +22,4 @@ mod tenants;
 mod thinking;
 mod tools;
 mod watching;
+mod windows;

@@ -10,7 +10,8 @@ use debate_core::formats::accept::{self, Accepted, AcceptedRequest};
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Seq};
 use debate_engine::{
-    Engine, Finding, Fork, Hedge, Hedging, Redact, SentPrompt, SentPromptError, Settings, Start,
+    Engine, EngineBuilder, Finding, Fork, Hedge, Hedging, Redact, SentPrompt, SentPromptError, Settings,
+    Start,
 };
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::investigation::InvestigationPrompts;
@@ -23,7 +24,7 @@ use serde_json::Value;
 use crate::bench_of_one::{PATIENCE, memory, model, paused_clock};
 
 /// A request of every format, and of roundtables one whose agents use tools, so that calls have more than one turn.
-const REQUESTS: [&str; 6] = [
+pub(crate) const REQUESTS: [&str; 6] = [
     include_str!("../../../../examples/ice.json"),
     include_str!("../../../../examples/deliberation.json"),
     include_str!("../../../../examples/roundtable-delphi.json"),
@@ -34,10 +35,15 @@ const REQUESTS: [&str; 6] = [
 ];
 
 /// A model that answers late and often not as it was asked.
-const FAULTY: &str =
+pub(crate) const FAULTY: &str =
     "seed=11,latency=1s,sigma=0.5,malformed=0.1,server_error=0.05,weak_argument=0.3,missing_citation=0.1";
 
-fn engine(spelling: &str, settings: Settings) -> Engine {
+pub(crate) fn engine(spelling: &str, settings: Settings) -> Engine {
+    builder(spelling).settings(settings).build()
+}
+
+/// An engine for all formats, with a simulated model, before it is built.
+pub(crate) fn builder(spelling: &str) -> EngineBuilder {
     Engine::builder(memory(), model(spelling))
         .format(PredictionPrompts)
         .format(DeliberationPrompts)
@@ -45,11 +51,9 @@ fn engine(spelling: &str, settings: Settings) -> Engine {
         .format(ReviewPrompts)
         .format(InvestigationPrompts)
         .surroundings(paused_clock())
-        .settings(settings)
-        .build()
 }
 
-async fn held(engine: &Engine, request: &str) -> DebateId {
+pub(crate) async fn held(engine: &Engine, request: &str) -> DebateId {
     let debate = match accept::accept(request).unwrap() {
         AcceptedRequest::Prediction(accepted) => begin(engine, *accepted).await,
         AcceptedRequest::Deliberation(accepted) => begin(engine, *accepted).await,
@@ -66,19 +70,22 @@ async fn held(engine: &Engine, request: &str) -> DebateId {
 }
 
 async fn begin<F: Format>(engine: &Engine, accepted: Accepted<F>) -> DebateId {
+    engine.start(start(accepted)).await.unwrap().debate
+}
+
+pub(crate) fn start<F: Format>(accepted: Accepted<F>) -> Start<F> {
     let Accepted { config, brief, limits, digest, .. } = accepted;
     let author = Author { tenant: String::new(), actor: "test".to_owned(), trace: None };
-    let start = Start::<F> { config, brief, limits, request_digest: digest, request_id: None, author };
-    engine.start(start).await.unwrap().debate
+    Start { config, brief, limits, request_digest: digest, request_id: None, author }
 }
 
 /// All that a debate is folded from.
-async fn history(engine: &Engine, debate: DebateId) -> Vec<Arc<Envelope>> {
+pub(crate) async fn history(engine: &Engine, debate: DebateId) -> Vec<Arc<Envelope>> {
     engine.history(debate, None).await.unwrap().into_iter().map(Arc::new).collect()
 }
 
 /// The prompts of all requests that a debate's own log holds, with the facts of each.
-fn sent(engine: &Engine, debate: DebateId, history: &[Arc<Envelope>]) -> Vec<(Value, SentPrompt)> {
+pub(crate) fn sent(engine: &Engine, debate: DebateId, history: &[Arc<Envelope>]) -> Vec<(Value, SentPrompt)> {
     let begins = |event: &Envelope| event.stream == debate.into() && event.kind == "call_started";
     let requests = history.iter().enumerate().filter(|(_, event)| begins(event));
     let prompt = |(place, event): (usize, &Arc<Envelope>)| {
@@ -88,7 +95,7 @@ fn sent(engine: &Engine, debate: DebateId, history: &[Arc<Envelope>]) -> Vec<(Va
     requests.map(prompt).collect()
 }
 
-fn all_agree(prompts: &[(Value, SentPrompt)]) {
+pub(crate) fn all_agree(prompts: &[(Value, SentPrompt)]) {
     for (facts, prompt) in prompts {
         assert_eq!(prompt.finding, Finding::Agrees, "{facts}");
         let words: String =

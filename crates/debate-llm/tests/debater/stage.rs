@@ -136,7 +136,7 @@ impl<F: Format> Stage<F> {
                 version: prompt.version.to_owned(),
                 digest: Digest(request.prompt_digest()),
                 tokens: prompt.tokens,
-                omitted: Vec::new(),
+                ..PromptRef::default()
             },
             reserved: Tokens { input: u64::from(prompt.tokens), output: u64::from(prompt.output_tokens_max) }
                 .into(),

@@ -11,10 +11,13 @@ use super::messages;
 use crate::escape;
 use crate::tokens::Section;
 
-/// Messages are shortened, the oldest first, down to so many tokens each.
-const MESSAGE_TOKENS_MIN: u32 = 80;
-/// The subject is shortened last, down to so many tokens each part.
-const SUBJECT_TOKENS_MIN: u32 = 400;
+/// Messages are shortened, the oldest first, down to so many tokens each; where a context window is too small even for
+/// that, they are left out.
+const MESSAGE_TOKENS: (u32, u32) = (80, 0);
+/// Hypotheses are shortened after messages, down to so many tokens each; the second number is for a context window.
+const HYPOTHESIS_TOKENS: (u32, u32) = (80, 24);
+/// The subject is shortened last, down to so many tokens each part; the second number is for a context window.
+const SUBJECT_TOKENS: (u32, u32) = (400, 80);
 
 /// A piece of a prompt that may be shortened.
 pub(super) struct Part {
@@ -23,23 +26,25 @@ pub(super) struct Part {
     tag: String,
     text: String,
     priority: u8,
-    tokens_min: u32,
+    /// The fewest tokens of it, and those where a context window is too small even for that.
+    tokens_min: (u32, u32),
 }
 
 impl Part {
     fn subject(tag: &str, text: &str) -> Self {
         let (name, text) = (tag.to_owned(), text.to_owned());
-        Self { tag: name.clone(), name, text, priority: u8::MAX, tokens_min: SUBJECT_TOKENS_MIN }
+        Self { tag: name.clone(), name, text, priority: u8::MAX, tokens_min: SUBJECT_TOKENS }
     }
 
     fn message(name: &str, tag: String, text: String, round: u32) -> Self {
         let priority = u8::try_from(round).unwrap_or(u8::MAX - 1);
-        Self { name: name.to_owned(), tag, text, priority, tokens_min: MESSAGE_TOKENS_MIN }
+        Self { name: name.to_owned(), tag, text, priority, tokens_min: MESSAGE_TOKENS }
     }
 
     /// Returns what may be shortened.
     pub(super) fn section(&self) -> Section<'_> {
-        Section { name: &self.name, text: &self.text, priority: self.priority, tokens_min: self.tokens_min }
+        let (tokens_min, tokens_least) = self.tokens_min;
+        Section { name: &self.name, text: &self.text, priority: self.priority, tokens_min, tokens_least }
     }
 
     /// Returns the part with its text at the given length.
@@ -89,7 +94,7 @@ fn dossier(dossier: &Dossier, parts: &mut Vec<Part>) -> Option<()> {
 fn hypothesis(tag: String, text: &HypothesisText) -> Part {
     let HypothesisText { statement, prediction } = text;
     let text = format!("Hypothesis: {statement}\nPrediction: {prediction}");
-    Part { name: "hypothesis".to_owned(), tag, text, priority: u8::MAX, tokens_min: MESSAGE_TOKENS_MIN }
+    Part { name: "hypothesis".to_owned(), tag, text, priority: u8::MAX, tokens_min: HYPOTHESIS_TOKENS }
 }
 
 /// Adds messages and challenges round by round, in the order in which they were made.

@@ -6,8 +6,8 @@ use debate_core::formats::investigation::config::Language;
 use debate_core::formats::investigation::evidence::{CHECK_TOOL, OTHER_TOOL, TOOLS};
 use serde_json::Value;
 
-use crate::prompts::Message;
-use crate::tool_talk;
+use crate::room::Room;
+use crate::tool_talk::{self, Talk};
 
 /// The most tools that one reply may ask for.
 pub(super) const USES_MAX: usize = 4;
@@ -35,8 +35,8 @@ pub(super) fn asked(text: &str) -> Vec<(ToolUse, String)> {
 }
 
 /// Returns what was said and found in earlier turns of a question; `None` where some of it was redacted.
-pub(super) fn talk(turns: &[TurnState], language: Language) -> Option<Vec<Message>> {
-    tool_talk::messages(turns, |turn| {
+pub(super) fn talk(turns: &[TurnState], language: Language, room: Room) -> Option<Talk> {
+    tool_talk::talk(turns, room, |turn| {
         let was_checked = turn.tools.iter().any(|tool| tool.tool == CHECK_TOOL);
         next(was_checked, language).to_owned()
     })

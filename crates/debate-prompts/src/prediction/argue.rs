@@ -22,6 +22,7 @@ use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::copies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
+use crate::room::Room;
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "argument";
@@ -62,13 +63,14 @@ const DESCRIPTIONS: Share = Share::spare(9, 12);
 const OLDER: Share = Share::spare(11, 24);
 
 /// Renders the prompt of an argument.
-pub(super) fn render(view: &ArgueView) -> Result<Prompt, RenderError> {
+pub(super) fn render(view: &ArgueView, room: Room) -> Result<Prompt, RenderError> {
     let (brief, role) = (&view.subject.brief, &view.role);
     let stem =
         stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?;
-    let fitted = draft(view, &stem).fit()?;
+    let fitted = draft(view, &stem, room).fit()?;
     let shape = replies::argument_shape(view.subject.outcomes.len());
-    Ok(fitted.into_prompt(templates::ARGUE, shape, view.max_argument_length, PublicPart::Field(PUBLIC)))
+    let output_tokens_max = room.output(view.max_argument_length);
+    Ok(fitted.into_prompt(templates::ARGUE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
 }
 
 /// Returns what every role is shown in every round, as it was made the first time.
@@ -103,7 +105,7 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
 }
 
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
+pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Draft {
     let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
     let rejection = view
@@ -114,22 +116,22 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem) -> Draft {
     blocks.extend(rejection);
     Draft {
         version: templates::ARGUE,
-        budget: ARGUE_INPUT_TOKENS,
+        budget: room.input(ARGUE_INPUT_TOKENS),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
-        values: values(view, is_rejected),
+        values: values(view, is_rejected, room.output(view.max_argument_length)),
     }
 }
 
-fn values(view: &ArgueView, is_rejected: bool) -> Values {
+fn values(view: &ArgueView, is_rejected: bool, reply_tokens_max: u32) -> Values {
     Values::from([
         ("role", Value::from(view.role.as_str())),
         ("phase", Value::from(view.phase.as_str())),
         ("round", Value::from(view.round)),
         ("rounds", Value::from(view.rounds)),
-        ("words", Value::from(words_max(view))),
+        ("words", Value::from(words_max(view, reply_tokens_max))),
         ("is_rejected", Value::from(is_rejected)),
         ("precedents", Value::from(brings_precedents(view))),
     ])
@@ -150,12 +152,12 @@ fn brings_precedents(view: &ArgueView) -> bool {
 }
 
 /// Returns how many tokens the public argument may have: three fifths of the reply, 300 of 500 (P15).
-fn argument_tokens_max(view: &ArgueView) -> u32 {
-    view.max_argument_length / 5 * 3
+fn argument_tokens_max(reply_tokens_max: u32) -> u32 {
+    reply_tokens_max / 5 * 3
 }
 
 /// Returns how many words are asked for, so that the whole reply fits its tokens.
-fn words_max(view: &ArgueView) -> u32 {
+fn words_max(view: &ArgueView, reply_tokens_max: u32) -> u32 {
     let outcomes = u32::try_from(view.subject.outcomes.len()).unwrap_or(u32::MAX);
     let thinking_and_frame = 90;
     let evidence = 45;
@@ -163,7 +165,7 @@ fn words_max(view: &ArgueView) -> u32 {
     let cites = if view.phase == Phase::Opening { 0 } else { 50 };
     let precedents = if brings_precedents(view) { 110 } else { 0 };
     let others = probabilities.saturating_add(thinking_and_frame + evidence + cites + precedents);
-    let tokens = view.max_argument_length.saturating_sub(others).min(argument_tokens_max(view));
+    let tokens = reply_tokens_max.saturating_sub(others).min(argument_tokens_max(reply_tokens_max));
     // Three words are about four tokens.
     (tokens / 4 * 3 / 10 * 10).max(30)
 }
@@ -253,7 +255,7 @@ pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Ans
         CONFIDENCE_DEFAULT
     });
     let argument = Argument {
-        argument: within(reply.argument.trim(), argument_tokens_max(view), &mut repairs),
+        argument: within(reply.argument.trim(), argument_tokens_max(view.max_argument_length), &mut repairs),
         supports,
         probabilities,
         confidence,
@@ -268,7 +270,8 @@ pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Ans
 /// Returns an error where an argument copies its own prompt (rule P27).
 fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     let rejection = view.rejection.shown().map_or("", String::as_str);
-    let task = templates::task(templates::ARGUE, values(view, !rejection.is_empty()));
+    let task =
+        templates::task(templates::ARGUE, values(view, !rejection.is_empty(), view.max_argument_length));
     let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
     let system = system.transpose().map_err(|error| replies::defect(&error))?.unwrap_or_default();
     let instructions = [system.as_str(), &task.map_err(|error| replies::defect(&error))?, rejection];
@@ -347,7 +350,7 @@ mod tests {
             ("optimist", Phase::Opening, 2, 2_000, 900),
         ] {
             assert_eq!(
-                words_max(&view(role, phase, outcomes, tokens)),
+                words_max(&view(role, phase, outcomes, tokens), tokens),
                 words,
                 "{role} {phase:?} {outcomes} {tokens}"
             );

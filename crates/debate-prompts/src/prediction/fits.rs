@@ -15,6 +15,7 @@ use debate_core::prose::Prose;
 use super::draft::Draft;
 use super::{argue, measure, outcomes, score, synthesise};
 use crate::prompts::RenderError;
+use crate::room::Room;
 
 /// Stands for texts that are not there yet; longer than what is shown of them at least.
 const TEXT: &str = "An argument, or the reason of a rejection, which nobody has written yet when a request comes in; \
@@ -30,23 +31,23 @@ because the least of an argument that is to be scored is sixty tokens long.";
 /// [`RenderError::OverBudget`] with the tokens of the longest smallest form of the first kind of prompt that does not
 /// fit.
 pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
-    let brief = &needed(brief);
+    let (brief, room) = (&needed(brief), Room::default());
     let subject = Subject { brief: Prose::default(), outcomes: config.outcomes.clone() };
     let mut arguments = Vec::new();
     let material = argue::stem(&subject, brief);
     for role in &config.roles {
         let stem = material.spoken_by(role, brief)?;
         for phase in [Phase::Opening, Phase::Rebuttal, Phase::Closing] {
-            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), &stem));
+            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), &stem, room));
         }
     }
     check(arguments)?;
     let score = score_view(config, brief, &subject);
-    check(vec![score::draft(&score, &score::stem(&score, brief)?, brief, TEXT)])?;
+    check(vec![score::draft(&score, &score::stem(&score, brief)?, (brief, TEXT), room)])?;
     let stem = synthesise::stem(&subject, brief, Arc::clone(&material.heads))?;
     let synthesis =
         SynthesisView { subject, roles: config.roles.clone(), rounds: config.rounds, points: Vec::new() };
-    check(vec![synthesise::draft(&synthesis, &stem)])
+    check(vec![synthesise::draft(&synthesis, &stem, room)])
 }
 
 /// Returns a brief without what may be left out of prompts.

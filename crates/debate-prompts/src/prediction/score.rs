@@ -17,6 +17,7 @@ use super::rubric;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::prompts::{CUT, ParseError, Prompt, PublicPart, Reading, Received, RenderError};
+use crate::room::Room;
 
 /// Keys that tell scores from other objects in a reply.
 const KEYS: [&str; 2] = ["reason", "scores"];
@@ -31,15 +32,16 @@ const FINDINGS: Share = Share::spare(4, 16);
 const DATA: Share = Share::spare(5, 16);
 
 /// Renders the prompt of a score.
-pub(super) fn render(view: &ScoreView) -> Result<Prompt, RenderError> {
+pub(super) fn render(view: &ScoreView, room: Room) -> Result<Prompt, RenderError> {
     let redacted = || RenderError::Redacted { version: templates::SCORE };
     let brief = view.subject.brief.shown().ok_or_else(redacted)?;
     let argument = view.words.argument().ok_or_else(redacted)?;
     let stem =
         stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?;
-    let fitted = draft(view, &stem, brief, argument).fit()?;
+    let fitted = draft(view, &stem, (brief, argument), room).fit()?;
     let shape = replies::scores_shape(&criteria(view));
-    Ok(fitted.into_prompt(templates::SCORE, shape, SCORE_OUTPUT_TOKENS, PublicPart::Nothing))
+    let output_tokens_max = room.output(SCORE_OUTPUT_TOKENS);
+    Ok(fitted.into_prompt(templates::SCORE, shape, output_tokens_max, PublicPart::Nothing))
 }
 
 /// Returns what every argument is scored with; the rubric stands before the argument, because all scores share it.
@@ -62,7 +64,7 @@ pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError>
 }
 
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ScoreView, stem: &Stem, brief: &Brief, argument: &str) -> Draft {
+pub(super) fn draft(view: &ScoreView, stem: &Stem, (brief, argument): (&Brief, &str), room: Room) -> Draft {
     let mut blocks = stem.blocks.clone();
     let attributes =
         format!(" supports=\"{}\" precedents=\"{}\"", outcomes::alias(view.supports), view.precedents);
@@ -74,7 +76,7 @@ pub(super) fn draft(view: &ScoreView, stem: &Stem, brief: &Brief, argument: &str
     let supported = outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false);
     Draft {
         version: templates::SCORE,
-        budget: SCORE_INPUT_TOKENS,
+        budget: room.input(SCORE_INPUT_TOKENS),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
         outcomes: vec![supported.into()],

@@ -21,6 +21,7 @@ use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::copies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
+use crate::room::Room;
 
 /// The field of the reply that is public.
 const PUBLIC: &str = "reasoning";
@@ -45,14 +46,15 @@ const POINT_RANK: u8 = 10;
 const POINT: Share = Share::floored(2, 40);
 
 /// Renders the prompt of the synthesis.
-pub(super) fn render(view: &SynthesisView) -> Result<Prompt, RenderError> {
+pub(super) fn render(view: &SynthesisView, room: Room) -> Result<Prompt, RenderError> {
     let judge = Role::from(JUDGE);
     let stem = stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| {
         stem(&view.subject, brief, Arc::clone(&argue::anybodys(&view.subject)?.heads))
     })?;
-    let fitted = draft(view, &stem).fit()?;
+    let fitted = draft(view, &stem, room).fit()?;
     let shape = replies::synthesis_shape(view.subject.outcomes.len());
-    Ok(fitted.into_prompt(templates::SYNTHESISE, shape, SYNTHESIS_OUTPUT_TOKENS, PublicPart::Field(PUBLIC)))
+    let output_tokens_max = room.output(SYNTHESIS_OUTPUT_TOKENS);
+    Ok(fitted.into_prompt(templates::SYNTHESISE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
 }
 
 /// Returns what the synthesis is shown beside the arguments; it begins as the judge's arguments do.
@@ -71,12 +73,12 @@ pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Resu
 }
 
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &SynthesisView, stem: &Stem) -> Draft {
+pub(super) fn draft(view: &SynthesisView, stem: &Stem, room: Room) -> Draft {
     let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
     Draft {
         version: templates::SYNTHESISE,
-        budget: SYNTHESIS_INPUT_TOKENS,
+        budget: room.input(SYNTHESIS_INPUT_TOKENS),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),

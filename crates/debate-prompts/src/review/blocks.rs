@@ -7,7 +7,9 @@ use debate_core::formats::review::visible::Visible;
 use minijinja::{Environment, Value};
 
 use crate::escape;
+use crate::fitting::Bounds;
 use crate::prompts::{Message, Prompt, PublicPart, RenderError, ReplyShape, Speaker};
+use crate::room::Room;
 use crate::tokens::{self, Section};
 
 /// The texts, by name and version.
@@ -41,18 +43,25 @@ pub(super) struct Block<'a> {
     /// The lowest is cut first.
     priority: u8,
     tokens_min: u32,
+    /// The fewest tokens of it where a context window is too small even for that.
+    tokens_least: u32,
 }
 
 /// Blocks that may vanish, the least needed first; then those of which something must stay.
-const CONTEXT: (u8, u32) = (1, 0);
-const ORIGINAL_PROMPT: (u8, u32) = (2, 0);
-const CRITIQUE: (u8, u32) = (3, 0);
-const OPERATION: (u8, u32) = (4, 24);
-const SPEECH: (u8, u32) = (5, 60);
+const CONTEXT: (u8, u32, u32) = (1, 0, 0);
+const ORIGINAL_PROMPT: (u8, u32, u32) = (2, 0, 0);
+const CRITIQUE: (u8, u32, u32) = (3, 0, 0);
+const OPERATION: (u8, u32, u32) = (4, 24, 12);
+const SPEECH: (u8, u32, u32) = (5, 60, 24);
+const TARGET: (u8, u32, u32) = (u8::MAX, u32::MAX, u32::MAX);
 
 impl<'a> Block<'a> {
-    fn new(tag: impl Into<String>, text: &'a str, (priority, tokens_min): (u8, u32)) -> Self {
-        Self { tag: tag.into(), text, priority, tokens_min }
+    fn new(
+        tag: impl Into<String>,
+        text: &'a str,
+        (priority, tokens_min, tokens_least): (u8, u32, u32),
+    ) -> Self {
+        Self { tag: tag.into(), text, priority, tokens_min, tokens_least }
     }
 
     /// Shows what a reviewer found.
@@ -97,7 +106,7 @@ impl<'a> Material<'a> {
         let mut blocks = vec![
             Block::new("original_prompt", self.brief.original_prompt.as_str(), ORIGINAL_PROMPT),
             Block::new("context", self.brief.context.as_str(), CONTEXT),
-            Block::new("conflict_about", self.target, (u8::MAX, u32::MAX)),
+            Block::new("conflict_about", self.target, TARGET),
         ];
         for side in [first, first.other()] {
             let (tag, value) = &self.ops[usize::from(side == Side::B)];
@@ -122,8 +131,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Makes the prompt, its blocks cut as far as they must be.
-    pub(super) fn around(self, blocks: &[Block<'_>]) -> Result<Prompt, RenderError> {
+    /// Makes the prompt, its blocks cut as far as they must be in the room that it has.
+    pub(super) fn around(self, blocks: &[Block<'_>], room: Room) -> Result<Prompt, RenderError> {
         // Operations are shown even where they have no value.
         let shown: Vec<&Block<'_>> =
             blocks.iter().filter(|block| !block.text.is_empty() || block.tag.contains(' ')).collect();
@@ -134,35 +143,31 @@ impl Frame {
                 text: block.text,
                 priority: block.priority,
                 tokens_min: block.tokens_min,
+                tokens_least: block.tokens_least,
             })
             .collect();
-        let system_tokens = tokens::count(&self.system);
-        let budget = self.input_tokens_max;
-        let fitted = tokens::fit(&sections, budget.saturating_sub(system_tokens), |texts| {
+        let bounds = Bounds {
+            version: self.version,
+            budget: self.input_tokens_max,
+            fixed: tokens::count(&self.system),
+            room,
+        };
+        let fitted = bounds.fit(sections, |texts| {
             let written =
                 shown.iter().zip(texts).filter(|(block, text)| !text.is_empty() || block.text.is_empty());
             let written = written.map(|(block, text)| write(&block.tag, text));
             written.chain([self.task.clone()]).collect::<Vec<_>>().join("\n")
-        })
-        .map_err(|error| RenderError::OverBudget {
-            version: self.version,
-            tokens: error.tokens_needed.saturating_add(system_tokens),
-            budget,
         })?;
-        let omitted = fitted.omissions.iter().map(|omission| {
-            let all = omission.kept_tokens + omission.dropped_tokens;
-            format!("{}: cut to {} of {all} tokens", omission.section, omission.kept_tokens)
-        });
         Ok(Prompt {
             version: self.version,
-            omitted: omitted.collect(),
+            omitted: fitted.omitted,
             messages: vec![
                 Message { speaker: Speaker::System, text: Arc::from(self.system) },
                 Message { speaker: Speaker::User, text: Arc::from(fitted.text) },
             ],
             shape: self.shape,
-            output_tokens_max: self.output_tokens_max,
-            tokens: fitted.tokens + system_tokens,
+            output_tokens_max: room.output(self.output_tokens_max),
+            tokens: fitted.tokens,
             public: self.public,
             web_search: false,
             web_searches_max: None,

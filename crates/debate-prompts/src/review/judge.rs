@@ -15,6 +15,7 @@ use super::blocks::{Frame, Material, fill};
 use crate::prediction::lenient::{self, Stated};
 use crate::prediction::replies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError, ReplyShape};
+use crate::room::Room;
 
 const VERSION: &str = "review/judge@1";
 
@@ -53,7 +54,7 @@ struct FeedbackReply {
 static SHAPE: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(replies::schema::<JudgementReply>()));
 
 /// Renders the prompt of a judgement; the side `first` is shown first throughout.
-pub(super) fn render(visible: &Visible, first: Side) -> Result<Prompt, RenderError> {
+pub(super) fn render(visible: &Visible, first: Side, room: Room) -> Result<Prompt, RenderError> {
     let material = Material::of(visible).ok_or(RenderError::Redacted { version: VERSION })?;
     let names = context! {
         first => visible.pair.role(first).as_str(),
@@ -68,7 +69,7 @@ pub(super) fn render(visible: &Visible, first: Side) -> Result<Prompt, RenderErr
         shape: Some(ReplyShape { name: "judgement", schema: Arc::clone(&SHAPE) }),
         public: PublicPart::Field("summary"),
     }
-    .around(&material.blocks(first, None))
+    .around(&material.blocks(first, None), room)
 }
 
 /// Reads the reply to the prompt of a judgement.

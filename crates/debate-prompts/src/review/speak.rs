@@ -9,6 +9,7 @@ use minijinja::context;
 use super::blocks::{Block, Frame, Material, fill};
 use crate::escape;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
+use crate::room::Room;
 use crate::tags;
 
 /// Who a reviewer is where the request does not say.
@@ -25,8 +26,8 @@ fn version(speech: Speech) -> &'static str {
 pub(super) fn render(
     visible: &Visible,
     speech: Speech,
-    side: Side,
-    rejection: &Prose<String>,
+    (side, rejection): (Side, &Prose<String>),
+    room: Room,
 ) -> Result<Prompt, RenderError> {
     let version = version(speech);
     let material = Material::of(visible).ok_or(RenderError::Redacted { version })?;
@@ -56,7 +57,7 @@ pub(super) fn render(
         shape: None,
         public: PublicPart::Whole,
     }
-    .around(&material.blocks(side, own))
+    .around(&material.blocks(side, own), room)
 }
 
 /// Reads the reply to the prompt of a speech.

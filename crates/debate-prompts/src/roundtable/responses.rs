@@ -10,7 +10,8 @@ use debate_core::formats::roundtable::visible::{Shown, Statistics, Words};
 use crate::escape;
 use crate::tokens::Section;
 
-/// Reasons and positions are shortened down to so many tokens each.
+/// Reasons and positions are shortened down to so many tokens each; where a context window is too small even for that,
+/// they are left out.
 const TOKENS_MIN: u32 = 20;
 
 /// The first priority of positions, behind all those of reasons: a lower one is cut first.
@@ -61,15 +62,19 @@ pub(super) fn sections<'a>(said: &'a [Said<'_>]) -> Vec<Section<'a>> {
             text,
             priority,
             tokens_min: TOKENS_MIN,
+            tokens_least: 0,
         };
         [section(&said.words.position, POSITIONS_FROM + age), section(&said.words.reasoning, age)]
     });
     sections.collect()
 }
 
-/// Returns the block of responses, each with its two texts at the given lengths; none where nobody has spoken.
-pub(super) fn block(said: &[Said<'_>], texts: &[Cow<'_, str>]) -> Option<String> {
-    let shown = said.iter().zip(texts.chunks(2)).map(|(said, texts)| {
+/// Returns the block of responses, each with its two texts at the given lengths; none where nobody has spoken. Responses
+/// without any text may be left out.
+pub(super) fn block(said: &[Said<'_>], texts: &[Cow<'_, str>], may_leave_out: bool) -> Option<String> {
+    let shown = said.iter().zip(texts.chunks(2));
+    let shown = shown.filter(|(_, texts)| !may_leave_out || texts.iter().any(|text| !text.trim().is_empty()));
+    let shown = shown.map(|(said, texts)| {
         let [position, reasoning] = texts else { return String::new() };
         let reasoning = match escape::xml(reasoning) {
             reasoning if reasoning.trim().is_empty() => String::new(),

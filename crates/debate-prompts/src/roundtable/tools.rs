@@ -14,8 +14,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::prediction::lenient;
-use crate::prompts::{Message, ReplyShape};
-use crate::tool_talk;
+use crate::prompts::ReplyShape;
+use crate::room::Room;
+use crate::tool_talk::{self, Talk};
 
 /// The field of a reply that asks for tools.
 pub(super) const FIELD: &str = "tool_calls";
@@ -88,8 +89,8 @@ pub(super) fn request(visible: &Visible) -> Option<String> {
 }
 
 /// Returns what was said and found in earlier turns; `None` where some of it was redacted.
-pub(super) fn talk(turns: &[TurnState], visible: &Visible) -> Option<Vec<Message>> {
-    tool_talk::messages(turns, |turn| {
+pub(super) fn talk(turns: &[TurnState], visible: &Visible, room: Room) -> Option<Talk> {
+    tool_talk::talk(turns, room, |turn| {
         let later = turns.iter().filter(|later| later.turn > turn.turn).map(|later| later.tools.len());
         let left = visible.tool_calls_left as usize + later.sum::<usize>();
         let next = match left {

@@ -9,8 +9,8 @@ use super::{count, lengths};
 /// Marks where a text was cut.
 const ELLIPSIS: &str = "…";
 
-/// Times a prompt is rendered again at most before it is refused.
-const RENDERS_MAX: u32 = 12;
+/// Times a prompt is rendered again at most for each floor of its sections.
+const RENDERS_MAX: usize = 12;
 
 /// A text that may be shortened to fit a budget.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +21,10 @@ pub struct Section<'a> {
     pub text: &'a str,
     /// The lowest priority is cut first; equal priorities are cut to equal lengths.
     pub priority: u8,
-    /// Tokens below which it is not cut; at 0 it may be left out altogether.
+    /// Tokens below which it is not cut while others can be; at 0 it may be left out altogether.
     pub tokens_min: u32,
+    /// Tokens below which it is never cut, at most `tokens_min`.
+    pub tokens_least: u32,
 }
 
 /// What was left out of a section.
@@ -47,24 +49,25 @@ pub struct Fitted {
     pub omissions: Vec<Omission>,
 }
 
-/// A prompt does not fit even when every section is cut to its minimum.
+/// A prompt does not fit even when every section is cut to its least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("needs at least {tokens_needed} tokens, allowed are {tokens_max}")]
 pub struct FitError {
-    /// Tokens of the prompt with every section at its minimum.
+    /// Tokens of the prompt with every section at its least.
     pub tokens_needed: u32,
     /// The budget.
     pub tokens_max: u32,
 }
 
-/// Renders a prompt of at most `tokens_max` tokens, cutting sections as little as needed (P15).
+/// Renders a prompt of at most `tokens_max` tokens, cutting sections as little as needed (P15): first to their
+/// `tokens_min`, then to their `tokens_least`, each time the lowest priority first.
 ///
 /// `render` gets one text per section, in order, and returns the whole prompt; it may escape and
 /// frame them, the budget holds for what it returns. It is called once when everything fits.
 ///
 /// # Errors
 ///
-/// [`FitError`] when the prompt is too long with every section at its minimum.
+/// [`FitError`] when the prompt is too long with every section at its least.
 pub fn fit(
     sections: &[Section<'_>],
     tokens_max: u32,
@@ -79,11 +82,17 @@ pub fn fit(
         let plain: u32 = full.iter().sum();
         let rendered = tokens.saturating_sub(frame);
         let mut allotted = full.clone();
-        for _ in 0..RENDERS_MAX {
-            if tokens <= tokens_max
-                || !shrink(sections, &mut allotted, deflated(tokens - tokens_max, plain, rendered))
-            {
+        let floors: [fn(&Section<'_>) -> u32; 2] =
+            [|section| section.tokens_min, |section| section.tokens_least];
+        let can_be_less = sections.iter().any(|section| section.tokens_least < section.tokens_min);
+        let floors = floors.into_iter().take(if can_be_less { 2 } else { 1 });
+        for floor in floors.flat_map(|floor| [floor; RENDERS_MAX]) {
+            if tokens <= tokens_max {
                 break;
+            }
+            let over = deflated(tokens - tokens_max, plain, rendered);
+            if !shrink(sections, floor, &mut allotted, over) {
+                continue;
             }
             for (index, section) in sections.iter().enumerate() {
                 if allotted[index] < full[index] {
@@ -146,7 +155,12 @@ pub fn cut(text: &str, tokens_max: u32) -> Cow<'_, str> {
 
 /// Takes `over` tokens off the allotments, lowest priority first. Returns whether anything was left
 /// to take.
-fn shrink(sections: &[Section<'_>], allotted: &mut [u32], over: u32) -> bool {
+fn shrink(
+    sections: &[Section<'_>],
+    tokens_min: fn(&Section<'_>) -> u32,
+    allotted: &mut [u32],
+    over: u32,
+) -> bool {
     let mut priorities: Vec<u8> = sections.iter().map(|section| section.priority).collect();
     priorities.sort_unstable();
     priorities.dedup();
@@ -157,7 +171,7 @@ fn shrink(sections: &[Section<'_>], allotted: &mut [u32], over: u32) -> bool {
             // The longest gives way first, down to the next longest, so that equals end up equal.
             let Some(&longest) = level
                 .iter()
-                .filter(|&&i| allotted[i] > sections[i].tokens_min)
+                .filter(|&&i| allotted[i] > tokens_min(&sections[i]))
                 .max_by_key(|&&i| (allotted[i], std::cmp::Reverse(i)))
             else {
                 break;
@@ -169,7 +183,7 @@ fn shrink(sections: &[Section<'_>], allotted: &mut [u32], over: u32) -> bool {
                 .filter(|&tokens| tokens < allotted[longest])
                 .max()
                 .unwrap_or(0);
-            let floor = next.max(sections[longest].tokens_min);
+            let floor = next.max(tokens_min(&sections[longest]));
             let share = left.div_ceil(u32::try_from(level.len()).unwrap_or(u32::MAX));
             let step = (allotted[longest] - floor).clamp(1, share);
             allotted[longest] -= step;
@@ -233,7 +247,7 @@ mod tests {
     }
 
     fn section<'a>(name: &'a str, text: &'a str, priority: u8, tokens_min: u32) -> Section<'a> {
-        Section { name, text, priority, tokens_min }
+        Section { name, text, priority, tokens_min, tokens_least: tokens_min }
     }
 
     #[test]
@@ -289,6 +303,21 @@ mod tests {
         let error = fit(&sections, 30, join).unwrap_err();
         assert_eq!(error.tokens_max, 30);
         assert!(error.tokens_needed > 30 && error.tokens_needed < 70, "{error}");
+    }
+
+    #[test]
+    fn p15_sections_go_below_their_minimum_only_where_all_are_at_it() {
+        let text = "many words of text ".repeat(20);
+        let sections = [section("a", &text, 1, 20), section("b", &text, 2, 20)];
+        let sections = sections.map(|section| Section { tokens_least: 0, ..section });
+        let kept = |tokens_max| {
+            let fitted = fit(&sections, tokens_max, join).unwrap();
+            assert!(fitted.tokens <= tokens_max);
+            fitted.omissions.iter().map(|omission| omission.kept_tokens).collect::<Vec<_>>()
+        };
+        let (both, one) = (kept(50), kept(30));
+        assert!(both.iter().all(|tokens| (15..30).contains(tokens)), "{both:?}");
+        assert!(one[0] < 10 && one[1] > 10, "{one:?}");
     }
 
     #[test]

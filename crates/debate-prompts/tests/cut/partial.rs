@@ -35,7 +35,13 @@ fn answer<P: Prompts>(
         let read = prompts.parse(&visible, &want, received.last()).unwrap();
         let Reading::Answer { answer, repairs } = read else { panic!("it asks for tools") };
         let version = String::new();
-        let prompt = PromptRef { version, digest: Digest::default(), tokens: 0, omitted: Vec::new() };
+        let prompt = PromptRef {
+            version,
+            digest: Digest::default(),
+            tokens: 0,
+            omitted: Vec::new(),
+            ..PromptRef::default()
+        };
         let begin = BeginCall {
             work: Work::Turn { want: want.clone(), turn },
             hedge: None,

@@ -74,7 +74,7 @@ fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text:
         Reading::Tools(tools) => panic!("{tools:?}"),
     };
     let prompt =
-        PromptRef { version: String::new(), digest: Digest::default(), tokens: 0, omitted: Vec::new() };
+        PromptRef { version: String::new(), digest: Digest::default(), tokens: 0, ..PromptRef::default() };
     let begin = BeginCall {
         work: work.clone(),
         hedge: None,

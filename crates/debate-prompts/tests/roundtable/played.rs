@@ -84,7 +84,7 @@ fn answer(debate: &mut Debate<Roundtable>, asked: &Asked, reply: &Value) {
         version: asked.prompt.version.to_owned(),
         digest: Digest::of_text(&asked.whole()),
         tokens: asked.prompt.tokens,
-        omitted: Vec::new(),
+        ..PromptRef::default()
     };
     let begin = BeginCall {
         work: Work::Turn { want: want.clone(), turn: 1 },

@@ -9,6 +9,7 @@ use debate_core::event::ToolUse;
 use debate_prompts::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, RenderError, ReplyShape, Speaker,
 };
+use debate_prompts::room::Room;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -56,7 +57,13 @@ pub struct ProbePrompts;
 impl Prompts for ProbePrompts {
     type Format = Probe;
 
-    fn render(&self, visible: &Visible, _want: &Want, turns: &[TurnState]) -> Result<Prompt, RenderError> {
+    fn render_within(
+        &self,
+        visible: &Visible,
+        _want: &Want,
+        turns: &[TurnState],
+        room: Room,
+    ) -> Result<Prompt, RenderError> {
         let redacted = RenderError::Redacted { version: VERSION };
         let brief = visible.brief.shown().ok_or(redacted)?;
         let mut text = format!("Topic: {}\nQuestion: {}\n", brief.topic, visible.call);
@@ -84,12 +91,17 @@ impl Prompts for ProbePrompts {
             messages.push(message(Speaker::User, results.join("\n")));
         }
         let bytes: usize = messages.iter().map(|message| message.text.len()).sum();
+        let tokens = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let budget = room.input(tokens);
+        if tokens > budget {
+            return Err(RenderError::OverBudget { version: VERSION, tokens, budget });
+        }
         Ok(Prompt {
             version: VERSION,
             messages,
             shape: Some(ReplyShape { name: "probe", schema: Arc::clone(&SCHEMA) }),
-            output_tokens_max: OUTPUT_TOKENS_MAX,
-            tokens: u32::try_from(bytes).unwrap_or(u32::MAX),
+            output_tokens_max: room.output(OUTPUT_TOKENS_MAX),
+            tokens,
             omitted: Vec::new(),
             public: PublicPart::Field("text"),
             web_search: false,

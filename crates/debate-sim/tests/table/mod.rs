@@ -94,7 +94,7 @@ impl Table {
             version: "probe@1".to_owned(),
             digest: Digest::of_text(call),
             tokens: 10,
-            omitted: Vec::new(),
+            ..PromptRef::default()
         };
         let reserved = Reserved::from(Tokens { input: 10, output: 10 });
         let hedge = hedge.then_some(reserved);

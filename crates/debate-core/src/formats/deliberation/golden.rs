@@ -219,7 +219,7 @@ fn run(input: &GoldenInput) -> Result<DeliberationResult, RunError> {
                 version: "golden@1".to_owned(),
                 digest: Digest::default(),
                 tokens: 0,
-                omitted: Vec::new(),
+                ..PromptRef::default()
             },
             reserved: Reserved::default(),
             thinking: crate::call::Thinking::default(),

@@ -1,0 +1,92 @@
+//! Debates whose models have small context windows (R12, P15).
+
+use std::collections::BTreeSet;
+
+use debate_core::formats::accept::{self, AcceptedRequest};
+use debate_engine::{Engine, Settings, StartError};
+use debate_prompts::tokens;
+
+use crate::bench_of_one::{self, model};
+use crate::sent_prompts::{FAULTY, REQUESTS, all_agree, builder, engine, held, history, sent, start};
+
+/// The model, which answers as it was asked.
+const PLAIN: &str = "seed=7";
+
+/// Tokens of a window that are neither of the prompt nor of the answer.
+const FRAME_TOKENS: u64 = 16;
+
+fn engine_with_window(spelling: &str, tokens: u32) -> Engine {
+    builder(spelling).context_window(model(spelling).name(), tokens).build()
+}
+
+#[tokio::test(start_paused = true)]
+async fn p15_every_format_runs_in_a_small_context_window() {
+    let mut shortened = BTreeSet::new();
+    for (spelling, window) in [(PLAIN, 1_024), (PLAIN, 2_048), (PLAIN, 4_096), (FAULTY, 2_048)] {
+        // The contract of the last one, whose agents use tools, alone fills the smallest window.
+        let requests = if window == 1_024 { &REQUESTS[..5] } else { &REQUESTS[..] };
+        for request in requests {
+            let engine = engine_with_window(spelling, window);
+            let debate = held(&engine, request).await;
+            let history = history(&engine, debate).await;
+            let prompts = sent(&engine, debate, &history);
+            all_agree(&prompts);
+            for (facts, prompt) in &prompts {
+                let messages = &prompt.rendered.as_ref().unwrap().messages;
+                let read: u32 = messages.iter().map(|message| tokens::count(&message.text)).sum();
+                let answer = facts["reserved"]["output"].as_u64().unwrap();
+                let taken = u64::from(read.max(prompt.sent.tokens)) + answer + FRAME_TOKENS;
+                assert!(taken <= window.into() && answer >= 200, "{window}: {facts}");
+                let is_shortened = prompt.sent.input_max.is_some();
+                assert!(!is_shortened || !prompt.sent.omitted.is_empty(), "{window}: {facts}");
+                if is_shortened {
+                    shortened.insert((window, prompt.sent.version.clone()));
+                }
+            }
+            let end = history.iter().rfind(|event| event.kind == "concluded").unwrap();
+            assert!(spelling == FAULTY || end.body.contains("\"full\""), "{window}: {}", end.body);
+        }
+    }
+    for version in ["prediction/argue@2", "prediction/synthesise@2", "deliberation/consensus@1"] {
+        assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
+    }
+    for version in ["roundtable/respond@2", "review/judge@1", "investigation/convey.en@1"] {
+        assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn p15_a_large_context_window_changes_no_prompt() {
+    let digests = async |engine: Engine, request| {
+        let debate = held(&engine, request).await;
+        let prompts = sent(&engine, debate, &history(&engine, debate).await);
+        let facts = prompts.into_iter().map(|(mut facts, _)| facts["prompt"].take());
+        facts.map(|prompt| prompt.to_string()).collect::<BTreeSet<_>>()
+    };
+    for request in REQUESTS {
+        let without = digests(engine(PLAIN, Settings::default()), request).await;
+        assert!(without.iter().all(|prompt| !prompt.contains("_max")), "{without:?}");
+        assert_eq!(digests(engine_with_window(PLAIN, 1_000_000), request).await, without);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn k12_a_window_smaller_than_the_first_prompts_is_refused() {
+    let engine = engine_with_window(PLAIN, 1_024);
+    let AcceptedRequest::Roundtable(accepted) = accept::accept(REQUESTS[5]).unwrap() else { panic!() };
+    let Err(StartError::Invalid(violations)) = engine.start(start(*accepted)).await else {
+        panic!("it started")
+    };
+    let [violation] = &violations.0[..] else { panic!("{violations}") };
+    assert_eq!(violation.field, "model");
+    for part in ["at least 778 tokens", "has 1024", "simulated:7", "--context-window"] {
+        assert!(violation.reason.contains(part), "{part}: {violation:?}");
+    }
+    let engine = engine_with_window(PLAIN, 512);
+    let mut named = bench_of_one::start(None);
+    named.config.models.roles.insert("judge".into(), vec![model(PLAIN).name().to_owned()]);
+    named.config.models.default = vec![model(PLAIN).name().to_owned()];
+    let Err(StartError::Invalid(violations)) = engine.start(named).await else { panic!("it started") };
+    assert_eq!(violations.0[0].field, "options.models.default", "{violations}");
+    assert_eq!(engine.store().list(Default::default()).await.unwrap().len(), 0);
+}
