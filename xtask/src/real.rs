@@ -55,6 +55,9 @@ pub(crate) struct Options {
     /// Only the prediction whose process is killed, and which is resumed
     #[arg(long, conflicts_with = "quick")]
     interrupt: bool,
+    /// Threads of the model server, 0 for one per core; 1 is faster where other programs keep the cores busy
+    #[arg(long, default_value_t = 0)]
+    threads: u32,
     /// Forget the results of earlier runs of the same program
     #[arg(long)]
     fresh: bool,
@@ -86,7 +89,7 @@ const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: 
 ///
 /// When something cannot be installed, built or started, or the time is over before every debate ran.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode> {
-    let lab = Lab::open(workspace, options.fresh)?;
+    let lab = Lab::open(workspace, options)?;
     let todo = options.todo();
     let (started, mut results) = (Instant::now(), Vec::new());
     for (index, (candidate, debates)) in todo.iter().enumerate() {
@@ -158,6 +161,9 @@ impl Options {
         for (flag, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
             command.push_str(&format!(" {flag}"));
         }
+        if self.threads > 0 {
+            command.push_str(&format!(" --threads {}", self.threads));
+        }
         if let Some(name) = self.model.and_then(|model| model.to_possible_value()) {
             command.push_str(&format!(" --model {}", name.get_name()));
         }
@@ -176,14 +182,14 @@ struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
-    fn open(workspace: &'a Workspace, fresh: bool) -> Result<Self> {
+    fn open(workspace: &'a Workspace, options: &Options) -> Result<Self> {
         let folder = workspace.target.join("real");
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let installed = Installed::install(workspace, &folder)?;
+        let installed = Installed::install(workspace, &folder, options.threads)?;
         println!("building the program debate (release)");
         let program = install::rust_in(workspace, ".", "debate-cli", "debate")?;
         let folder = folder.join("results").join(machine::digest(&program)?);
-        if fresh && folder.exists() {
+        if options.fresh && folder.exists() {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
         }
         println!("results are kept in {}", folder.display());

@@ -1,6 +1,6 @@
 """Serves one small real model on loopback, with the protocol of OpenAI, for `cargo xtask real`.
 
-    python server.py smollm2|gemma --models FOLDER --slots 4 --window 8192 [--port PORT]
+    python server.py smollm2|gemma --models FOLDER --slots 4 --window 8192 [--port PORT] [--threads N]
 
 Prints its address when it is ready. It ends when its stdin ends, so it never outlives the program that started it.
 """
@@ -52,6 +52,7 @@ def main():
     parser.add_argument("--slots", type=int, required=True)
     parser.add_argument("--window", type=int, required=True)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0, help="0: one for each core")
     arguments = parser.parse_args()
     path = weights(arguments.model, arguments.models)
     check(arguments.model, path)
@@ -67,9 +68,9 @@ def main():
     params.n_ctx = arguments.slots * arguments.window
     params.n_gpu_layers = 0
     params.cache_ram_mib = PROMPT_CACHE_MIB
-    # Threads that wait must not spin: the debate runs on the same cores.
-    params.cpuparams.poll = 0
-    params.cpuparams_batch.poll = 0
+    if arguments.threads:
+        params.cpuparams.n_threads = arguments.threads
+        params.cpuparams_batch.n_threads = arguments.threads
     server = Server(params)
     print(server.listening_address, flush=True)
     sys.stdin.read()

