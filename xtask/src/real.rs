@@ -278,7 +278,7 @@ impl<'a> Lab<'a> {
             }
             Err(error) => result.faults.push(format!("{error:#}")),
         }
-        result.judge(&debate.last_error());
+        result.judge(&debate.cause());
         Ok(result)
     }
 }

@@ -28,8 +28,26 @@ impl Drop for OwnedChild {
     }
 }
 
-/// Returns the last line of a file that is not empty, for error messages.
-pub(crate) fn last_line(path: &Path) -> String {
+/// Returns the line of a program's stderr that says why it failed, for error messages.
+pub(crate) fn cause(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no output").to_owned()
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let error = lines.clone().find(|line| line.starts_with("error"));
+    error.or_else(|| lines.next_back()).unwrap_or("no output").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cause_is_the_error_line_or_else_the_last_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("errors.txt");
+        assert_eq!(cause(&path), "no output");
+        fs::write(&path, "round 1\n  1 × timeout\n\n").unwrap();
+        assert_eq!(cause(&path), "1 × timeout");
+        fs::write(&path, "error: unknown command\n\nFor more information, try '--help'.\n").unwrap();
+        assert_eq!(cause(&path), "error: unknown command");
+    }
 }

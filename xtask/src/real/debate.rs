@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::child::{OwnedChild, last_line};
+use super::child::{OwnedChild, cause};
 use super::counts::Counts;
 use super::server::SLOTS;
 
@@ -122,9 +122,9 @@ impl Debate<'_> {
         Ok(verify.status().context("cannot start debate verify")?.success())
     }
 
-    /// Returns the last line that the program wrote to stderr.
-    pub(crate) fn last_error(&self) -> String {
-        last_line(&self.folder.join("errors.txt"))
+    /// Returns what the program wrote to stderr about its failure.
+    pub(crate) fn cause(&self) -> String {
+        cause(&self.folder.join("errors.txt"))
     }
 
     fn id(&self) -> Result<String> {

@@ -88,6 +88,6 @@ pub(crate) fn interrupt(debate: &Debate<'_>, mut child: OwnedChild) -> Result<Co
 fn reach_middle(debate: &Debate<'_>, child: &mut OwnedChild) -> Result<()> {
     match debate.wait(child, Some(MIDDLE))? {
         Waited::Answered => Ok(()),
-        Waited::Ended => bail!("the debate ended before its middle: {}", debate.last_error()),
+        Waited::Ended => bail!("the debate ended before its middle: {}", debate.cause()),
     }
 }

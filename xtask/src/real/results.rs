@@ -32,10 +32,10 @@ const OWN_LIMITS: [&str; 2] = ["timeout_total", "timeout_turn"];
 impl DebateResult {
     /// Adds to the faults what the counts show.
     ///
-    /// `last_error` is what the program wrote last to stderr.
-    pub(crate) fn judge(&mut self, last_error: &str) {
+    /// `cause` is what the program wrote to stderr about its failure.
+    pub(crate) fn judge(&mut self, cause: &str) {
         match self.counts.completeness.as_deref() {
-            None => self.faults.push(format!("did not end: {last_error}")),
+            None => self.faults.push(format!("did not end: {cause}")),
             Some("void") => self.faults.push("void".to_owned()),
             Some(_) => {}
         }

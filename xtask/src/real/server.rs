@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::child::{OwnedChild, last_line};
+use super::child::{OwnedChild, cause};
 use crate::cargo::Workspace;
 use crate::python::{Packages, environment};
 
@@ -118,7 +118,7 @@ impl<'a> ModelServer<'a> {
         let mut address = String::new();
         BufReader::new(stdout).read_line(&mut address).context("cannot read from the model server")?;
         if !address.starts_with("http://") {
-            bail!("the model server did not start: {} (see {})", last_line(&errors), errors.display());
+            bail!("the model server did not start: {} (see {})", cause(&errors), errors.display());
         }
         self.address = address.trim().to_owned();
         self.child = Some(child);
