@@ -17,6 +17,7 @@ mod peers;
 mod postgres;
 mod python;
 mod readme;
+mod real;
 mod reference;
 mod report;
 mod test;
@@ -85,6 +86,12 @@ enum Task {
         #[arg(long, default_value_t = 3_600)]
         seconds: u64,
     },
+    /// Run every format and mode with two small real models, installed with llama.cpp's server below the target folder
+    ///
+    /// Takes up to 90 minutes on two cores; a second run continues where the first one stopped. Fails where a debate of
+    /// SmolLM2 does not end, is void, loses a call to our own time limits, or does not verify. gemma, a base model, is
+    /// only reported. Not part of `ci`.
+    Real(real::Options),
     /// Run simulated worlds: `cargo xtask sim 123` repeats the failing seed 123
     #[command(disable_help_flag = true)]
     Sim {
@@ -147,6 +154,7 @@ fn run(task: Task) -> Result<ExitCode> {
             fuzz::add_steps(&workspace, &mut report, seconds, &targets)?;
             Ok(report.close())
         }
+        Task::Real(options) => real::run(&workspace, &options),
         Task::Sim { arguments } => {
             let status = workspace
                 .cargo(["run", "--quiet", "--profile", "sim", "--package", "debate-sim", "--"])

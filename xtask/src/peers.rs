@@ -4,7 +4,7 @@
 mod bars;
 pub(crate) mod catchup;
 mod flight;
-mod install;
+pub(crate) mod install;
 mod model_server;
 mod roster;
 mod table;
