@@ -15,8 +15,8 @@ pub struct ModelError {
     pub kind: ModelErrorKind,
     /// The HTTP status, when there was a response.
     pub status: Option<u16>,
-    /// What a person may read about it: one line, at most 200 characters and the address that was asked, never a key, never a
-    /// whole provider body.
+    /// What a person may read about it: one line, at most 200 characters and the address that was asked,
+    /// never a key, never a whole provider body.
     pub message: Box<str>,
     /// What a person can do about it, in a few words; empty where nobody knows.
     pub advice: Box<str>,
@@ -28,7 +28,8 @@ pub struct ModelError {
     pub ending: Option<Ending>,
     /// The provider's word for how it ended, at most 64 characters.
     pub stop_reason: Option<Box<str>>,
-    /// The tokens spent on the failed call, as far as the provider says: those written only where it has counted them all.
+    /// The tokens spent on the failed call, as far as the provider says: those written only where it has
+    /// counted them all.
     pub usage: Box<Usage>,
     /// How many times the wire was tried again before this was returned (K5).
     pub wire_retries: u16,
@@ -55,14 +56,15 @@ impl ModelError {
         }
     }
 
-    /// Makes an error with the words of a provider, one line as long as they are: whoever knows the key blots it out of
-    /// them and then cuts them, with [`Self::safe`]. Cut first, a part of the key could stay.
+    /// Makes an error with the words of a provider, one line as long as they are: whoever knows the key blots
+    /// it out of them and then cuts them, with [`Self::safe`]. Cut first, a part of the key could stay.
     #[cfg(feature = "http")]
     pub(crate) fn told(kind: ModelErrorKind, message: &str) -> Self {
         Self { message: one_line(message).into(), ..Self::new(kind, "") }
     }
 
-    /// Returns the error with a `message` that may be shown: what `redact` leaves of it, cut to 200 characters.
+    /// Returns the error with a `message` that may be shown: what `redact` leaves of it, cut to 200
+    /// characters.
     #[cfg(feature = "http")]
     pub(crate) fn safe(self, redact: impl Fn(&str) -> Box<str>) -> Self {
         let stop_reason = self.stop_reason.as_deref().map(&redact);

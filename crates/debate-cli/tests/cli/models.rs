@@ -131,7 +131,8 @@ fn what_is_wrong_with_a_provider_is_one_line_at_the_end_that_says_what_to_do() {
             "404 Not Found",
             "application/json",
             r#"{"error":{"message":"no model some-model","code":404,"type":"not_found_error"}}"#,
-            "unknown_model: HTTP 404: no model some-model; check the model's name, and ADDRESS if it is set",
+            "unknown_model: HTTP 404: no model some-model (ASKED); check the model's name, and ADDRESS if it is \
+             set",
         ),
         (
             "402 Payment Required",
@@ -143,7 +144,7 @@ fn what_is_wrong_with_a_provider_is_one_line_at_the_end_that_says_what_to_do() {
             "200 OK",
             "text/html",
             PAGE,
-            "malformed_response: the response is markup, not JSON; something else than PROVIDER may be \
+            "malformed_response: the response is markup, not JSON (ASKED); something else than PROVIDER may be \
              answering: check ADDRESS and any proxy",
         ),
         (
@@ -160,6 +161,13 @@ fn what_is_wrong_with_a_provider_is_one_line_at_the_end_that_says_what_to_do() {
             let ran = run(&program, provider, &[(address, &base), (key, "sk-very-secret")]);
             assert_eq!(ran.code, Some(1), "{status}: {ran:?}");
             let line = line.replace("PROVIDER", provider).replace("ADDRESS", address).replace("KEY", key);
+            let asked = match provider {
+                "anthropic" => "messages",
+                "gemini" => "models/some-model:streamGenerateContent",
+                _ => "chat/completions",
+            };
+            let server = base.trim_start_matches("http://").trim_end_matches('/');
+            let line = line.replace("ASKED", &format!("{server}/{asked}"));
             let want = format!("error: {provider}:some-model never answered: {line}");
             let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
             assert_eq!(errors, [want.as_str()], "{status}");

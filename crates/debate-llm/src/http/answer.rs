@@ -76,7 +76,8 @@ impl Answer {
         self.has_last_count = false;
     }
 
-    /// Takes the provider's word for how the answer ended; an empty word says nothing. Not every provider has one for tools.
+    /// Takes the provider's word for how the answer ended; an empty word says nothing. Not every provider has
+    /// one for tools.
     pub(crate) fn end(&mut self, word: &str) {
         let word = word.trim();
         if !word.is_empty() {
@@ -119,8 +120,9 @@ impl Answer {
         self.has_last_count = self.is_complete();
     }
 
-    /// Returns what is known to be used (rule K3). What was written is known at the end of the answer alone: what was counted
-    /// before may be less than what is charged for. A 0 for what is there, as a prompt always is, says that nobody counted.
+    /// Returns what is known to be used (rule K3). What was written is known at the end of the answer alone:
+    /// what was counted before may be less than what is charged for. A 0 for what is there, as a prompt
+    /// always is, says that nobody counted.
     pub(super) fn used(&self) -> Usage {
         let Usage { input, output, reasoning, .. } = self.usage;
         let counted = |tokens: Option<u64>, is_there: bool| tokens.filter(|tokens| *tokens > 0 || !is_there);
@@ -170,10 +172,12 @@ impl Answer {
         (self.ending, self.stop_reason) = (after.ending, after.stop_reason);
     }
 
-    /// Ends the answer, and says whether it is one: it ended for a reason that is known and good, or reached its limit.
+    /// Ends the answer, and says whether it is one: it ended for a reason that is known and good, or reached
+    /// its limit.
     ///
     /// # Errors
-    /// `Refused`; `StreamError` where the provider broke it off; `Truncated` where it gave no reason, or one that is not known.
+    /// `Refused`; `StreamError` where the provider broke it off; `Truncated` where it gave no reason, or one
+    /// that is not known.
     pub(super) fn judge(&mut self) -> Result<(), ModelError> {
         self.usage = self.used();
         let failed = |kind, ending, message: &str| {

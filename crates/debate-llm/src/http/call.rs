@@ -76,7 +76,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Sends until there is an answer, an error that stays, or no time (K5); waits for an absent server (K22).
+    /// Sends until there is an answer, an error that stays, or no time (K5); waits for an absent server
+    /// (K22).
     pub(super) async fn answer(
         &mut self,
         request: &ChatRequest,
@@ -189,7 +190,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Notes a reply that the server found not to keep to the schema, and returns whether the one before it did not either.
+    /// Notes a reply that the server found not to keep to the schema, and returns whether the one before it
+    /// did not either.
     fn is_bad_again(&self) -> bool {
         self.model.bad_replies.fetch_add(1, Ordering::Relaxed) > 0
     }
@@ -253,7 +255,8 @@ impl<'a> Call<'a> {
         };
         answer.map_err(|error| {
             let received_any = self.first_byte.is_some();
-            // What was told already cannot be taken back, so it is the next attempt that may do without the schema.
+            // What was told already cannot be taken back, so it is the next attempt that may do without the
+            // schema.
             let has_said = decoder.progress() > 0;
             let is_bad_reply = error.kind == ModelErrorKind::Malformed && !error.text.is_empty() && !has_said;
             let error = ModelError { status: Some(status.as_u16()), received_any, ..decoder.fail(error) };
@@ -261,8 +264,8 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Feeds the decoder until the end mark or the end of the body. What is no part of an answer, such as a comment that keeps
-    /// the connection open, ends neither the wait for the first token nor a silence.
+    /// Feeds the decoder until the end mark or the end of the body. What is no part of an answer, such as a
+    /// comment that keeps the connection open, ends neither the wait for the first token nor a silence.
     async fn read(
         &mut self,
         response: &mut Response<Incoming>,
@@ -298,7 +301,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Reads the beginning of an error's body; what cannot be read, or takes too long altogether, is left out.
+    /// Reads the beginning of an error's body; what cannot be read, or takes too long altogether, is left
+    /// out.
     async fn error_body(&self, response: &mut Response<Incoming>) -> Vec<u8> {
         let Ok(mut decompressor) = Decompressor::new(response.headers()) else { return Vec::new() };
         let body = response.body_mut();
@@ -320,7 +324,8 @@ impl<'a> Call<'a> {
         read
     }
 
-    /// Waits for `future`, but neither longer than a limit that counts from an instant nor past the end of the whole call.
+    /// Waits for `future`, but neither longer than a limit that counts from an instant nor past the end of
+    /// the whole call.
     async fn within<T>(
         &self,
         (from, limit): (Instant, Duration),
@@ -372,8 +377,9 @@ fn thought_bytes_max(request: &ChatRequest) -> usize {
     (request.thinking_tokens as usize).saturating_mul(EVENT_BYTES_MAX)
 }
 
-/// Returns the most bytes of visible text that are read: where the provider's limit has head-room for thinking, it bounds the
-/// visible answer no more. A token of ordinary text, however it is written, has fewer bytes than this allows for.
+/// Returns the most bytes of visible text that are read: where the provider's limit has head-room for
+/// thinking, it bounds the visible answer no more. A token of ordinary text, however it is written, has fewer
+/// bytes than this allows for.
 fn text_bytes_max(request: &ChatRequest) -> usize {
     match request.thinking_tokens {
         0 => usize::MAX,

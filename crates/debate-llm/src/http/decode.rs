@@ -118,7 +118,8 @@ impl Decoder {
         self.answer.is_complete()
     }
 
-    /// Returns how much of an answer has come, in a number that grows: comments, empty events and blanks are nothing of it.
+    /// Returns how much of an answer has come, in a number that grows: comments, empty events and blanks are
+    /// nothing of it.
     pub(super) fn progress(&self) -> u64 {
         match &self.shape {
             Shape::Unknown | Shape::Events(_) => self.answer.pieces,
@@ -147,7 +148,8 @@ impl Decoder {
     /// Ends the body.
     ///
     /// # Errors
-    /// `Truncated` when the stream ended before the answer, `Malformed` when there was none, and what the answer's end says.
+    /// `Truncated` when the stream ended before the answer, `Malformed` when there was none, and what the
+    /// answer's end says.
     pub(super) fn finish(&mut self, chunks: &mut dyn ChunkSink) -> Result<Answer, ModelError> {
         let Self { events, shape, answer, has_events, .. } = self;
         match shape {

@@ -1,4 +1,5 @@
-//! What the words of providers for the end of an answer mean: one table for all protocols, as servers pass on each other's.
+//! What the words of providers for the end of an answer mean: one table for all protocols, as servers pass on
+//! each other's.
 
 use crate::Ending;
 

@@ -1,11 +1,13 @@
-//! Interim responses (1xx), of which a server may send as many as it likes before it answers: here they are counted.
+//! Interim responses (1xx), of which a server may send as many as it likes before it answers: here they are
+//! counted.
 
 use std::io;
 
 /// The most interim responses to one request; providers send one or two.
 const INTERIM_MAX: u32 = 32;
 
-/// What every response begins with, up to the byte that tells an interim one apart: a `1` there, and `?` is any digit.
+/// What every response begins with, up to the byte that tells an interim one apart: a `1` there, and `?` is
+/// any digit.
 const INTERIM_START: &[u8] = b"HTTP/1.? 1";
 
 /// A server sent interim responses and no answer.

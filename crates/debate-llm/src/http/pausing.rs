@@ -1,4 +1,5 @@
-//! Turns that a provider pauses, as it does while its own tools run for long, and goes on with when it is asked.
+//! Turns that a provider pauses, as it does while its own tools run for long, and goes on with when it is
+//! asked.
 
 use super::answer::Answer;
 use super::call::Call;

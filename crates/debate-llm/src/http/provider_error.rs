@@ -7,11 +7,12 @@ use serde_json::Value;
 use super::failure::{Codes, Meaning};
 use crate::ModelError;
 
-/// How messages say, over whichever protocol, that the key is wrong, lower-cased: xAI has neither a status nor a code for it.
+/// How messages say, over whichever protocol, that the key is wrong, lower-cased: xAI has neither a status
+/// nor a code for it.
 const WRONG_KEY: [&str; 3] = ["incorrect api key", "invalid api key", "api key not valid"];
 
-/// What gateways and servers say in their messages, over whichever protocol, lower-cased, where their status or code does not
-/// tell, or tells something else.
+/// What gateways and servers say in their messages, over whichever protocol, lower-cased, where their status
+/// or code does not tell, or tells something else.
 const WORDS: [(&str, Meaning); 15] = [
     ("litellm.authenticationerror", Meaning::Key),
     ("litellm.permissiondeniederror", Meaning::Key),
@@ -57,7 +58,8 @@ pub(super) struct ProviderError {
 }
 
 impl ProviderError {
-    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of these.
+    /// Reads `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`, `{"detail": …}`, or a list of one of
+    /// these.
     pub(super) fn read(body: &[u8]) -> Self {
         let Ok(value) = serde_json::from_slice::<Value>(body) else { return Self::default() };
         Self::unwrap(&value, WRAPS_MAX)
@@ -137,7 +139,8 @@ impl ProviderError {
         }
     }
 
-    /// Returns the status that counts: that of the error within, where the outer one only says that a gateway passes it on.
+    /// Returns the status that counts: that of the error within, where the outer one only says that a gateway
+    /// passes it on.
     pub(super) fn status_of(&self, outer: u16, meaning: Option<Meaning>) -> u16 {
         match (outer, self.inner_status) {
             (400 | 422 | 500..=599, Some(inner)) => inner,

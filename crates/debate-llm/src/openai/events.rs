@@ -68,7 +68,8 @@ fn take(
         answer.end(&choice.finish_reason);
         broken = broken.or(choice.error.filter(|error| !error.is_null()));
     }
-    // Some providers count in every chunk; the one that has the reason for the end, or comes behind it, counts all.
+    // Some providers count in every chunk; the one that has the reason for the end, or comes behind it,
+    // counts all.
     if let Some(usage) = body.usage.or(body.x_groq.and_then(|groq| groq.usage)).filter(Value::is_object) {
         answer.count(read_usage(&usage));
     }
@@ -122,7 +123,8 @@ fn prose_of(thoughts: &Value) -> String {
     }
 }
 
-/// Takes a piece of a tool call; without a number it belongs to the last one, unless it brings an id of its own.
+/// Takes a piece of a tool call; without a number it belongs to the last one, unless it brings an id of its
+/// own.
 fn take_call(answer: &mut Answer, piece: CallPiece<'_>) {
     let function = piece.function.unwrap_or_default();
     let arguments = match function.arguments {

@@ -1,4 +1,5 @@
-//! What a server can do wrong in an answer, the same for every protocol: rows are faults, columns are protocols.
+//! What a server can do wrong in an answer, the same for every protocol: rows are faults, columns are
+//! protocols.
 
 use debate_llm::{ChatReply, ChatRequest, Ending, HttpModel, ModelError, Provider, Usage};
 use serde_json::{Value, json};
