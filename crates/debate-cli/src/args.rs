@@ -15,6 +15,11 @@ use crate::model::{LimitsChoice, ModelChoice};
 use crate::store::StoreChoice;
 use crate::time_span;
 
+/// The longest wait for a first token, unless set otherwise (rule K22).
+const FIRST_TOKEN_TIMEOUT: &str = "600s";
+/// The longest silence within an answer, unless set otherwise (rule K22).
+const IDLE_TIMEOUT: &str = "60s";
+
 const EXAMPLES: &str = "\
 Examples:
   debate run examples/ice.json                    a whole debate, without key or server
@@ -144,11 +149,11 @@ pub(crate) struct Options {
     pub(crate) call_timeout: Option<Duration>,
 
     /// The longest wait for the first token of an answer, thinking included
-    #[arg(long, global = true, env = "DEBATE_FIRST_TOKEN_TIMEOUT", value_name = "TIME", default_value = "600s", value_parser = time_span::read)]
+    #[arg(long, global = true, env = "DEBATE_FIRST_TOKEN_TIMEOUT", value_name = "TIME", default_value = FIRST_TOKEN_TIMEOUT, value_parser = time_span::read)]
     pub(crate) first_token_timeout: Duration,
 
     /// The longest silence within an answer
-    #[arg(long, global = true, env = "DEBATE_IDLE_TIMEOUT", value_name = "TIME", default_value = "60s", value_parser = time_span::read)]
+    #[arg(long, global = true, env = "DEBATE_IDLE_TIMEOUT", value_name = "TIME", default_value = IDLE_TIMEOUT, value_parser = time_span::read)]
     pub(crate) idle_timeout: Duration,
 
     /// Tokens that prompt and answer of a model may have together; asked of the server where it says so, unless set
@@ -230,6 +235,29 @@ impl Options {
     /// Returns whether a program makes up all replies of all models.
     pub(crate) fn is_simulated(&self) -> bool {
         std::iter::once(&self.model).chain(&self.offer).all(ModelChoice::is_simulated)
+    }
+
+    /// Returns what a command must say besides to find this store, for who is to run it: nothing for the usual one.
+    pub(crate) fn store_flag(&self) -> String {
+        match &self.store {
+            // A shell would take the query apart.
+            StoreChoice::Postgres(url) => format!(" --store '{url}'"),
+            store if *store == StoreChoice::default() => String::new(),
+            store => format!(" --store {store}"),
+        }
+    }
+
+    /// Returns the times of a call that are set, each with its flag; a default is as long as a deadline allows.
+    pub(crate) fn call_time_set(&self) -> impl Iterator<Item = (&'static str, Duration)> {
+        let set = |time: Duration, default| Some(time).filter(|time| time_span::read(default) != Ok(*time));
+        let first_token = set(self.first_token_timeout, FIRST_TOKEN_TIMEOUT);
+        let idle = set(self.idle_timeout, IDLE_TIMEOUT);
+        let times = [
+            self.call_timeout.map(|time| ("--call-timeout", time)),
+            first_token.map(|time| ("--first-token-timeout", time)),
+            idle.map(|time| ("--idle-timeout", time)),
+        ];
+        times.into_iter().flatten()
     }
 
     /// Returns the limits of the process that options of every command set.

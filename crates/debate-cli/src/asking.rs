@@ -91,9 +91,9 @@ impl Asking {
             None => limits.set_deadline(NO_DEADLINE_MS),
         }
         let deadline = Duration::from_millis(limits.deadline_ms);
-        match options.call_timeout.filter(|timeout| *timeout > deadline) {
-            Some(timeout) => Err(Failure::bad_input(format!(
-                "--call-timeout {timeout:?} is longer than the debate's deadline of {deadline:?}; \
+        match options.call_time_set().find(|(_, timeout)| *timeout > deadline) {
+            Some((flag, timeout)) => Err(Failure::bad_input(format!(
+                "{flag} {timeout:?} is longer than the debate's deadline of {deadline:?}; \
                  lower it, or raise --deadline"
             ))),
             None => Ok(()),

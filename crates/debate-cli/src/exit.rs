@@ -183,6 +183,7 @@ fn of_control(error: &ControlError) -> Option<End> {
             DecideError::UnknownOutcome(_)
             | DecideError::StillToCome(_)
             | DecideError::Market { .. }
+            | DecideError::NotVoid
             | DecideError::NotContinuable(_)
             | DecideError::NotFocusable,
         ) => Some(End::BadInput),

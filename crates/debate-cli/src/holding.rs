@@ -22,7 +22,6 @@ use crate::live::Live;
 use crate::paper::{Ink, Paper};
 use crate::plain::one_line;
 use crate::shown;
-use crate::store::StoreChoice;
 
 /// How a debate is shown that is held here.
 #[derive(Debug, clap::Args)]
@@ -41,6 +40,11 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
+    /// Returns whether people follow the debate on stderr.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet
+    }
+
     /// Follows a debate that was just begun, or goes on behind an event, to its end, and shows its result.
     pub(crate) async fn hold(
         &self,
@@ -49,7 +53,11 @@ impl Holding {
         debate: DebateId,
         after: Seq,
     ) -> anyhow::Result<End> {
-        let interrupted = watch_interrupts(house.engine.clone(), debate);
+        let left = house.store.place().map(|_| {
+            let store = options.store_flag();
+            format!("debate {debate} is left as it is; debate resume {debate}{store} drives it on")
+        });
+        let interrupted = watch_interrupts(house.engine.clone(), debate, left);
         let mut teller = self.teller(options);
         let followed = follow(&house.engine, debate, after, true, &mut *teller).await;
         drop(teller);
@@ -111,14 +119,7 @@ impl Holding {
             None => writeln!(stderr, "\nDebate {id} was held in memory and is gone now."),
             Some(place) => {
                 writeln!(stderr, "\nDebate {id} is kept in {place}:")?;
-                // Whoever chose another store must choose it again to find the debate.
-                let other = options.store != StoreChoice::default();
-                let store = match &options.store {
-                    // A shell would take the query apart.
-                    StoreChoice::Postgres(url) => format!(" --store '{url}'"),
-                    store if other => format!(" --store {store}"),
-                    StoreChoice::Memory | StoreChoice::Sqlite(_) => String::new(),
-                };
+                let store = options.store_flag();
                 if is_void {
                     writeln!(stderr, "  debate resume {id}{store}    asks again for what it lacks")?;
                 }
@@ -130,8 +131,8 @@ impl Holding {
     }
 }
 
-/// Cancels the debate at the first Ctrl-C, so that what there is can be shown; leaves at the second.
-fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
+/// Cancels the debate at the first Ctrl-C, so that what there is can be shown; at the second says what is left, and leaves.
+fn watch_interrupts(engine: Engine, debate: DebateId, left: Option<String>) -> Arc<AtomicBool> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&interrupted);
     tokio::spawn(async move {
@@ -144,6 +145,8 @@ fn watch_interrupts(engine: Engine, debate: DebateId) -> Arc<AtomicBool> {
         let cancelled = engine.control(debate, control, ACTOR);
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
+                // Nothing is left in a store in memory; and a closed stderr keeps nobody from leaving.
+                let _unread = left.map(|left| writeln!(io::stderr(), "\n{left}"));
                 process::exit(End::Interrupted.code().into());
             }
         });

@@ -14,7 +14,7 @@ use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
-use debate_store::Durability;
+use debate_store::{DriverLock, Durability};
 
 use crate::args::Options;
 use crate::model;
@@ -46,6 +46,8 @@ pub(crate) struct House {
     pub(crate) store: Store,
     /// Whether a program makes up all replies.
     pub(crate) is_simulated: bool,
+    /// Says to other processes that debates are driven here.
+    _driving: Option<DriverLock>,
 }
 
 impl House {
@@ -57,7 +59,11 @@ impl House {
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
-        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
+        let driving = store.drive()?;
+        Ok(Self {
+            _driving: driving,
+            ..Self::of(options.lease(), store, (models, windows), prices, settings, tools)
+        })
     }
 
     /// Opens a house in which debates go on that are stored already.
@@ -68,7 +74,11 @@ impl House {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
-        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
+        let driving = store.drive()?;
+        Ok(Self {
+            _driving: driving,
+            ..Self::of(options.lease(), store, (models, windows), prices, settings, tools)
+        })
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
@@ -133,7 +143,7 @@ impl House {
         if let Some(leases) = store.leases() {
             engine = engine.sharing(Sharing { leases, replica: replica(), ttl });
         }
-        Self { engine: engine.build(), store, is_simulated }
+        Self { engine: engine.build(), store, is_simulated, _driving: None }
     }
 
     /// Stops driving and closes the store; debates stay as they are in the log.

@@ -9,6 +9,7 @@ mod believed_file;
 mod bounded;
 mod commands;
 mod config;
+mod estimate;
 mod exit;
 mod failures;
 mod flags;

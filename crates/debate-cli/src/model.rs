@@ -1,6 +1,7 @@
 //! Which models, and making them.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -66,6 +67,13 @@ impl ModelChoice {
 pub(crate) struct LimitsChoice {
     provider: Provider,
     limits: ProviderLimits,
+}
+
+/// Returns how many calls of a model may be under way at once, where options limit that.
+pub(crate) fn concurrency(options: &Options, model: &ModelChoice) -> Option<u32> {
+    let ModelChoice::Real(provider, _) = model else { return None };
+    let limits = options.provider_limits.iter().find(|choice| choice.provider == *provider)?.limits;
+    limits.concurrency.map(NonZeroU32::get)
 }
 
 impl FromStr for LimitsChoice {
@@ -179,8 +187,11 @@ pub(crate) fn config(options: &Options, provider: Provider, name: &str) -> Resul
         "OPENAI_BASE_URL" => options.openai_base_url.clone(),
         _ => std::env::var(variable).ok(),
     })?;
-    let context_window = options.context_window;
-    Ok(HttpConfig { captures_content: options.capture_content, context_window, ..config })
+    Ok(HttpConfig {
+        captures_content: options.capture_content,
+        context_window: options.context_window,
+        ..config
+    })
 }
 
 /// Makes a model for those who read debates: nobody asks it anything.

@@ -237,13 +237,7 @@ impl Rehearsal {
 
     /// Returns the models that the debates ask, all of them late.
     fn models(&self) -> Models {
-        let named = match &self.request {
-            AcceptedRequest::Prediction(accepted) => Prediction::models_named(&accepted.config),
-            AcceptedRequest::Deliberation(accepted) => Deliberation::models_named(&accepted.config),
-            AcceptedRequest::Roundtable(accepted) => Roundtable::models_named(&accepted.config),
-            AcceptedRequest::Review(accepted) => Review::models_named(&accepted.config),
-            AcceptedRequest::Investigation(accepted) => Investigation::models_named(&accepted.config),
-        };
+        let named = self.request.models_named();
         let (latencies, draw) =
             (Arc::new(self.latencies.clone()), Arc::new(Mutex::new(Draw::new(self.seed))));
         let late = |name: &str| -> Arc<dyn ChatModel> {
@@ -282,14 +276,7 @@ impl Rehearsal {
     /// Returns the time after which a real debate concludes with what there is.
     #[must_use]
     pub fn deadline(&self) -> Duration {
-        let limits = match &self.request {
-            AcceptedRequest::Prediction(accepted) => &accepted.limits,
-            AcceptedRequest::Deliberation(accepted) => &accepted.limits,
-            AcceptedRequest::Roundtable(accepted) => &accepted.limits,
-            AcceptedRequest::Review(accepted) => &accepted.limits,
-            AcceptedRequest::Investigation(accepted) => &accepted.limits,
-        };
-        Duration::from_millis(limits.deadline_ms)
+        Duration::from_millis(self.request.limits().deadline_ms)
     }
 }
 

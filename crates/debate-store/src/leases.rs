@@ -69,6 +69,12 @@ pub trait Leases: Send + Sync + fmt::Debug {
     /// # Errors
     /// When the leases cannot be reached.
     async fn adopt(&self, holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError>;
+
+    /// Returns those of some streams that are leased now, in no order.
+    ///
+    /// # Errors
+    /// When the leases cannot be reached.
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError>;
 }
 
 /// Keeps leases in memory, for replicas within one process: trials and simulations.
@@ -157,5 +163,11 @@ impl Leases for MemoryLeases {
             }
         }
         Ok(adopted)
+    }
+
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError> {
+        let (now, rows) = (Instant::now(), self.rows());
+        let is_held = |stream: &&StreamId| rows.get(stream).is_some_and(|row| row.until > now);
+        Ok(streams.iter().filter(is_held).copied().collect())
     }
 }

@@ -32,4 +32,4 @@ pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, Req
 #[cfg(feature = "postgres")]
 pub use postgres::{ConnectError, Holder, Horizon, PostgresOptions, PostgresStore, ToldAddress};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};
+pub use sqlite::{CloseError, DriverLock, Durability, OpenError, SqliteOptions, SqliteStore};

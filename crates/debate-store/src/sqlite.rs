@@ -5,6 +5,7 @@
 
 mod archive;
 mod commit;
+mod driver_lock;
 mod heads;
 mod open;
 mod poll;
@@ -23,6 +24,7 @@ use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
+pub use driver_lock::DriverLock;
 pub use open::OpenError;
 
 use crate::append::{Append, AppendError};

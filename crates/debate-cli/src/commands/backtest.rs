@@ -20,6 +20,7 @@ use self::report::Report;
 use super::print;
 use crate::admission::admit;
 use crate::args::Options;
+use crate::asking::Asking;
 use crate::exit::{End, Failure};
 use crate::flags;
 use crate::house::House;
@@ -70,6 +71,9 @@ pub(crate) struct Backtest {
     /// Name of this run: the same questions under another name are debated anew
     #[arg(long, env = "DEBATE_RUN", value_name = "NAME", default_value = "")]
     run: String,
+
+    #[command(flatten)]
+    asking: Asking,
 
     /// Ask a model that is not simulated, at the cost that was estimated
     #[arg(long, short, env = "DEBATE_YES", value_parser = FalseyValueParser::new())]
@@ -135,6 +139,11 @@ impl Backtest {
         }
         let mut faults = Vec::new();
         for question in &mut questions.resolved {
+            let mut request = AcceptedRequest::Prediction(Box::new(question.request.clone()));
+            self.asking.apply(&mut request, options)?;
+            if let AcceptedRequest::Prediction(accepted) = request {
+                question.request = *accepted;
+            }
             if let Err(Violations(found)) = admitted(question, options) {
                 let line = question.line;
                 faults.extend(found.into_iter().map(|mut fault| {

@@ -1,7 +1,9 @@
 //! `debate doctor`: whether store and model can be used, and how fast the model really is.
 
+mod advice;
 mod machine;
 mod models;
+mod openings;
 mod probe;
 mod stores;
 
@@ -11,6 +13,8 @@ use clap::builder::FalseyValueParser;
 use serde::Serialize;
 use serde_json::json;
 
+use self::advice::Found;
+use self::models::Ready;
 use self::probe::Measured;
 use super::print;
 use crate::args::Options;
@@ -22,8 +26,9 @@ use crate::plain::one_line;
 /// The store is opened as a server would open it: the schema is brought up to date, where this login may do that. Of a
 /// server's own options, from the environment and --config, the files of TLS are checked.
 ///
-/// A real model is asked three small questions, which cost at most a few thousand tokens; what they will cost is said
-/// before. A simulated model is not measured.
+/// A real model is asked one small question, and then for the five opening arguments of an example at once, with the
+/// limits of a debate; how many tokens that takes at most is said before. From the answers follow how long a debate
+/// takes, and which settings help. A simulated model is not measured.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,6 +39,41 @@ pub(crate) struct Doctor {
     /// Print what was found as one JSON object
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
+}
+
+/// Asks a model, and adds what there is to say of its answers; returns them, that to the small question first.
+async fn measure(options: &Options, ready: &Ready, report: &mut Report) -> anyhow::Result<Vec<Measured>> {
+    let (openings, time) = (openings::openings()?, options.settings().call_time);
+    let (name, tokens) = (ready.model.name().to_owned(), probe::tokens_max(&openings));
+    let at_once = openings.len();
+    writeln!(
+        io::stderr(),
+        "asking {name} a small question, then {at_once} openings of a debate at once: at most {tokens} tokens, \
+         and what it thinks"
+    )?;
+    let (check, hello) = probe::hello(ready, time).await;
+    report.add(check)?;
+    // What is wrong with the small question is wrong with the others.
+    let Ok(hello) = hello else { return Ok(Vec::new()) };
+    let (mut measured, mut failed) = (vec![hello], Vec::new());
+    for (check, answered) in probe::at_once(ready, &openings, time).await {
+        report.add(check)?;
+        match answered {
+            Ok(found) => measured.push(found),
+            Err(error) => failed.push(error.kind),
+        }
+    }
+    let found = Found {
+        provider: ready.provider,
+        answers: &measured[1..],
+        failed: &failed,
+        output_tokens_max: openings.iter().map(openings::Opening::output_tokens_max).max().unwrap_or(0),
+        window: ready.model.window().await,
+    };
+    for check in found.checks() {
+        report.add(check)?;
+    }
+    Ok(measured)
 }
 
 /// How a check ended.
@@ -115,25 +155,11 @@ impl Doctor {
         for check in checks.into_iter().chain(models::searching(options)) {
             report.add(check)?;
         }
-        let mut measured = Vec::new();
-        if let Some(model) = model {
-            let (name, tokens) = (model.model.name(), probe::TOKENS_MAX);
-            writeln!(io::stderr(), "asking {name} three small questions, at most {tokens} tokens in all")?;
-            for nth in 0..probe::COUNT {
-                let (check, found) = probe::ask(&model, nth).await;
-                report.add(check)?;
-                match found {
-                    Ok(found) => measured.push(found),
-                    Err(error) if error.should_ask_again() => {}
-                    // What is wrong now stays wrong.
-                    Err(_) => break,
-                }
-            }
-        }
-        let estimate = probe::estimate(&measured);
-        if let Some(estimate) = &estimate {
-            report.add(estimate.check())?;
-        }
+        let measured = match model {
+            Some(model) => measure(options, &model, &mut report).await?,
+            None => Vec::new(),
+        };
+        let estimate = advice::estimate(measured.get(1..).unwrap_or_default());
         if self.json {
             let found = json!({
                 "ok": !report.has_failed(),

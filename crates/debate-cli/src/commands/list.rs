@@ -7,15 +7,16 @@ use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Concluded;
 use debate_core::formats::any::{AnyDebate, FORMATS, format_of};
+use debate_core::id::DebateId;
 use debate_core::record::Body as _;
 use debate_core::spend::Cost;
 use debate_engine::LIFECYCLE_KINDS;
-use debate_store::{Archived, ListFilter, Listed};
+use debate_store::{Archived, ListFilter, Listed, Position};
 use serde::Serialize;
 
 use super::print;
 use crate::args::Options;
-use crate::exit::End;
+use crate::exit::{End, one_line as one_line_of};
 use crate::house::House;
 use crate::page::{Column, Page};
 use crate::paper::Paper;
@@ -28,6 +29,7 @@ use crate::prices::dollars;
 Examples:
   debate list
   debate list --status running
+  debate list --status interrupted --json | jq -r .debate_id | xargs -n 1 debate resume
   debate list --format deliberation --limit 5
   debate list --json | jq -r .debate_id")]
 pub(crate) struct List {
@@ -51,8 +53,11 @@ pub(crate) struct List {
 /// Where a debate is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Status {
-    /// Calls are made, or would be if somebody drove it
+    /// A process drives it
     Running,
+    /// It runs in the log, but no process drives it: `debate resume` does. In a SQLite file all that run count as
+    /// driven while any process drives debates in it
+    Interrupted,
     /// Nothing new starts
     Paused,
     /// The outcome stands
@@ -64,7 +69,9 @@ enum Status {
 impl Status {
     /// Returns the kinds of events that lead into this state.
     fn kinds(self) -> Vec<String> {
-        let is_it = |kind: &&str| Self::after(kind) == self;
+        // What is interrupted shows in no event.
+        let in_log = if self == Self::Interrupted { Self::Running } else { self };
+        let is_it = |kind: &&str| Self::after(kind) == in_log;
         LIFECYCLE_KINDS.iter().copied().filter(is_it).map(str::to_owned).collect()
     }
 
@@ -80,6 +87,7 @@ impl Status {
     fn as_str(self) -> &'static str {
         match self {
             Self::Running => Lifecycle::Running.as_str(),
+            Self::Interrupted => "interrupted",
             Self::Paused => Lifecycle::Paused { remaining_ms: 0 }.as_str(),
             Self::Concluded => Lifecycle::Concluded.as_str(),
             Self::Archived => "archived",
@@ -119,7 +127,7 @@ struct Origin {
 
 impl Entry {
     /// Describes a debate; the `eldest` event is the one that says what it is about, of a fork its first parent's.
-    fn of(listed: &Listed, eldest: &Envelope) -> Self {
+    fn of(listed: &Listed, status: Status, eldest: &Envelope) -> Self {
         let last = listed.last_of_kinds.as_ref();
         let title = AnyDebate::replay(std::slice::from_ref(eldest)).ok().and_then(|debate| debate.title());
         let forked = codec::forked(&listed.first).and_then(Result::ok);
@@ -129,7 +137,7 @@ impl Entry {
         Self {
             debate_id: listed.first.stream.id.to_string(),
             format: format_of(&listed.first).unwrap_or_else(|| "unknown".to_owned()),
-            status: Status::after(last.map_or("opened", |last| last.kind.as_str())).as_str(),
+            status: status.as_str(),
             completeness: completeness.unwrap_or_default(),
             opened_at: listed.first.at.to_string(),
             events: listed.head.0,
@@ -181,13 +189,8 @@ impl List {
     /// Returns what is in the store and what is archived, in one order.
     async fn entries(&self, house: &House) -> anyhow::Result<Vec<Entry>> {
         let store = house.store.events();
-        let mut entries = Vec::new();
-        if self.status != Some(Status::Archived) {
-            for listed in store.list(self.filter()).await? {
-                let eldest = house.engine.eldest(&listed.first).await?;
-                entries.push((listed.position, Entry::of(&listed, &eldest)));
-            }
-        }
+        let mut entries =
+            if self.status == Some(Status::Archived) { Vec::new() } else { self.in_store(house).await? };
         if matches!(self.status, None | Some(Status::Archived)) {
             let archived = store.list_archived(self.filter()).await?;
             entries.extend(archived.into_iter().map(|archived| (archived.position, archived.into())));
@@ -195,6 +198,25 @@ impl List {
         entries.sort_by_key(|(position, _)| std::cmp::Reverse(*position));
         entries.truncate(usize::try_from(self.limit).unwrap_or(usize::MAX));
         Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+    }
+
+    /// Returns what is in the store, with its position.
+    async fn in_store(&self, house: &House) -> anyhow::Result<Vec<(Position, Entry)>> {
+        let (mut filter, mut entries) = (self.filter(), Vec::new());
+        loop {
+            let page = house.store.events().list(filter.clone()).await?;
+            let is_last = page.len() < self.limit as usize;
+            filter.before = page.last().map(|listed| listed.position);
+            for (listed, status) in with_status(house, page).await {
+                if self.status.is_none_or(|wanted| wanted == status) {
+                    let eldest = house.engine.eldest(&listed.first).await?;
+                    entries.push((listed.position, Entry::of(&listed, status, &eldest)));
+                }
+            }
+            if is_last || entries.len() >= self.limit as usize {
+                return Ok(entries);
+            }
+        }
     }
 
     fn filter(&self) -> ListFilter {
@@ -208,6 +230,26 @@ impl List {
             limit: self.limit,
         }
     }
+}
+
+/// Returns debates with their state: one that runs in the log is interrupted if no process drives it.
+async fn with_status(house: &House, page: Vec<Listed>) -> Vec<(Listed, Status)> {
+    let in_log = |listed: &Listed| {
+        Status::after(listed.last_of_kinds.as_ref().map_or("opened", |last| last.kind.as_str()))
+    };
+    let id = |listed: &Listed| DebateId(listed.first.stream.id);
+    let running: Vec<DebateId> =
+        page.iter().filter(|listed| in_log(listed) == Status::Running).map(id).collect();
+    let driven = house.store.driven(&running).await.unwrap_or_else(|error| {
+        let error = one_line_of(&error);
+        tracing::warn!(error, "cannot see which debates are driven; those that run are listed as running");
+        running.iter().copied().collect()
+    });
+    let with_status = |listed: Listed| match in_log(&listed) {
+        Status::Running if !driven.contains(&id(&listed)) => (listed, Status::Interrupted),
+        status => (listed, status),
+    };
+    page.into_iter().map(with_status).collect()
 }
 
 /// Returns the known part of a cost, marked where there is more to it.

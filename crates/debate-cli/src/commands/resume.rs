@@ -5,15 +5,17 @@ use std::thread;
 use debate_core::debate::Lifecycle;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{Control, Engine};
+use debate_core::stop::Completeness;
+use debate_engine::Control;
 use debate_prompts::tokens;
 
 use super::ACTOR;
 use crate::args::Options;
-use crate::exit::End;
+use crate::exit::{End, Failure};
 use crate::holding::Holding;
 use crate::house::House;
 use crate::model;
+use crate::store::StoreChoice;
 
 /// Drive a paused, interrupted or void debate on, and show its result
 ///
@@ -38,25 +40,61 @@ impl Resume {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
+        let (before, lifecycle) = self.look(options).await?;
         model::check(options).await?;
         let house = House::forking(options, options.settings()).await?;
-        match resume(&house.engine, self.id).await {
-            Ok(before) => self.holding.hold(options, house, self.id, before).await,
+        let resumed = match lifecycle {
+            Lifecycle::Running => house.engine.drive(self.id).await.map_err(anyhow::Error::from),
+            Lifecycle::Paused { .. } | Lifecycle::Concluded => {
+                house.engine.control(self.id, Control::Resume, ACTOR).await.map_err(anyhow::Error::from)
+            }
+        };
+        match resumed {
+            Ok(()) => self.holding.hold(options, house, self.id, before).await,
             Err(error) => {
                 house.close().await?;
                 Err(error)
             }
         }
     }
-}
 
-/// Sets a debate going again, and returns the last event before that.
-async fn resume(engine: &Engine, id: DebateId) -> anyhow::Result<Seq> {
-    let log = engine.history(id, None).await?;
-    let before = log.last().map_or(Seq::START, |last| last.seq);
-    match AnyDebate::replay(&log)?.lifecycle() {
-        Lifecycle::Running => engine.drive(id).await?,
-        Lifecycle::Paused { .. } | Lifecycle::Concluded => engine.control(id, Control::Resume, ACTOR).await?,
+    /// Returns the last event so far and where the debate is in its life, unless there is nothing to resume.
+    async fn look(&self, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
+        let house = House::open_existing(options).await?;
+        let looked = self.look_in(&house, options).await;
+        house.close().await?;
+        looked
     }
-    Ok(before)
+
+    async fn look_in(&self, house: &House, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
+        let id = self.id;
+        let log = house.engine.history(id, None).await?;
+        let debate = AnyDebate::replay(&log)?;
+        let (store, completeness) = (options.store_flag(), debate.completeness());
+        match debate.lifecycle() {
+            Lifecycle::Running if house.store.driven(&[id]).await?.contains(&id) => {
+                let ended = match options.store {
+                    StoreChoice::Postgres(_) => {
+                        let seconds = options.lease_seconds;
+                        format!(
+                            "a process drives debate {id}, or did {seconds} s ago; if it has ended, try again"
+                        )
+                    }
+                    StoreChoice::Sqlite(_) | StoreChoice::Memory => format!(
+                        "debate {id} runs, and another process drives debates of this store; resume it when \
+                         that process has ended"
+                    ),
+                };
+                Err(Failure::bad_input(format!("{ended}, or follow it: debate watch {id}{store}")))
+            }
+            Lifecycle::Concluded if !matches!(completeness, Completeness::Void { .. }) => {
+                Err(Failure::bad_input(format!(
+                    "debate {id} has a result ({}), so there is nothing to resume; add rounds with \
+                     debate continue {id}{store}, or change one thing with debate fork {id}{store}",
+                    completeness.as_str()
+                )))
+            }
+            lifecycle => Ok((log.last().map_or(Seq::START, |last| last.seq), lifecycle)),
+        }
+    }
 }

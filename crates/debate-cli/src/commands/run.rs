@@ -1,5 +1,6 @@
 //! `debate run`: holds one debate and shows its result.
 
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::thread;
 
@@ -13,11 +14,12 @@ use debate_prompts::tokens;
 use super::ACTOR;
 use crate::args::Options;
 use crate::asking::Asking;
-use crate::exit::End;
+use crate::estimate::Estimate;
+use crate::exit::{End, one_line};
 use crate::holding::Holding;
 use crate::house::House;
 use crate::request_file::RequestFile;
-use crate::{model, search, workspace};
+use crate::{model, prices, search, workspace};
 
 /// Hold one debate and show its result
 ///
@@ -59,6 +61,9 @@ impl Run {
         model::check(options).await?;
         let settings = options.settings();
         let house = House::open(options, settings).await?;
+        if !house.is_simulated && self.holding.shows_progress() {
+            show_estimate(options, &house, &request).await?;
+        }
         let started = match start(&house.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
@@ -77,6 +82,22 @@ impl Run {
         self.asking.apply(&mut request, options)?;
         Ok(request)
     }
+}
+
+/// Says on stderr what the debate is expected to take, before any model is asked.
+async fn show_estimate(options: &Options, house: &House, request: &AcceptedRequest) -> anyhow::Result<()> {
+    let prices = prices::read(options.prices.as_deref())?;
+    match Estimate::of(options, house, &prices, request).await {
+        Ok(estimate) => {
+            let (line, warning) = estimate.lines();
+            let mut stderr = io::stderr().lock();
+            writeln!(stderr, "{line}")?;
+            warning.map_or(Ok(()), |warning| writeln!(stderr, "{warning}"))?;
+        }
+        // The debate itself may do well all the same.
+        Err(error) => tracing::debug!(error = one_line(&error), "what the debate takes cannot be estimated"),
+    }
+    Ok(())
 }
 
 pub(super) async fn start(engine: &Engine, request: AcceptedRequest) -> Result<Started, StartError> {

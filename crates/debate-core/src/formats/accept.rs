@@ -82,6 +82,30 @@ impl AcceptedRequest {
         }
     }
 
+    /// Returns the models that the request names, each with the field that names it.
+    #[must_use]
+    pub fn models_named(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Prediction(accepted) => Prediction::models_named(&accepted.config),
+            Self::Deliberation(accepted) => Deliberation::models_named(&accepted.config),
+            Self::Roundtable(accepted) => Roundtable::models_named(&accepted.config),
+            Self::Review(accepted) => Review::models_named(&accepted.config),
+            Self::Investigation(accepted) => Investigation::models_named(&accepted.config),
+        }
+    }
+
+    /// Returns what the debate may spend.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        match self {
+            Self::Prediction(accepted) => &accepted.limits,
+            Self::Deliberation(accepted) => &accepted.limits,
+            Self::Roundtable(accepted) => &accepted.limits,
+            Self::Review(accepted) => &accepted.limits,
+            Self::Investigation(accepted) => &accepted.limits,
+        }
+    }
+
     /// Returns whether the request says a deadline.
     #[must_use]
     pub fn says_deadline(&self) -> bool {

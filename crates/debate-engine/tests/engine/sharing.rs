@@ -69,6 +69,11 @@ impl Leases for Way {
         let _turn = self.told.lock().await;
         adopted
     }
+
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError> {
+        self.look()?;
+        self.leases.held(streams).await
+    }
 }
 
 /// A store that replicas share.

@@ -39,6 +39,10 @@ const ADOPT: &str = "WITH free AS MATERIALIZED ( \
      FROM free WHERE l.stream_kind = free.stream_kind AND l.stream_id = free.stream_id \
      RETURNING l.stream_kind, l.stream_id, l.fence";
 
+const HELD: &str = "SELECT l.stream_kind, l.stream_id \
+     FROM unnest($1::text[], $2::uuid[]) AS asked (stream_kind, stream_id) \
+     JOIN leases l USING (stream_kind, stream_id) WHERE l.until > clock_timestamp()";
+
 impl PostgresStore {
     async fn once<T>(
         &self,
@@ -103,14 +107,25 @@ impl Leases for PostgresStore {
         });
         rows.await?.iter().map(lease).collect()
     }
+
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError> {
+        let kinds: Vec<&str> = streams.iter().map(|stream| stream.kind.as_str()).collect();
+        let ids: Vec<Uuid> = streams.iter().map(|stream| stream.id).collect();
+        let rows = self
+            .once(move |connection| Box::pin(sqlx::query(HELD).bind(kinds).bind(ids).fetch_all(connection)));
+        rows.await?.iter().map(stream).collect()
+    }
 }
 
 fn lease(row: &PgRow) -> Result<Lease, LeaseError> {
+    let fence: i64 = row.try_get(2).map_err(|error| LeaseError(error.into()))?;
+    Ok(Lease { stream: stream(row)?, fence: fence.cast_unsigned() })
+}
+
+fn stream(row: &PgRow) -> Result<StreamId, LeaseError> {
     let read = |error: sqlx::Error| LeaseError(error.into());
     let kind: &str = row.try_get(0).map_err(read)?;
     let kind =
         StreamKind::from_name(kind).ok_or_else(|| LeaseError(format!("no stream is a {kind:?}").into()))?;
-    let stream = StreamId { kind, id: row.try_get(1).map_err(read)? };
-    let fence: i64 = row.try_get(2).map_err(read)?;
-    Ok(Lease { stream, fence: fence.cast_unsigned() })
+    Ok(StreamId { kind, id: row.try_get(1).map_err(read)? })
 }

@@ -26,6 +26,16 @@ async fn one_replica_has_a_stream_at_a_time(leases: Arc<dyn Leases>) {
     assert_eq!(leases.renew(&[first], LONG).await.unwrap(), [first]);
 }
 
+async fn held_streams_are_those_with_a_lease_that_has_not_run_out(leases: Arc<dyn Leases>) {
+    let held = leases.acquire(stream(1), "a", LONG).await.unwrap().unwrap();
+    leases.acquire(stream(2), "a", NONE).await.unwrap().unwrap();
+    leases.acquire(stream(3), "b", LONG).await.unwrap().unwrap();
+    assert_eq!(leases.held(&[stream(1), stream(2), stream(4)]).await.unwrap(), [stream(1)]);
+    leases.release(held, Release::HandedBack).await.unwrap();
+    assert_eq!(leases.held(&[stream(1)]).await.unwrap(), []);
+    assert_eq!(leases.held(&[]).await.unwrap(), []);
+}
+
 async fn of_many_that_want_a_stream_at_once_one_gets_it(leases: Arc<dyn Leases>) {
     let wanting = (0..16).map(|replica| {
         let leases = Arc::clone(&leases);
@@ -97,6 +107,7 @@ macro_rules! on_every_keeper {
 on_every_keeper!(
     one_replica_has_a_stream_at_a_time,
     of_many_that_want_a_stream_at_once_one_gets_it,
+    held_streams_are_those_with_a_lease_that_has_not_run_out,
     a_lease_that_ran_out_is_anybodys_and_its_former_holder_is_told,
     what_was_handed_back_is_adopted_at_once_and_what_was_finished_never,
     nobody_adopts_more_than_it_asked_for,

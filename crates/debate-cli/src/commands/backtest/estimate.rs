@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use debate_core::call::Tokens;
 use debate_core::formats::accept::AcceptedRequest;
+use debate_core::formats::prediction::backtest::Question;
 use debate_core::prices::{Price, Prices};
 use debate_llm::simulated::LatencyDist;
-use debate_rehearsal::{Held, Latencies, Rehearsal, RoundtableTools, Way};
+use debate_rehearsal::{Held, Latencies};
 use serde_json::{Value, json};
 
 use super::holding::Plan;
 use crate::args::Options;
 use crate::commands::bench::wishes;
+use crate::estimate;
 use crate::model::ModelChoice;
 use crate::page::{Page, span, thousands};
 use crate::paper::Paper;
@@ -22,8 +24,6 @@ use crate::prices::dollars;
 
 /// The most debates that are rehearsed.
 const REHEARSED_MAX: usize = 8;
-/// The seed where none is given.
-const SEED_DEFAULT: u64 = 1;
 
 /// What is to be expected of the debates that are still to be held.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,30 +81,10 @@ impl Estimate {
     ) -> anyhow::Result<Self> {
         let to_do = plan.to_do();
         let every = to_do.len().div_ceil(REHEARSED_MAX).max(1);
-        let (model, hedging) = (plan.model().to_owned(), options.hedging());
-        let rehearsals: Vec<(Rehearsal, Way)> = to_do
-            .iter()
-            .step_by(every)
-            .map(|question| {
-                let way = Way { schedule: Some(question.request.config.schedule), hedge: hedging.after };
-                let rehearsal = Rehearsal {
-                    request: AcceptedRequest::Prediction(Box::new(question.request.clone())),
-                    model: model.clone(),
-                    latencies: latencies.clone(),
-                    hedge_share_max: hedging.share_max,
-                    debates: 1,
-                    seed: options.seed.unwrap_or(SEED_DEFAULT),
-                    tools: RoundtableTools::default(),
-                };
-                (rehearsal, way)
-            })
-            .collect();
-        let rehearse = move || {
-            let held = rehearsals.iter().map(|(rehearsal, way)| rehearsal.hold(*way, &|| ()));
-            held.collect::<Result<Vec<_>, _>>()
-        };
-        let rehearsed: Vec<Held> =
-            tokio::task::spawn_blocking(rehearse).await??.into_iter().flatten().collect();
+        let model = plan.model().to_owned();
+        let request = |question: &&Question| AcceptedRequest::Prediction(Box::new(question.request.clone()));
+        let requests = to_do.iter().step_by(every).map(request).collect();
+        let rehearsed = estimate::run(options, &model, requests, &latencies).await?;
         let like = |place: usize| &rehearsed[place / every];
         let all = || (0..to_do.len()).map(like);
         let sum = |part: fn(&Held) -> Tokens| all().map(part).fold(Tokens::default(), Tokens::plus);

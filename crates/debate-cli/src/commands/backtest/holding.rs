@@ -20,7 +20,7 @@ use crate::house::House;
 use crate::paper::Paper;
 use crate::plain;
 
-/// How long a debate is waited for; its own deadline comes much earlier.
+/// How long a debate is waited for after its own deadline.
 const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
 
 /// The debates of a backtest.
@@ -164,7 +164,11 @@ impl Planned {
             Standing::Paused(debate) => anyhow::bail!("debate {debate} is paused"),
             Standing::Concluded(debate) => debate,
         };
-        anyhow::ensure!(engine.concluded(debate, PATIENCE).await?, "debate {debate} does not end");
+        let deadline = Duration::from_millis(self.question.request.limits.deadline_ms);
+        anyhow::ensure!(
+            engine.concluded(debate, deadline.saturating_add(PATIENCE)).await?,
+            "debate {debate} does not end"
+        );
         match engine.control(debate, Control::Resolve(self.question.resolved.clone()), ACTOR).await {
             Ok(()) | Err(ControlError::Refused(DecideError::Resolved(_))) => Ok(debate),
             Err(error) => Err(error.into()),
@@ -184,11 +188,14 @@ impl Planned {
     }
 }
 
-/// Returns the id under which a question is debated: the same for the same question, rules, model and run, whatever else
-/// stands in the file.
+/// Returns the id under which a question is debated: the same for the same question, rules, model, effort and run,
+/// whatever else the file has.
 fn request_id(question: &Question, model: &str, run: &str) -> String {
     let Question { id, request, .. } = question;
-    let meant = format!("{id}\0{}\0{}\0{model}\0{run}", request.digest, request.config.seed);
+    let mut meant = format!("{id}\0{}\0{}\0{model}\0{run}", request.digest, request.config.seed);
+    if let Some(effort) = request.config.models.effort.default {
+        meant = format!("{meant}\0{}", effort.as_str());
+    }
     format!("backtest-{}", Digest::of_text(&meant))
 }
 
