@@ -239,12 +239,13 @@ impl Options {
 
     /// Returns what a command must say besides to find this store, for who is to run it: nothing for the usual one.
     pub(crate) fn store_flag(&self) -> String {
-        match &self.store {
-            // A shell would take the query apart.
-            StoreChoice::Postgres(url) => format!(" --store '{url}'"),
-            store if *store == StoreChoice::default() => String::new(),
-            store => format!(" --store {store}"),
+        if self.store == StoreChoice::default() {
+            return String::new();
         }
+        let store = self.store.to_string();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:".contains(c);
+        // A shell would take anything else apart.
+        if store.chars().all(is_plain) { format!(" --store {store}") } else { format!(" --store '{store}'") }
     }
 
     /// Returns the times of a call that are set, each with its flag; a default is as long as a deadline allows.

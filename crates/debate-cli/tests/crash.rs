@@ -39,8 +39,8 @@ async fn k2_ten_debates_survive_kill_9_and_no_answer_is_asked_for_again() {
     follow(&mut client, &ids[DEBATES - 1], 5).await;
     server.kill();
 
-    let running = program.run(["list", "--json", "--status", "running"]).lines();
-    assert_eq!(running.len(), DEBATES, "the server was killed in the middle");
+    let interrupted = program.run(["list", "--json", "--status", "interrupted"]).lines();
+    assert_eq!(interrupted.len(), DEBATES, "the server was killed in the middle");
     let before: Vec<Vec<Value>> = ids.iter().map(|id| program.run(["log", id, "--json"]).lines()).collect();
     assert!(before.iter().flatten().any(|event| event["kind"] == "call_answered"));
 
@@ -81,7 +81,7 @@ fn kill_at(program: &Program, name: &str, sign: &str) -> String {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let newest = program.run(["list", "--json", "--status", "running"]).lines()[0]["debate_id"].clone();
+    let newest = program.run(["list", "--json", "--status", "interrupted"]).lines()[0]["debate_id"].clone();
     newest.as_str().unwrap().to_owned()
 }
 
@@ -114,6 +114,22 @@ async fn k2_killed_runs_of_any_format_are_taken_up_by_the_next_server() {
     }
     let verified = program.run(["verify", "--all"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
+}
+
+#[test]
+fn k24_killed_run_is_resumed_to_its_end() {
+    let program = Program::new();
+    let id = kill_at(&program, "ice.json", "round 2");
+    let before = program.run(["log", &id, "--json"]).lines();
+    let ran = program.run(["resume", &id, "--json"].into_iter().chain(MODEL));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.json()["extra"]["completeness"]["state"], "full", "{ran:?}");
+    let log = program.run(["log", &id, "--json"]).lines();
+    assert_eq!(log[..before.len()], before[..], "what was written stays as it was");
+    assert_eq!(log.last().unwrap()["kind"], "concluded");
+    assert!(check_asked_once(&log) > 0, "calls were under way when it was killed");
+    assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "concluded");
+    assert_eq!(program.run(["verify", &id]).code, Some(0));
 }
 
 #[test]

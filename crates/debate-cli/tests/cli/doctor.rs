@@ -21,9 +21,17 @@ fn examine(program: &Program, base_url: &str, args: &[&str]) -> Ran {
 /// Answers as a good model does.
 fn good(request: &str) -> Answer {
     if request.contains("json_schema") {
-        return Answer::words(&[r#"{"port": "Kiel","#, r#" "sea": "Baltic"}"#]);
+        return Answer::words(&[
+            r#"{"argument": "The March extent falls by 2.5 % a decade.", "supports": "no","#,
+            r#" "probabilities": {"yes": 0.2, "no": 0.8}, "confidence": 0.6}"#,
+        ]);
     }
     Answer::words(&["rea", "dy"])
+}
+
+/// Returns the questions that a provider was asked, and not what a server is asked about itself.
+fn questions(provider: &Provider) -> Vec<Value> {
+    provider.asked().into_iter().filter(|body| !body["messages"].is_null()).collect()
 }
 
 /// Returns the lines that begin with a verdict.
@@ -32,29 +40,34 @@ fn lines<'a>(ran: &'a Ran, verdict: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn three_small_calls_measure_a_sound_provider_and_what_a_debate_would_take() {
+fn k22_doctor_measures_five_openings_at_once() {
     let program = Program::new();
     let provider = Provider::start(good);
     let ran = examine(&program, &provider.base_url, &[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(lines(&ran, "ok").len(), 8, "{}", ran.stdout);
-    let said = "asking openai:some-model three small questions, at most 3300 tokens in all\n";
-    assert_eq!(ran.stderr, said);
+    assert_eq!(lines(&ran, "ok").len(), 14, "{}", ran.stdout);
+    let said = "asking openai:some-model a small question, then 5 openings of a debate at once: at most ";
+    assert!(ran.stderr.starts_with(said), "{}", ran.stderr);
     for text in [
         "ok    model   openai:some-model at http://127.0.0.1:",
         "a key is set",
         "first words after ",
         "21 tokens read, 8 written, HTTP/1.1, request req-7",
-        "JSON as asked for",
+        "read as an argument",
+        "thinks  the model shows no thinking",
+        "limit   5 of 5 answers ended within the limit of ",
+        "speed   5 of 5 calls were answered at once",
         "pipelined (6 calls in a row)",
     ] {
         assert!(ran.stdout.contains(text), "{text}: {}", ran.stdout);
     }
-    let asked = provider.asked();
-    assert_eq!(asked.len(), 3);
+    let asked = questions(&provider);
+    assert_eq!(asked.len(), 6);
     assert!(asked.iter().all(|body| body["stream"] == true && body["model"] == "some-model"), "{asked:?}");
     let shapes: Vec<bool> = asked.iter().map(|body| !body["response_format"].is_null()).collect();
-    assert_eq!(shapes, [false, false, true]);
+    assert_eq!(shapes, [false, true, true, true, true, true]);
+    let most = asked[1].to_string();
+    assert!(most.contains("Arctic") && most.contains("8692"), "thinking has its room: {most}");
 }
 
 #[test]
@@ -64,7 +77,7 @@ fn what_the_doctor_finds_is_one_json_object() {
     let found = examine(&program, &provider.base_url, &["--json"]).json();
     assert_eq!((&found["ok"], &found["simulated"]), (&json!(true), &json!(false)));
     let calls = found["calls"].as_array().unwrap();
-    assert_eq!(calls.len(), 3);
+    assert_eq!(calls.len(), 6);
     for call in calls {
         assert_eq!(call["usage"], json!({"input": 21, "output": 8, "cached": null, "reasoning": null}));
         assert_eq!(
@@ -74,8 +87,9 @@ fn what_the_doctor_finds_is_one_json_object() {
         assert_eq!((call["model"].as_str(), call["wire_retries"].as_u64()), (Some("some-model-2"), Some(0)));
         assert!(call["first_words_ms"].as_u64() <= call["latency_ms"].as_u64(), "{call}");
     }
-    let shaped: Vec<&Value> = calls.iter().map(|call| &call["is_shaped"]).collect();
-    assert_eq!(shaped, [&Value::Null, &Value::Null, &json!(true)]);
+    let read: Vec<Option<bool>> = calls.iter().map(|call| call["is_read"].as_bool()).collect();
+    assert_eq!(read, [None, Some(true), Some(true), Some(true), Some(true), Some(true)]);
+    assert!(calls.iter().all(|call| call["ended"] == "complete"), "{calls:?}");
     let seconds = |field: &str| found["estimate"][field].as_f64().unwrap();
     assert!((seconds("six_calls_s") - 6.0 * seconds("call_s")).abs() < 1e-9);
     assert!((seconds("eight_calls_s") - 8.0 * seconds("call_s")).abs() < 1e-9);
@@ -86,29 +100,25 @@ fn each_fault_of_a_provider_is_a_clear_line_with_what_to_do() {
     let error = |code: &str, message: &str| json!({"error": {"code": code, "message": message}});
     let html =
         Answer { status: "200 OK", content_type: "text/html", body: "<html>sign in</html>".to_owned() };
-    for (answer, calls, says, remedy) in [
+    for (answer, says, remedy) in [
         (
             Answer::json("401 Unauthorized", &error("invalid_api_key", &format!("wrong key {KEY}"))),
-            1,
             "unauthorised: the provider refused the key (HTTP 401);",
             "set OPENAI_API_KEY",
         ),
         (
             Answer::json("404 Not Found", &error("model_not_found", "no model some-model")),
-            1,
             "unknown_model: ",
             "check the model's name",
         ),
         (
             Answer::json("429 Too Many Requests", &error("insufficient_quota", "no credit")),
-            1,
             "quota_exhausted: ",
             "add credit",
         ),
-        (html, 3, "malformed_response", "for a proxy in between"),
+        (html, "malformed_response", "for a proxy in between"),
         (
             Answer { body: String::new(), ..Answer::words(&[]) },
-            3,
             "the response is empty",
             "check OPENAI_BASE_URL",
         ),
@@ -119,7 +129,7 @@ fn each_fault_of_a_provider_is_a_clear_line_with_what_to_do() {
         let ran = examine(&program, &provider.base_url, &[]);
         assert_eq!(ran.code, Some(5), "{shown}: {ran:?}");
         let failed = lines(&ran, "FAIL");
-        assert_eq!((failed.len(), provider.asked().len()), (calls, calls), "{shown}: {}", ran.stdout);
+        assert_eq!((failed.len(), questions(&provider).len()), (1, 1), "{shown}: {}", ran.stdout);
         assert!(
             failed.iter().all(|line| line.contains(says) && line.contains(remedy)),
             "{shown}: {failed:?}"
@@ -129,15 +139,38 @@ fn each_fault_of_a_provider_is_a_clear_line_with_what_to_do() {
 }
 
 #[test]
-fn an_answer_without_the_shape_asked_for_is_a_warning() {
+fn doctor_warns_of_answers_that_a_debate_cannot_read() {
     let program = Program::new();
     let provider = Provider::start(|_| Answer::words(&["Kiel lies", " at the Baltic"]));
     let ran = examine(&program, &provider.base_url, &[]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let warned = lines(&ran, "warn");
-    assert!(
-        matches!(&warned[..], [line] if line.starts_with("warn  call 3") && line.contains("not the shape"))
-    );
+    let are_calls = warned.iter().all(|line| line.contains("a debate cannot read this answer"));
+    assert!(warned.len() == 5 && are_calls, "{warned:?}");
+}
+
+#[test]
+fn p23_doctor_says_that_thinking_uses_up_the_limit() {
+    let thoughts = |request: &str| {
+        if !request.contains("json_schema") {
+            return good(request);
+        }
+        let usage = json!({"prompt_tokens": 600, "completion_tokens": 500,
+            "completion_tokens_details": {"reasoning_tokens": 500}});
+        let end = json!({"id": "c1", "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}], "usage": usage});
+        let body = format!("data: {end}\n\ndata: [DONE]\n\n");
+        Answer { status: "200 OK", content_type: "text/event-stream", body }
+    };
+    let program = Program::new();
+    let provider = Provider::start(thoughts);
+    let ran = examine(&program, &provider.base_url, &[]);
+    for text in [
+        "the answer was cut: thinking used up its limit of tokens",
+        "the model thinks: in 5 of 5 answers, about 500 tokens each; debate run --effort low",
+        "of 5 answers 5 were cut while the model was thinking, 0 in their text",
+    ] {
+        assert!(ran.stdout.contains(text), "{text}: {}", ran.stdout);
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod provider;
 mod proving;
 mod reading;
 mod reporting;
+mod resuming;
 mod reviewing;
 mod running;
 mod searching;

@@ -141,7 +141,7 @@ fn k9_a_debate_that_nobody_drives_is_cancelled_from_outside() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let id = program.run(["list", "--json", "--status", "running"]).lines()[0]["debate_id"].clone();
+    let id = program.run(["list", "--json", "--status", "interrupted"]).lines()[0]["debate_id"].clone();
     let id = id.as_str().unwrap();
     assert!(program.run(["show", id]).stdout.contains("RUNNING"));
     let cancelled = program.run(["cancel", id, "--reason", "enough"]);

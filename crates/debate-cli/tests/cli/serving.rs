@@ -84,7 +84,7 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
     let id = open(&mut client, 0).await;
     follow(&mut client, &id, 10).await;
     assert_eq!(server.terminate().code(), Some(0));
-    assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "running");
+    assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "interrupted");
     let mut server = Server::start(&program, &SLOW);
     assert!(server.says().contains("1 debate taken up"));
     follow(&mut server.client().await, &id, usize::MAX).await;
