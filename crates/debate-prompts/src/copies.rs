@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use crate::prompts::ParseError;
+use crate::escape;
+use crate::prompts::{Message, ParseError, Prompt};
 
 /// Words that are compared together.
 const GRAM_WORDS: usize = 5;
@@ -44,20 +45,30 @@ pub(crate) fn check_instructions(
 }
 
 /// Returns an error where a text repeats, word for word, an answer of another that its prompt shows. Who has given the
-/// same answer before, which the prompt shows too, may keep to it.
+/// same answer before may keep to it. `answers` are those that the prompt may show, each with whether it is its own;
+/// `prompt` is what it does show, made only where it matters.
 ///
 /// # Errors
 /// The text is a copy; the reason is for the one who is asked again.
 pub(crate) fn check_shown<'a>(
     text: &str,
-    shown: impl Iterator<Item = (bool, &'a str)>,
+    answers: impl Iterator<Item = (bool, &'a str)>,
+    prompt: impl FnOnce() -> Option<Prompt>,
     what: &str,
 ) -> Result<(), ParseError> {
-    let text = text.to_lowercase();
-    let text = words(&text);
-    let same = shown.filter(|(_, shown)| words(&shown.to_lowercase()) == text).map(|(is_own, _)| is_own);
-    let same: Vec<bool> = same.collect();
-    if text.is_empty() || same.is_empty() || same.contains(&true) {
+    let plain = text.to_lowercase();
+    let plain = words(&plain);
+    let same = answers.filter(|(_, answer)| words(&answer.to_lowercase()) == plain);
+    let same: Vec<(bool, &str)> = same.collect();
+    if plain.is_empty() || same.is_empty() || same.iter().any(|(is_own, _)| *is_own) {
+        return Ok(());
+    }
+    let is_in =
+        |message: &Message, answer: &str| message.text.contains(&format!(">{}</", escape::xml_line(answer)));
+    let is_shown = |prompt: &Prompt| {
+        prompt.messages.iter().any(|message| same.iter().any(|(_, answer)| is_in(message, answer)))
+    };
+    if prompt().is_some_and(|prompt| !is_shown(&prompt)) {
         return Ok(());
     }
     Err(ParseError {
@@ -97,7 +108,9 @@ mod tests {
 
     #[test]
     fn p27_answer_of_another_is_a_copy_unless_it_is_ones_own() {
-        let check = |text: &str, shown: &[(bool, &str)]| check_shown(text, shown.iter().copied(), "argument");
+        let check = |text: &str, shown: &[(bool, &str)]| {
+            check_shown(text, shown.iter().copied(), || None, "argument")
+        };
         let error = check("it RAINS, always", &[(false, "It rains. Always!")]).unwrap_err();
         assert_eq!(
             error.why,

@@ -95,7 +95,7 @@ fn check_copies(reply: &ResponseReply, visible: &Visible) -> Result<(), ParseErr
     });
     let shown: Vec<(bool, String)> = shown.collect();
     let shown = shown.iter().map(|(is_own, text)| (*is_own, text.as_str()));
-    copies::check_shown(&whole(&reply.position, &reply.reasoning), shown, "response")
+    copies::check_shown(&whole(&reply.position, &reply.reasoning), shown, || None, "response")
 }
 
 /// Reads a stance, whatever its case and what stands around it; nothing where it is no stance.

@@ -90,7 +90,7 @@ pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw, flaws
         words: sheet.task.words_max,
     };
     let argument = if flaws.weak_argument {
-        format!("{} {}", phrases::MARK, draw.pick(&phrases::EMPTY).copied().unwrap_or_default())
+        empty(sheet, draw)
     } else {
         Speech { sheet, view: &view, stance, stated: &stated, answered: &answered, facts: &chosen }
             .write(limits, draw)
@@ -177,6 +177,20 @@ fn evidence<'a>(chosen: &[&'a Fact<'a>], mut room: usize) -> Vec<Cow<'a, str>> {
         evidence.push(text);
     }
     evidence
+}
+
+/// Returns an argument that says nothing, and that the prompt does not show already (rule P27).
+fn empty(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
+    let mut argument = phrases::MARK.to_owned();
+    let is_new = |text: &str| !sheet.points.iter().any(|point| point.text == text);
+    loop {
+        let all = phrases::EMPTY.map(|phrase| format!("{argument} {phrase}"));
+        let new: Vec<&String> = all.iter().filter(|text| is_new(text)).collect();
+        if let Some(text) = draw.pick(&new) {
+            return (*text).clone();
+        }
+        argument.push_str(" Really.");
+    }
 }
 
 fn thinking(sheet: &Sheet<'_>, view: &View, tokens_max: usize) -> String {

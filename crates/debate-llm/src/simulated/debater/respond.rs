@@ -45,6 +45,7 @@ struct Shown<'a> {
     name: &'a str,
     is_own: bool,
     course: &'static Course,
+    words: &'a str,
 }
 
 /// Returns what an agent replies.
@@ -84,16 +85,23 @@ pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> String {
     } else {
         String::new()
     };
+    let mut reasoning = format!(
+        "{answered}On “{}”: {} {}{question}",
+        // Quoted, it is no question of the one who quotes it.
+        room::clipped(topic, 24, 48).replace('?', ""),
+        course.reasons[0],
+        course.reasons[1]
+    );
+    // An answer that repeats another word for word is refused (rule P27).
+    if !own.is_some_and(|own| own.words.contains(&reasoning)) {
+        while others.iter().any(|other| other.words.contains(&reasoning)) {
+            reasoning.push_str(" I come to the same end.");
+        }
+    }
     let reply = Reply {
         stance: stance.map(str::to_owned),
         position: format!("{MARK} The right course is to {}.", course.advice),
-        reasoning: format!(
-            "{answered}On “{}”: {} {}{question}",
-            // Quoted, it is no question of the one who quotes it.
-            room::clipped(topic, 24, 48).replace('?', ""),
-            course.reasons[0],
-            course.reasons[1]
-        ),
+        reasoning,
         confidence: (draw.between(0.55, 0.95) * 100.0).round() / 100.0,
         citations: found.iter().flat_map(|found| sources(found)).take(SOURCES_MAX).collect(),
     };
@@ -141,7 +149,7 @@ fn shown(user: &str) -> Vec<Shown<'_>> {
         let (frame, words) = block.split_once('>')?;
         let name = frame.split_once("agent=\"")?.1.split('"').next()?;
         let course = COURSES.iter().find(|course| words.contains(course.advice))?;
-        Some(Shown { name, is_own: frame.contains("yours=\"yes\""), course })
+        Some(Shown { name, is_own: frame.contains("yours=\"yes\""), course, words })
     });
     responses.collect()
 }
