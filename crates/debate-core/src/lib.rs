@@ -13,6 +13,7 @@ pub mod chain;
 pub mod codec;
 pub mod command;
 pub mod counted;
+mod deadline;
 pub mod debate;
 pub mod decide;
 pub mod diff;

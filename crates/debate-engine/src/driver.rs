@@ -2,6 +2,7 @@
 //! append what is decided, fold it, and round again. There is no other path: after a crash nothing is in flight,
 //! so the same loop starts whatever is still wanted.
 
+mod asking;
 mod racing;
 mod takeoff;
 
@@ -10,7 +11,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use debate_core::call::{CallKey, Reserved, Thinking, Want, Work};
+use debate_core::call::{CallKey, Reserved, Thinking, Work};
 use debate_core::codec::Author;
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
@@ -18,12 +19,10 @@ use debate_core::decide::Draft;
 use debate_core::event::{AttemptRef, PromptRef};
 use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq, Timestamp};
-use debate_llm::ChatModel;
 use debate_prompts::prompts::Prompts;
 use debate_store::{AppendError, ReadError};
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::control::{Control, ControlError};
@@ -32,10 +31,8 @@ use crate::flights::{Flights, GivenUp, Landing};
 use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
-use crate::room;
 use crate::telemetry::{self, Driven, Spans};
-use crate::thinking;
-use crate::turn::{self, Asking, Question};
+use crate::turn;
 use takeoff::{Takeoff, attempts_of, run_tool, unaskable};
 
 /// How often a driver looks whether another process wrote to its debate.
@@ -46,9 +43,6 @@ const STORE_FAILURES_MAX: u32 = 100;
 
 /// The longest wait before a store that failed is tried again.
 const STORE_WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// How long after the deadline a call gives up by itself.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// What other tasks may say to a driver.
 #[derive(Debug)]
@@ -324,47 +318,6 @@ impl<P: Prompts> Driver<P> {
                 (Command::BeginCall(begin), Takeoff::Unaskable(work, why))
             }
         }
-    }
-
-    /// Returns a request that is ready to leave, or why it cannot be made.
-    fn question(&self, debate: &Debate<P::Format>, want: &Want) -> Result<Question<P::Format>, String> {
-        let call = debate.call(&want.call).filter(|call| call.revision == want.revision);
-        let model = self.model(debate, want, call.map_or(0, |call| call.moves))?;
-        let now = self.house.surroundings.now();
-        let thinking = thinking::of(debate, &want.call, &*model.0, (&self.house.paces, now));
-        let window = self.house.windows.of(&*model.0);
-        let render = |room| turn::render(&*self.prompts, debate, want, room);
-        let rendered = room::fit(window, thinking, render);
-        let (visible, prompt, room) = rendered.map_err(|error| error.to_string())?;
-        let until =
-            debate.limits().has_deadline().then(|| self.house.surroundings.until(debate.deadline_at()));
-        let asking = Asking {
-            tenant: &self.journal.tenant,
-            failures: call.map_or(0, |call| call.failures),
-            attempts_max: debate.limits().attempts_max,
-            thinking: window.map_or(thinking, |window| window.thinking(&prompt, thinking)),
-            // The driver gives up first, at the deadline itself.
-            give_up_at: until.map(|until| Instant::now() + until + GRACE),
-        };
-        Ok(Question::new(want.clone(), visible, (prompt, room), model, &self.house, asking))
-    }
-
-    /// Returns the model that a call is put to after so many others could not be had, and whether yet another stands in.
-    fn model(
-        &self,
-        debate: &Debate<P::Format>,
-        want: &Want,
-        moves: u32,
-    ) -> Result<(Arc<dyn ChatModel>, bool), String> {
-        let models = &self.house.models;
-        let named = P::Format::models(debate.config(), &want.call);
-        let Some(name) = named.get(moves as usize).or(named.last()) else {
-            return Ok((Arc::clone(models.default_model()), false));
-        };
-        let has_stand_in = named.len() > moves as usize + 1;
-        let model = models.get(name).cloned();
-        let model = model.ok_or_else(|| format!("{name} is not offered by this process"))?;
-        Ok((model, has_stand_in))
     }
 
     fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {

@@ -8,9 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use tokio::time::Instant;
 
-use crate::{ModelError, Thinks, WebSource, Window};
+use crate::{CallTime, Effort, Ending, ModelError, ReplySchema, Thinks, WebSource, Window};
 
 /// A chat model that answers one request at a time; it may be shared by many callers.
 #[async_trait]
@@ -166,7 +165,7 @@ impl ChatRequest {
             }
         }
         if let Some(schema) = &self.schema {
-            field(b's', &schema.digest);
+            field(b's', schema.digest());
         }
         field(b'o', &self.max_output_tokens.to_le_bytes());
         if let Some(temperature) = self.temperature {
@@ -259,46 +258,6 @@ impl Role {
             Self::Assistant => "assistant",
             Self::Tool => "tool",
         }
-    }
-}
-
-/// A named JSON schema for an answer; cheap to clone.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReplySchema {
-    name: Arc<str>,
-    json: Arc<Value>,
-    digest: [u8; 32],
-}
-
-impl ReplySchema {
-    /// Makes a schema and digests it once; build it once and clone it.
-    ///
-    /// `name` holds letters, digits, `_` and `-` only, at most 64 of them, as providers demand.
-    pub fn new(name: impl Into<Arc<str>>, json: Value) -> Self {
-        let name = name.into();
-        let mut hash = Sha256::new();
-        hash.update((name.len() as u64).to_le_bytes());
-        hash.update(name.as_bytes());
-        hash.update(json.to_string().as_bytes());
-        Self { name, json: Arc::new(json), digest: hash.finalize().into() }
-    }
-
-    /// Returns the name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns the JSON schema.
-    #[must_use]
-    pub fn json(&self) -> &Value {
-        &self.json
-    }
-
-    /// Returns the SHA-256 of name and schema.
-    #[cfg(feature = "http")]
-    pub(crate) fn digest(&self) -> &[u8; 32] {
-        &self.digest
     }
 }
 
@@ -429,122 +388,6 @@ impl Usage {
             cached: sum(self.cached, other.cached),
             cache_written: sum(self.cache_written, other.cache_written),
             reasoning: sum(self.reasoning, other.reasoning),
-        }
-    }
-}
-
-/// How an answer ended (rule K18): the same closed set for every protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ending {
-    /// The model finished.
-    Complete,
-    /// The model asks for tools.
-    ToolCalls,
-    /// The output limit was reached before any of the answer was written: thinking used it up.
-    CutInThinking,
-    /// The output limit was reached within the answer.
-    CutInText,
-    /// The model declined, or the provider's filter stopped it.
-    Refused,
-    /// The provider paused the turn and expects to be asked to go on.
-    Paused,
-    /// The provider broke the answer off.
-    Failed,
-    /// No reason came, or one that this program does not know.
-    Unknown,
-}
-
-impl Ending {
-    /// Returns the name under which it is recorded.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::ToolCalls => "tool_calls",
-            Self::CutInThinking => "cut_in_thinking",
-            Self::CutInText => "cut_in_text",
-            Self::Refused => "refused",
-            Self::Paused => "paused",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// Returns whether the output limit ended the answer.
-    #[must_use]
-    pub const fn is_cut(self) -> bool {
-        matches!(self, Self::CutInThinking | Self::CutInText)
-    }
-}
-
-/// How much a model thinks before it answers (rule P23).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effort {
-    /// Not at all, or as little as the model allows.
-    None,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// A lot.
-    High,
-}
-
-impl Effort {
-    /// Returns the name used in requests and in the log.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
-    }
-}
-
-/// A time that no call takes: a year.
-pub(crate) const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// How long an absent server is waited for where the call has no end of its own (rule K22).
-#[cfg(feature = "http")]
-pub(crate) const ABSENT_MAX: Duration = Duration::from_secs(15 * 60);
-
-/// The time of one call (rule K22). It begins when the request leaves, not while it waits for its turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallTime {
-    /// The longest wait for the first token of the answer, thinking included.
-    pub first_token: Duration,
-    /// The longest silence within the answer.
-    pub idle: Duration,
-    /// The longest time for the whole call, all its tries included, its waits not; unlimited when absent.
-    pub total: Option<Duration>,
-    /// When the caller has no more use for an answer, the wait for a turn included; never when absent.
-    pub give_up_at: Option<Instant>,
-}
-
-impl CallTime {
-    /// Limits the whole call, and gives each part of it as much.
-    #[must_use]
-    pub const fn total(limit: Duration) -> Self {
-        Self { first_token: limit, idle: limit, total: Some(limit), give_up_at: None }
-    }
-}
-
-impl From<Duration> for CallTime {
-    fn from(limit: Duration) -> Self {
-        Self::total(limit)
-    }
-}
-
-impl Default for CallTime {
-    /// 600 s to the first token, then 60 s of silence; no limit of the whole (rule K22).
-    fn default() -> Self {
-        Self {
-            first_token: Duration::from_secs(600),
-            idle: Duration::from_secs(60),
-            total: None,
-            give_up_at: None,
         }
     }
 }

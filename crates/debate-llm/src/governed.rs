@@ -22,7 +22,7 @@ use self::breaker::{Breaker, Outcome, Ticket};
 pub use self::gate::Gate;
 use self::gate::Turn;
 pub use self::limits::{ProviderLimits, ProviderLimitsError};
-use crate::chat::{ABSENT_MAX, FOREVER};
+use crate::call_time::{ABSENT_MAX, FOREVER};
 use crate::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Thinks, TimeoutStage, Window,
     telemetry,

@@ -7,7 +7,10 @@
 
 #[cfg(feature = "http")]
 mod anthropic;
+mod call_time;
 pub mod chat;
+mod effort;
+mod ending;
 #[cfg(feature = "testing")]
 pub mod fake;
 #[cfg(feature = "http")]
@@ -22,6 +25,7 @@ mod models;
 mod openai;
 #[cfg(feature = "http")]
 mod provider;
+mod reply_schema;
 pub mod scripted;
 pub mod simulated;
 mod speech;
@@ -32,10 +36,10 @@ pub mod turns;
 mod web_source;
 mod window;
 
-pub use chat::{
-    CallTime, ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, Message, ReplySchema, Role,
-    ToolCall, ToolSpec, Usage,
-};
+pub use call_time::CallTime;
+pub use chat::{ChatModel, ChatReply, ChatRequest, ChunkSink, Message, Role, ToolCall, ToolSpec, Usage};
+pub use effort::Effort;
+pub use ending::Ending;
 #[cfg(feature = "http")]
 pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimitsError};
 #[cfg(feature = "http")]
@@ -44,6 +48,7 @@ pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
 pub use models::Models;
 #[cfg(feature = "http")]
 pub use provider::Provider;
+pub use reply_schema::ReplySchema;
 pub use scripted::{ScriptedAnswer, ScriptedModel};
 pub use simulated::{Debater, SimulatedConfig, SimulatedModel, debater};
 pub use thinks::Thinks;

@@ -22,7 +22,7 @@ pub use self::debater::{Debater, debater};
 pub use self::draw::Draw;
 use self::draw::PromptKey;
 use self::fault::Fault;
-use crate::chat::FOREVER;
+use crate::call_time::FOREVER;
 use crate::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, ModelErrorKind, TimeoutStage, Usage,
     speech,

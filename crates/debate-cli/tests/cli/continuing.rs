@@ -11,7 +11,7 @@ fn k17_a_concluded_debate_goes_on_with_a_question_of_its_own() {
     let before = program.run(["log", &id, "--json"]).lines();
     let ran = program.run(["continue", &id, "--focus", "What would it cost?", "--json"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stderr.contains("continued by 1 round, until "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("continued by 1 round"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("opened: "), "what came before is not told again: {}", ran.stderr);
     let log = program.run(["log", &id, "--json"]).lines();
     assert_eq!(log[..before.len()], before[..]);

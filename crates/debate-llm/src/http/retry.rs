@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use http::header::{HeaderMap, RETRY_AFTER};
 
-use crate::chat::ABSENT_MAX;
+use crate::call_time::ABSENT_MAX;
 use crate::{ModelError, ModelErrorKind, TimeoutStage};
 
 /// How often and how patiently the wire is tried again before the first byte of an answer.

@@ -278,7 +278,7 @@ fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     copies::check_instructions(argument, &instructions, &KEYS, PUBLIC)?;
     let shown =
         view.points.iter().filter_map(|point| Some((point.id.role == view.role, point.words.argument()?)));
-    copies::check_shown(argument, shown, || render(view).ok(), PUBLIC)
+    copies::check_shown(argument, shown, || render(view, Room::default()).ok(), PUBLIC)
 }
 
 fn likeliest(probabilities: &[(OutcomeRef, f64)]) -> OutcomeRef {

@@ -130,7 +130,7 @@ fn check_copies(view: &SynthesisView, reasoning: &str) -> Result<(), ParseError>
     copies::check_instructions(reasoning, &[&system, &task], &KEYS, PUBLIC)?;
     let points = view.points.iter().map(|scored| &scored.point);
     let shown = points.filter_map(|point| Some((point.id.role == judge, point.words.argument()?)));
-    copies::check_shown(reasoning, shown, || render(view).ok(), PUBLIC)
+    copies::check_shown(reasoning, shown, || render(view, Room::default()).ok(), PUBLIC)
 }
 
 fn values(view: &SynthesisView) -> Values {
