@@ -165,13 +165,6 @@ function Call({ id, call, format, fail }: { id: string; call: CallShown; format:
               )}
               {end !== null && end.cost !== null && `, ${end.cost}`}
               {reply.wire_retries > 0 && `, repeated ${reply.wire_retries} times on the wire`}
-              {reply.ended !== undefined && `, ended: ${plain(reply.ended)}`}
-              {reply.stop_reason !== undefined && (
-                <>
-                  {" ("}
-                  <Words text={reply.stop_reason} />)
-                </>
-              )}
               {reply.repairs !== undefined && (
                 <p>
                   Mended: <Words text={reply.repairs.join(", ")} />

@@ -208,8 +208,6 @@ export interface CallShown extends Attempt {
       ended?: string;
       stop_reason?: string;
       repairs?: string[];
-      ended?: string;
-      stop_reason?: string;
     } | null;
     cost: string | null;
     words: Json;
