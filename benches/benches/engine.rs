@@ -167,7 +167,9 @@ fn words(c: &mut Criterion) {
     let mut group = c.benchmark_group("argument");
     group.bench_function("render", |b| b.iter(|| prompts.render(black_box(&visible), &want, &[])));
     group.bench_function("parse", |b| {
-        b.iter(|| prompts.parse(&visible, &want, debate_prompts::prompts::Received::whole(black_box(&reply))))
+        b.iter(|| {
+            prompts.parse(&visible, &want, debate_prompts::prompts::Received::whole(black_box(&reply)))
+        });
     });
     group.finish();
 }

@@ -86,9 +86,8 @@ impl Asking {
             Some(Deadline::After(span)) => {
                 limits.set_deadline(u64::try_from(span.as_millis()).unwrap_or(NO_DEADLINE_MS));
             }
-            Some(Deadline::None) => limits.set_deadline(NO_DEADLINE_MS),
             None if says_deadline => {}
-            None => limits.set_deadline(NO_DEADLINE_MS),
+            Some(Deadline::None) | None => limits.set_deadline(NO_DEADLINE_MS),
         }
         let deadline = Duration::from_millis(limits.deadline_ms);
         match options.call_time_set().find(|(_, timeout)| *timeout > deadline) {

@@ -17,6 +17,7 @@ use debate_prompts::roundtable::RoundtablePrompts;
 use debate_store::{DriverLock, Durability};
 
 use crate::args::Options;
+use crate::exit::Failure;
 use crate::model;
 use crate::prices;
 use crate::search::Search;
@@ -144,6 +145,16 @@ impl House {
             engine = engine.sharing(Sharing { leases, replica: replica(), ttl });
         }
         Self { engine: engine.build(), store, is_simulated, _driving: None }
+    }
+
+    /// Looks whether the server of the default model has it; closes the house where it does not.
+    ///
+    /// # Errors
+    /// The server says which models it has, and this is none of them.
+    pub(crate) async fn check_model(&self) -> anyhow::Result<()> {
+        let Err(error) = self.engine.check_model().await else { return Ok(()) };
+        self.close().await?;
+        Err(Failure::bad_input(format!("--model {}: {error}", self.engine.model_name())))
     }
 
     /// Stops driving and closes the store; debates stay as they are in the log.

@@ -76,9 +76,9 @@ impl Live {
         logging::beside(&view);
         let total = view.add(ProgressBar::new(0));
         let bar = if paper.unicode {
-            "{spinner} {bar:24} {pos}/{len} calls  {elapsed_precise} of {prefix}  {wide_msg}"
+            "{spinner} {bar:24} {pos}/{len} calls  {elapsed_precise}{prefix}  {wide_msg}"
         } else {
-            "- {bar:24} {pos}/{len} calls  {elapsed_precise} of {prefix}  {wide_msg}"
+            "- {bar:24} {pos}/{len} calls  {elapsed_precise}{prefix}  {wide_msg}"
         };
         total.set_style(style(bar).progress_chars(paper.or("█▉▊▋▌▍▎▏ ", "#- ")));
         total.enable_steady_tick(TICK);
@@ -135,8 +135,8 @@ impl Live {
 
     fn total(&self, debate: &AnyDebate) {
         let spend = debate.spend();
-        let most = allowed(debate).map(|most| FormattedDuration(most).to_string());
-        self.total.set_prefix(most.unwrap_or_else(|| "no deadline".to_owned()));
+        let most = allowed(debate).map(|most| format!(" of {}", FormattedDuration(most)));
+        self.total.set_prefix(most.unwrap_or_default());
         // Calls beyond those of a debate without faults: more is asked than was planned.
         self.total.set_length(self.total.length().unwrap_or(0).max(spend.calls));
         self.total.set_position(spend.calls);

@@ -168,16 +168,6 @@ pub(crate) async fn windows(options: &Options, models: &Models) -> Vec<(String, 
     windows
 }
 
-/// Looks whether the server of the default model has it, before anything is paid for.
-///
-/// # Errors
-/// The server says which models it has, and this is none of them.
-pub(crate) async fn check(options: &Options) -> anyhow::Result<()> {
-    let models = open(options)?;
-    let checked = models.default_model().check().await;
-    checked.map_err(|error| Failure::bad_input(format!("--model {}: {error}", options.model.name())))
-}
-
 /// Returns where a model is and with which key it is asked.
 ///
 /// # Errors

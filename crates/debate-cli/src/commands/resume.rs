@@ -14,7 +14,6 @@ use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
 use crate::house::House;
-use crate::model;
 use crate::store::StoreChoice;
 
 /// Drive a paused, interrupted or void debate on, and show its result
@@ -41,8 +40,8 @@ impl Resume {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
         let (before, lifecycle) = self.look(options).await?;
-        model::check(options).await?;
         let house = House::forking(options, options.settings()).await?;
+        house.check_model().await?;
         let resumed = match lifecycle {
             Lifecycle::Running => house.engine.drive(self.id).await.map_err(anyhow::Error::from),
             Lifecycle::Paused { .. } | Lifecycle::Concluded => {

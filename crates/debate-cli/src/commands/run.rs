@@ -19,7 +19,7 @@ use crate::exit::{End, one_line};
 use crate::holding::Holding;
 use crate::house::House;
 use crate::request_file::RequestFile;
-use crate::{model, prices, search, workspace};
+use crate::{prices, search, workspace};
 
 /// Hold one debate and show its result
 ///
@@ -58,9 +58,9 @@ impl Run {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
         let request = self.request(options)?;
-        model::check(options).await?;
         let settings = options.settings();
         let house = House::open(options, settings).await?;
+        house.check_model().await?;
         if !house.is_simulated && self.holding.shows_progress() {
             show_estimate(options, &house, &request).await?;
         }

@@ -86,7 +86,8 @@ fn a_run_tells_its_rounds_roles_and_scores_in_plain_lines_where_there_is_no_term
 fn on_a_terminal_a_debate_is_a_live_view_and_then_its_result() {
     let program = Program::new();
     std::fs::copy(example("ice.json"), program.path("ice.json")).unwrap();
-    let Some(ran) = program.run_on_terminal(&["run", "ice.json", "--model", "simulated:latency=20ms"]) else {
+    let args = ["run", "ice.json", "--model", "simulated:latency=20ms", "--deadline", "110s"];
+    let Some(ran) = program.run_on_terminal(&args) else {
         return eprintln!("skipped: there is no program `script` to make a terminal");
     };
     let clock = |ran: &str| ran.contains("calls  00:00:0") && ran.contains(" of 00:0");

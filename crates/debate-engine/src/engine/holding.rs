@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use debate_core::id::{DebateId, Seq};
+use debate_llm::ModelError;
 use debate_store::{LeaseError, ListFilter, Listed, ReadError, Release};
 use tokio::sync::mpsc;
 
@@ -65,6 +66,14 @@ impl Engine {
         let (origin, _) = self.served(debate).await?;
         self.take_over(debate, &origin, None);
         Ok(())
+    }
+
+    /// Looks whether the server of the default model has it, before anything is paid for.
+    ///
+    /// # Errors
+    /// The server says which models it has, and this is none of them.
+    pub async fn check_model(&self) -> Result<(), ModelError> {
+        self.house.models.default_model().check().await
     }
 
     /// Leases a debate; `None` where another replica has it, or nothing is shared.

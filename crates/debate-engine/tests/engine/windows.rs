@@ -44,7 +44,9 @@ async fn p15_every_format_runs_in_a_small_context_window() {
                 }
             }
             let end = history.iter().rfind(|event| event.kind == "concluded").unwrap();
-            assert!(spelling == FAULTY || end.body.contains("\"full\""), "{window}: {}", end.body);
+            // In the smallest window a canned free text may be cut, and then the result says so (K18).
+            let is_whole = end.body.contains("\"full\"") || window == 1_024 && end.body.contains("was cut");
+            assert!(spelling == FAULTY || is_whole, "{window}: {}", end.body);
         }
     }
     for version in ["prediction/argue@2", "prediction/synthesise@2", "deliberation/consensus@1"] {

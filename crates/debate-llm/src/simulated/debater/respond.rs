@@ -12,6 +12,8 @@ use crate::{ChatRequest, Role};
 
 /// The most sources that a response names.
 const SOURCES_MAX: usize = 2;
+/// The characters by which an answer is recognized as the same as another.
+const BEGINNING_CHARS: usize = 60;
 /// What precedes the stance that a part has to take.
 const STANCE: &str = "Your assigned stance: ";
 
@@ -93,10 +95,11 @@ pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> String {
         course.reasons[1]
     );
     // An answer that repeats another word for word is refused (rule P27).
-    if !own.is_some_and(|own| own.words.contains(&reasoning)) {
-        while others.iter().any(|other| other.words.contains(&reasoning)) {
-            reasoning.push_str(" I come to the same end.");
-        }
+    // Prompts may show the beginning of an answer alone.
+    let beginning: String = reasoning.chars().take(BEGINNING_CHARS).collect();
+    if others.iter().any(|other| other.words.contains(&beginning)) {
+        let name = speaker(request).unwrap_or("this agent");
+        reasoning.push_str(&format!(" That is where {name} stands."));
     }
     let reply = Reply {
         stance: stance.map(str::to_owned),
