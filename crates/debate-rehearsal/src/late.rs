@@ -52,8 +52,9 @@ impl ChatModel for Late {
             let mut draw = self.draw.lock().unwrap_or_else(PoisonError::into_inner);
             self.latencies.draw(&self.name, Purpose::of_request(request), &mut draw)
         };
-        if let Some(total) = request.time.total.filter(|total| latency > *total) {
-            tokio::time::sleep(total).await;
+        let limit = request.time.total.unwrap_or(request.time.first_token);
+        if latency > limit {
+            tokio::time::sleep(limit).await;
             let total = ModelErrorKind::Timeout(TimeoutStage::Total);
             return Err(ModelError::new(total, "the latency that was drawn is longer than a call may take"));
         }
