@@ -141,12 +141,13 @@ async fn of_llama(model: &HttpModel) -> Option<Window> {
 
 /// Asks Ollama how it has loaded a model, else how it would, else what the model was made for.
 async fn of_ollama(model: &HttpModel, name: &str) -> Option<Window> {
-    let loaded = ask(model, Method::GET, model.root_url("/api/ps"), None).await;
-    let loaded = loaded.and_then(|(_, list)| {
-        let entry = entries(&list).into_iter().find(|entry| is_same(id(entry), name))?;
-        number(entry, "/context_length")
-    });
-    if let Some(tokens) = loaded {
+    let (status, list) = ask(model, Method::GET, model.root_url("/api/ps"), None).await?;
+    // A server that is not Ollama may take anything that is posted for a question to its model.
+    if status != 200 {
+        return None;
+    }
+    let loaded = entries(&list).into_iter().find(|entry| is_same(id(entry), name));
+    if let Some(tokens) = loaded.and_then(|entry| number(entry, "/context_length")) {
         return Some(whole(tokens));
     }
     let (_, shown) =
