@@ -347,7 +347,8 @@ impl<P: Prompts> Driver<P> {
                 let asking = async move {
                     let _turn = house.calls.take(&question.request.tenant).await;
                     departure.leaves();
-                    let command = turn::ask(&*prompts, &question, attempt, (&live, &departure)).await;
+                    let to = (&live, &departure);
+                    let command = turn::ask(&*prompts, &question, attempt, to, &house.windows).await;
                     telemetry::attempt_ended(&command);
                     command
                 };

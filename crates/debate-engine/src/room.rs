@@ -42,6 +42,13 @@ impl Windows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), tokens);
     }
 
+    /// Takes in the window that a model's server named when it refused a prompt; a smaller one that is known stays.
+    pub(crate) fn learn(&self, model: &str, tokens: u32) {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = windows.entry(model.to_owned()).or_insert(tokens);
+        *known = tokens.min(*known);
+    }
+
     fn are_unknown(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }

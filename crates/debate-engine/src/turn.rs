@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use crate::departure::{Departure, Ear};
 use crate::house::House;
 use crate::live::Live;
+use crate::room::Windows;
 
 /// The longest wait that a provider can ask for before its failure counts.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
@@ -182,6 +183,7 @@ pub(crate) async fn ask<P: Prompts>(
     question: &Question<P::Format>,
     attempt: AttemptRef,
     (live, departure): (&Live, &Departure),
+    windows: &Windows,
 ) -> Command<P::Format> {
     let mut voice = live.voice(attempt.clone(), question.prompt.public);
     let mut ear = Ear { voice: &mut voice, departure };
@@ -190,6 +192,9 @@ pub(crate) async fn ask<P: Prompts>(
     match answered {
         Ok(reply) => read(prompts, question, attempt, reply),
         Err(error) => {
+            if let ModelErrorKind::WindowExceeded { window: Some(tokens) } = error.kind {
+                windows.learn(question.model.name(), tokens);
+            }
             // Asked again at once, a provider that wants to be left alone would use up the question's attempts.
             let wait = error.retry_after().filter(|_| error.should_ask_again() && !question.has_stand_in);
             if let Some(wait) = wait {
@@ -339,13 +344,15 @@ pub(crate) fn failure_of(kind: &ModelErrorKind) -> FailureKind {
         ModelErrorKind::Server { .. }
         | ModelErrorKind::Connection
         | ModelErrorKind::StreamError
+        // The next attempt is fitted to the window that the error names (R12).
+        | ModelErrorKind::WindowExceeded { window: Some(_) }
         | ModelErrorKind::Cancelled => FailureKind::Unavailable,
         ModelErrorKind::Timeout(_) => FailureKind::Timeout,
         ModelErrorKind::Auth
         | ModelErrorKind::UnknownModel
         | ModelErrorKind::QuotaExhausted
         | ModelErrorKind::BadRequest
-        | ModelErrorKind::WindowExceeded { .. } => FailureKind::Denied,
+        | ModelErrorKind::WindowExceeded { window: None } => FailureKind::Denied,
         ModelErrorKind::Malformed | ModelErrorKind::TooLarge => FailureKind::Unreadable,
         ModelErrorKind::Truncated => FailureKind::Truncated,
         ModelErrorKind::Refused => FailureKind::Refused,

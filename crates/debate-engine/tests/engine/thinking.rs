@@ -9,8 +9,8 @@ use debate_core::limits::NO_DEADLINE_MS;
 use debate_core::stop::Completeness;
 use debate_engine::{Engine, Settings};
 use debate_llm::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, ModelError, ScriptedAnswer, ScriptedModel,
-    Thinks, Usage,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, Effort, Ending, ModelError, ModelErrorKind, ScriptedAnswer,
+    ScriptedModel, Thinks, Usage,
 };
 use debate_prompts::prediction::PredictionPrompts;
 use serde_json::Value;
@@ -74,7 +74,7 @@ struct Held {
 }
 
 impl Held {
-    fn of_kind(&self, kind: &str) -> impl Iterator<Item = &Value> {
+    fn of_kind(&self, kind: &str) -> impl DoubleEndedIterator<Item = &Value> {
         self.events.iter().filter(move |(name, _)| name == kind).map(|(_, body)| body)
     }
 
@@ -186,4 +186,49 @@ async fn k18_an_unusable_answer_is_asked_again_with_the_reason() {
     assert_eq!(after.messages.len(), before.messages.len() + 1);
     let last = &after.messages.last().unwrap().content;
     assert!(last.starts_with("Your last reply to this could not be used: "), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r12_a_window_named_by_an_error_fits_the_next_attempt() {
+    let answers = model("seed=7");
+    let small = Arc::new(Small { answers, window: 1_200 });
+    let held = run(small, None).await;
+    assert_eq!(held.completeness, Completeness::Full);
+    let failed: Vec<_> = held.of_kind("attempt_failed").map(|failed| &failed["failure"]).collect();
+    assert!(!failed.is_empty() && failed.iter().all(|failure| *failure == "unavailable"), "{failed:?}");
+    let synthesis = held.of_kind("call_started").rfind(|started| started["call"] == "synthesise/3/judge");
+    assert!(synthesis.unwrap()["prompt"]["input_max"].as_u64().unwrap() < 1_200);
+}
+
+/// A model whose server refuses what its window does not hold, and names the window.
+struct Small {
+    answers: Arc<dyn ChatModel>,
+    window: u32,
+}
+
+#[async_trait]
+impl ChatModel for Small {
+    fn name(&self) -> &'static str {
+        "small:1"
+    }
+
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
+    fn thinks(&self) -> Thinks {
+        Thinks::No
+    }
+
+    async fn complete(
+        &self,
+        request: &ChatRequest,
+        chunks: &mut dyn ChunkSink,
+    ) -> Result<ChatReply, ModelError> {
+        if request.input_tokens.unwrap() + request.max_output_tokens > self.window {
+            let kind = ModelErrorKind::WindowExceeded { window: Some(self.window) };
+            return Err(ModelError::new(kind, "the prompt is too long"));
+        }
+        self.answers.complete(request, chunks).await
+    }
 }
