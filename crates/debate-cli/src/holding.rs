@@ -145,7 +145,7 @@ fn watch_interrupts(engine: Engine, debate: DebateId, left: Option<String>) -> A
         let cancelled = engine.control(debate, control, ACTOR);
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
-                // Nothing is left in a store in memory; and a closed stderr keeps nobody from leaving.
+                // Nothing is left in a store in memory; and a closed stderr must not keep the process from ending.
                 let _unread = left.map(|left| writeln!(io::stderr(), "\n{left}"));
                 process::exit(End::Interrupted.code().into());
             }

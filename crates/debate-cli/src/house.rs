@@ -150,7 +150,7 @@ impl House {
     /// Looks whether the server of the default model has it; closes the house where it does not.
     ///
     /// # Errors
-    /// The server says which models it has, and this is none of them.
+    /// The server lists its models, and this one is not among them.
     pub(crate) async fn check_model(&self) -> anyhow::Result<()> {
         let Err(error) = self.engine.check_model().await else { return Ok(()) };
         self.close().await?;

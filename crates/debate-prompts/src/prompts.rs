@@ -147,7 +147,7 @@ impl<'a> Received<'a> {
         Self { text, is_cut: false, is_last: false }
     }
 
-    /// A reply of which the end is missing.
+    /// A reply whose end is missing.
     #[must_use]
     pub const fn cut(text: &'a str) -> Self {
         Self { text, is_cut: true, is_last: false }

@@ -71,7 +71,7 @@ impl Engine {
     /// Looks whether the server of the default model has it, before anything is paid for.
     ///
     /// # Errors
-    /// The server says which models it has, and this is none of them.
+    /// The server lists its models, and this one is not among them.
     pub async fn check_model(&self) -> Result<(), ModelError> {
         self.house.models.default_model().check().await
     }
@@ -166,7 +166,7 @@ impl Engine {
         self.begin_to_keep(debate, origin, tenure, false)
     }
 
-    /// Begins to drive a debate that no process drove: the time since its last event is none of its time (rule K24).
+    /// Begins to drive a debate that no process drove; the time since its last event does not count (rule K24).
     fn take_over(&self, debate: DebateId, origin: &Origin, tenure: Option<Arc<Tenure>>) -> bool {
         self.begin_to_keep(debate, origin, tenure, true)
     }

@@ -1,4 +1,4 @@
-//! Bodies that come compressed though nobody asked for it.
+//! Bodies that arrive compressed although the request did not ask for it.
 
 use std::io::Write as _;
 

@@ -46,7 +46,7 @@ async fn p23_thinking_uses_head_room_and_not_the_answers_limit() {
             let (reply, _) = put(provider, thinking(), &asked(effort, thinking_tokens)).await;
             let name = format!("{provider}: {effort:?} {thinking_tokens}: {reply:?}");
             let reply = match (ending, reply) {
-                // What its thinking used up is no answer at all, however that is told.
+                // An answer that its thinking used up is no answer, whatever reason the provider gives.
                 (Ending::CutInThinking, Err(error)) => {
                     assert_eq!(error.usage.reasoning, Some(thought), "{name}");
                     continue;

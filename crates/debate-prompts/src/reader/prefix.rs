@@ -1,4 +1,4 @@
-//! Reads strict JSON of which the end is missing: what is written completely, and nothing else (rule K18).
+//! Reads strict JSON whose end is missing: what is written completely, and nothing else (rule K18).
 
 use serde_json::{Map, Value};
 

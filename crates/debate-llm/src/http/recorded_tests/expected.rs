@@ -129,7 +129,7 @@ impl Expected {
         }
         if let Some(usage) = want.usage {
             let Usage { input, output, .. } = answer.usage;
-            // An SDK believes a 0; where a prompt or an answer is there, nobody has counted it (K3).
+            // An SDK believes a 0; where a prompt or an answer exists, a 0 means that it was not counted (K3).
             let counted = |tokens: Option<u64>, is_there: bool| tokens.filter(|n| *n > 0 || !is_there);
             let is_written =
                 !answer.text.is_empty() || !want.calls.is_empty() || !answer.reasoning.is_empty();
