@@ -80,7 +80,7 @@ impl Protocol for Messages {
     }
 
     fn first_dialect(&self, _endpoint: &Url, model: &str) -> Dialect {
-        let absent = [Parameter::EffortObject, Parameter::TemplateArguments];
+        let absent = [Parameter::SchemaBounds, Parameter::EffortObject, Parameter::TemplateArguments];
         absent.into_iter().fold(effort::known(ANTHROPIC, model), Dialect::without)
     }
 

@@ -36,7 +36,11 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::WebSearch, &["web_search_options"]),
     (Parameter::TemplateArguments, &["chat_template_kwargs"]),
     (Parameter::Effort, EFFORT_WORDS),
+    (Parameter::SchemaBounds, BOUND_WORDS),
 ];
+
+/// How refusals name the bounds of a schema.
+const BOUND_WORDS: &[&str] = &["minlength", "maxlength", "minitems", "maxitems"];
 
 /// How refusals name the effort.
 const EFFORT_WORDS: &[&str] =
@@ -76,9 +80,9 @@ const CODES: Codes = &[
 
 /// What strict structured output takes, less the bounds that not every compatible server knows.
 const SUBSET: Subset = Subset {
-    keywords: &["title", "const"],
+    keywords: &["title", "const", "minLength", "maxLength", "maxItems", "minimum", "maximum"],
     formats: &["date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
-    min_items_max: 0,
+    min_items_max: u64::MAX,
     is_closed: true,
     is_total: true,
 };

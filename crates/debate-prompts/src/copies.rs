@@ -7,11 +7,14 @@ use foldhash::fast::RandomState;
 use crate::escape;
 use crate::prompts::{Message, ParseError, Prompt};
 
+/// What earlier prompts showed in place of values. Models have seen such words elsewhere too, and answer with them.
+const EARLIER: &str = include_str!("../templates/earlier.txt");
+
 /// Words that are compared together.
 const GRAM_WORDS: usize = 5;
 
 /// Returns an error where a text copies the prompt's instructions: where at least 80 % of its runs of five words occur
-/// in them, or all of a shorter text. A single word is a copy only if it is one of the reply's `keys`.
+/// in them or in earlier ones, or all of a shorter text. A single word is a copy only if it is one of the reply's `keys`.
 ///
 /// `instructions` are what the prompt says of its own accord, its rejection included: no material, no other answers.
 ///
@@ -23,7 +26,8 @@ pub(crate) fn check_instructions(
     keys: &[&str],
     what: &str,
 ) -> Result<(), ParseError> {
-    let (text, instructions) = (text.to_lowercase(), instructions.join("\n").to_lowercase());
+    let instructions = [&instructions.join("\n"), EARLIER].join("\n").to_lowercase();
+    let text = text.to_lowercase();
     let text = words(&text);
     let is_copy = match text[..] {
         [] => false,

@@ -8,6 +8,7 @@
 
 mod material;
 pub mod messages;
+mod shapes;
 mod tools;
 
 use std::sync::LazyLock;
@@ -44,8 +45,8 @@ pub struct InvestigationPrompts;
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
-        ("persona.en", include_str!("../templates/investigation/persona.en@1.txt")),
-        ("persona.zh", include_str!("../templates/investigation/persona.zh@1.txt")),
+        ("persona.en", include_str!("../templates/investigation/persona.en@2.txt")),
+        ("persona.zh", include_str!("../templates/investigation/persona.zh@2.txt")),
         ("task.en", include_str!("../templates/investigation/task.en@1.txt")),
         ("task.zh", include_str!("../templates/investigation/task.zh@1.txt")),
     ];
@@ -57,20 +58,20 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 fn version(task: &Task, language: Language) -> &'static str {
     match (kind(task), language) {
-        ("propose", Language::En) => "investigation/propose.en@1",
-        ("propose", Language::Zh) => "investigation/propose.zh@1",
-        ("report", Language::En) => "investigation/report.en@1",
-        ("report", Language::Zh) => "investigation/report.zh@1",
-        ("respond", Language::En) => "investigation/respond.en@1",
-        ("respond", Language::Zh) => "investigation/respond.zh@1",
-        ("challenge", Language::En) => "investigation/challenge.en@1",
-        ("challenge", Language::Zh) => "investigation/challenge.zh@1",
-        ("status", Language::En) => "investigation/status.en@1",
-        ("status", Language::Zh) => "investigation/status.zh@1",
-        ("verdict", Language::En) => "investigation/verdict.en@1",
-        ("verdict", Language::Zh) => "investigation/verdict.zh@1",
-        (_, Language::En) => "investigation/convey.en@1",
-        (_, Language::Zh) => "investigation/convey.zh@1",
+        ("propose", Language::En) => "investigation/propose.en@2",
+        ("propose", Language::Zh) => "investigation/propose.zh@2",
+        ("report", Language::En) => "investigation/report.en@2",
+        ("report", Language::Zh) => "investigation/report.zh@2",
+        ("respond", Language::En) => "investigation/respond.en@2",
+        ("respond", Language::Zh) => "investigation/respond.zh@2",
+        ("challenge", Language::En) => "investigation/challenge.en@2",
+        ("challenge", Language::Zh) => "investigation/challenge.zh@2",
+        ("status", Language::En) => "investigation/status.en@2",
+        ("status", Language::Zh) => "investigation/status.zh@2",
+        ("verdict", Language::En) => "investigation/verdict.en@2",
+        ("verdict", Language::Zh) => "investigation/verdict.zh@2",
+        (_, Language::En) => "investigation/convey.en@2",
+        (_, Language::Zh) => "investigation/convey.zh@2",
     }
 }
 
@@ -138,16 +139,20 @@ impl Prompts for InvestigationPrompts {
             let shown = shown.map(|(part, text)| part.framed(text));
             shown.chain([task.clone()]).collect::<Vec<_>>().join("\n\n")
         })?;
+        let (shape, public) = match shapes::shape(visible) {
+            Some((shape, public)) => (Some(shape), public),
+            None => (None, PublicPart::Whole),
+        };
         let system = Message { speaker: Speaker::System, text: system.into() };
         let asked = Message { speaker: Speaker::User, text: fitted.text.into() };
         Ok(Prompt {
             version,
             omitted: fitted.omitted.into_iter().chain(talk.omitted).collect(),
             messages: [system, asked].into_iter().chain(talk.messages).collect(),
-            shape: None,
+            shape,
             output_tokens_max: room.output(OUTPUT_TOKENS),
             tokens: fitted.tokens,
-            public: PublicPart::Whole,
+            public,
             web_search: false,
             web_searches_max: None,
         })
@@ -159,8 +164,13 @@ impl Prompts for InvestigationPrompts {
         _want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
-        let repairs = reply.free_text_repairs()?;
-        let said = tags::without_thinking(complete_lines(reply));
+        let (said, repairs) = match messages::blocks(reply, act(&visible.task))? {
+            Some((blocks, repairs)) => (blocks, repairs),
+            None => {
+                let repairs = reply.free_text_repairs()?;
+                (tags::without_thinking(complete_lines(reply)), repairs)
+            }
+        };
         if let Task::Investigate(view) = &visible.task
             && view.looks.turns_left > 0
         {
@@ -213,14 +223,7 @@ fn checks(unchecked: Vec<String>) -> Vec<(ToolUse, String)> {
 
 /// Reads what was asked for, and notes what else the reply does.
 fn answer(task: &Task, text: &str) -> Result<Answer, ParseError> {
-    let act = match task {
-        Task::Propose { .. } => Act::Propose,
-        Task::Investigate(_) => Act::Investigate,
-        Task::Challenge { .. } => Act::Challenge,
-        Task::Status(_) => Act::Assess,
-        Task::Verdict(_) => Act::Judge,
-        Task::Convey(_) => Act::Convey,
-    };
+    let act = act(task);
     let mut blocks = messages::read(text, act);
     let is_asked = |block: &Block| match (block, task) {
         (Block::Report(report), Task::Investigate(view)) => is_own(view, report.hypothesis),
@@ -230,6 +233,18 @@ fn answer(task: &Task, text: &str) -> Result<Answer, ParseError> {
     let said = said(asked).or_else(|| nothing_to_challenge(task, text));
     let said = said.ok_or_else(|| ParseError { why: missing(task) })?;
     Ok(Answer { said, strays: messages::strays(&blocks) })
+}
+
+/// Returns what a task asks for.
+fn act(task: &Task) -> Act {
+    match task {
+        Task::Propose { .. } => Act::Propose,
+        Task::Investigate(_) => Act::Investigate,
+        Task::Challenge { .. } => Act::Challenge,
+        Task::Status(_) => Act::Assess,
+        Task::Verdict(_) => Act::Judge,
+        Task::Convey(_) => Act::Convey,
+    }
 }
 
 fn is_own(view: &InvestigateView, named: Option<u32>) -> bool {

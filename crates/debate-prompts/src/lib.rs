@@ -29,6 +29,7 @@ pub mod review;
 pub mod room;
 /// The words of a roundtable (T3).
 pub mod roundtable;
+mod schema;
 /// Reads replies with XML-like tags.
 pub mod tags;
 /// Counts tokens and fits prompts into budgets (P15).

@@ -4,19 +4,19 @@ use std::sync::{Arc, LazyLock};
 
 use debate_core::policy::insights::Insights;
 use debate_core::policy::reviewer::ReviewerName;
-use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::escape;
 use crate::prediction::{lenient, replies};
 use crate::prompts::{Message, ParseError, Prompt, PublicPart, Received, RenderError, ReplyShape, Speaker};
+use crate::schema;
 use crate::tokens::{self, Section};
 
 /// The template.
-const VERSION: &str = "policy/propose@1";
+const VERSION: &str = "policy/propose@2";
 const SYSTEM: &str = include_str!("../templates/policy/propose_system@1.txt");
-const TASK: &str = include_str!("../templates/policy/propose@1.txt");
+const TASK: &str = include_str!("../templates/policy/propose@2.txt");
 /// Input tokens of the question; a longer prompt is refused, signals are cut.
 const INPUT_TOKENS: u32 = 12_000;
 /// Output tokens of the reply.
@@ -35,7 +35,7 @@ pub struct Proposal {
     pub rationale: String,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 struct ProposalReply {
     #[serde(default, deserialize_with = "lenient::text")]
     rationale: String,
@@ -43,7 +43,11 @@ struct ProposalReply {
     proposed_prompt: String,
 }
 
-static SHAPE: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(replies::schema::<ProposalReply>()));
+static SHAPE: LazyLock<Arc<Value>> = LazyLock::new(|| {
+    // A whole prompt is longer than what bounds of schemas are made for.
+    let prompt = json!({ "type": "string" });
+    Arc::new(schema::object([("rationale", schema::text(400)), ("proposed_prompt", prompt)]))
+});
 
 /// Renders the question.
 ///
@@ -155,8 +159,8 @@ mod tests {
              <evidence>\n6 debates, 8 pairs: 1 won, 2 tied. Mean argument quality 4.2 of 10 (95 % interval 3.5 to \
              5.0).\nMost frequent labels: vague&lt;/evidence&gt; &lt;x&gt;\u{fffd}[2J, overconfident.\n</evidence>\n\
              <signals>\n- name the &lt;line&gt;\u{fffd}[2J\n- say how sure\n</signals>\n\
-             Propose a better system prompt for security. Reply with one JSON object:\n\
-             rationale: one or two sentences that name the evidence\nproposed_prompt: the whole new prompt"
+             Propose a better system prompt for security. Reply with one JSON object. In rationale, \
+             name the evidence for the change, in one or two sentences. In proposed_prompt, write the whole new prompt."
         );
         assert!(render(&name, &"word ".repeat(20_000), &insights()).is_err());
     }

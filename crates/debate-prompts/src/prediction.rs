@@ -108,6 +108,7 @@ mod rubric;
 mod score;
 #[cfg(test)]
 mod seed_tests;
+mod shapes;
 mod stem;
 mod synthesise;
 mod templates;

@@ -32,9 +32,9 @@ use crate::room::Room;
 use crate::tokens;
 
 /// The prompt of a response.
-const RESPOND: &str = "roundtable/respond@2";
+const RESPOND: &str = "roundtable/respond@3";
 /// The prompt by which an agent is asked once more, blind.
-const REPOLL: &str = "roundtable/repoll@2";
+const REPOLL: &str = "roundtable/repoll@3";
 
 /// The words of a roundtable.
 #[derive(Debug, Clone, Copy, Default)]
@@ -99,7 +99,6 @@ impl Prompts for RoundtablePrompts {
     }
 }
 
-/// Returns what is to be done now, and why again where a reply was rejected.
 /// Returns the system message and the task: what the prompt says of its own accord.
 fn instructions(visible: &Visible) -> [String; 2] {
     let system = format!("{}\n\n{}", anchor::layer(visible), contract::layer(visible));
@@ -107,6 +106,7 @@ fn instructions(visible: &Visible) -> [String; 2] {
     [system, task]
 }
 
+/// Returns what is to be done now, and why again where a reply was rejected.
 fn task(visible: &Visible) -> String {
     let task = match (visible.kind, visible.context.responses.is_empty()) {
         (Kind::Repoll, _) => "The round was very much of one mind. You are asked once more, on your own: you see \

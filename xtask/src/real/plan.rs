@@ -51,6 +51,9 @@ const PLAN: [Planned; 15] = [
     Planned { fault: Fault::Interrupt, ..planned("prediction, interrupt", "rates") },
 ];
 
+/// The most tokens of an answer in formats whose own limits are made for large models.
+const OUTPUT_TOKENS: u32 = 600;
+
 /// The debates of a quick run.
 const QUICK: [&str; 2] = ["prediction", "roundtable devils-advocate"];
 
@@ -84,7 +87,17 @@ impl Planned {
         )
     }
 
-    /// Returns the request with this debate's edits and deadline.
+    /// Returns the kinds of call whose limits are made for large models: a small one goes on to the limit.
+    fn long_kinds(&self) -> &'static [&'static str] {
+        match self.name.split(' ').next().unwrap_or_default() {
+            "deliberation" => &["initial", "rebuttal", "revised", "consensus"],
+            "roundtable" => &["respond", "repoll"],
+            "investigation" => &["propose", "report", "challenge", "respond", "status", "verdict", "convey"],
+            _ => &[],
+        }
+    }
+
+    /// Returns the request with this debate's edits, its deadline and its limits of output.
     ///
     /// # Errors
     ///
@@ -102,6 +115,9 @@ impl Planned {
             };
         }
         request["options"]["limits"]["deadline_ms"] = json!(deadline_ms);
+        for kind in self.long_kinds() {
+            request["options"]["output_tokens"][*kind] = json!(OUTPUT_TOKENS);
+        }
         Ok(request)
     }
 }

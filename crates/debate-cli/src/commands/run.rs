@@ -60,10 +60,7 @@ impl Run {
         let request = self.request(options)?;
         let settings = options.settings();
         let house = House::open(options, settings).await?;
-        house.check_model().await?;
-        if !house.is_simulated && self.holding.shows_progress() {
-            show_estimate(options, &house, &request).await?;
-        }
+        look_ahead(options, &house, &request, self.holding.shows_progress()).await?;
         let started = match start(&house.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
@@ -84,8 +81,17 @@ impl Run {
     }
 }
 
-/// Says on stderr what the debate is expected to take, before any model is asked.
-async fn show_estimate(options: &Options, house: &House, request: &AcceptedRequest) -> anyhow::Result<()> {
+/// Looks whether the model is there, and says on stderr what the debate is expected to take, before it begins.
+pub(super) async fn look_ahead(
+    options: &Options,
+    house: &House,
+    request: &AcceptedRequest,
+    shows_estimate: bool,
+) -> anyhow::Result<()> {
+    house.check_model().await?;
+    if house.is_simulated || !shows_estimate {
+        return Ok(());
+    }
     let prices = prices::read(options.prices.as_deref())?;
     match Estimate::of(options, house, &prices, request).await {
         Ok(estimate) => {

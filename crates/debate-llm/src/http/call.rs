@@ -142,6 +142,9 @@ impl<'a> Call<'a> {
         if !error.should_retry_wire() || !is_waited_for && policy.is_used_up(self.wire_retries) {
             return None;
         }
+        if is_waited_for && self.wire_retries == 0 {
+            telemetry::is_absent(self.model.config.provider, &self.model.config.model, error);
+        }
         let end = if is_waited_for { Some(patience_end) } else { self.deadline() };
         let wait = policy.next_wait(self.wire_retries, error.retry_after(), retry::jitter());
         // Waiting past the end would only turn a clear error into a timeout.
@@ -205,7 +208,8 @@ impl<'a> Call<'a> {
         };
         let schema = match &request.schema {
             Some(schema) if dialect.takes(Parameter::Schema) => {
-                Some(model.schemas.cut(schema, model.protocol()).map_err(refused)?)
+                let bounds = dialect.takes(Parameter::SchemaBounds);
+                Some(model.schemas.cut(schema, model.protocol(), bounds).map_err(refused)?)
             }
             Some(_) | None => None,
         };

@@ -1,12 +1,14 @@
 //! What a server is known not to take, learnt as it refuses.
 
-use crate::ChatRequest;
+use crate::{ChatRequest, ReplySchema};
 
 /// A part of a request that not every server takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Parameter {
     /// The schema of the answer.
     Schema,
+    /// The bounds of lengths, counts and numbers in it.
+    SchemaBounds,
     /// The wish for usage at the end of the stream.
     StreamOptions,
     /// The older name of the output limit.
@@ -43,8 +45,9 @@ pub(crate) enum Parameter {
 
 impl Parameter {
     /// All of them.
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::Schema,
+        Self::SchemaBounds,
         Self::StreamOptions,
         Self::MaxTokens,
         Self::Temperature,
@@ -67,6 +70,7 @@ impl Parameter {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Schema => "schema",
+            Self::SchemaBounds => "schema_bounds",
             Self::StreamOptions => "stream_options",
             Self::MaxTokens => "max_tokens",
             Self::Temperature => "temperature",
@@ -93,6 +97,7 @@ impl Parameter {
     fn is_used(self, request: &ChatRequest) -> bool {
         match self {
             Self::Schema => request.schema.is_some(),
+            Self::SchemaBounds => request.schema.as_ref().is_some_and(ReplySchema::is_bounded),
             Self::StreamOptions | Self::MaxTokens | Self::CacheMarks => true,
             Self::Temperature => request.temperature.is_some(),
             Self::Seed => request.seed.is_some(),

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::protocol::Protocol;
 use crate::ReplySchema;
+use crate::reply_schema::BOUNDS;
 
 /// Cut schemas kept; far more than a program has.
 const SCHEMAS_MAX: usize = 256;
@@ -18,11 +19,11 @@ const SCHEMAS_MAX: usize = 256;
 /// The schemas cut so far, written once each.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
-    cut: Mutex<HashMap<[u8; 32], Arc<RawValue>>>,
+    cut: Mutex<HashMap<([u8; 32], bool), Arc<RawValue>>>,
 }
 
 impl Schemas {
-    /// Returns the schema as the provider takes it.
+    /// Returns the schema as the provider takes it, with its bounds where the server takes those (rule P28).
     ///
     /// # Errors
     /// When the schema has no JSON.
@@ -30,16 +31,19 @@ impl Schemas {
         &self,
         schema: &ReplySchema,
         protocol: &dyn Protocol,
+        bounds: bool,
     ) -> Result<Arc<RawValue>, serde_json::Error> {
         let mut all = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(schema.digest()) {
+        let key = (*schema.digest(), bounds);
+        if let Some(known) = all.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let written: Arc<RawValue> = to_raw_value(&cut(schema.json(), &protocol.facts().subset))?.into();
+        let written: Arc<RawValue> =
+            to_raw_value(&cut(schema.json(), &protocol.facts().subset, bounds))?.into();
         if all.len() >= SCHEMAS_MAX {
             all.clear();
         }
-        all.insert(*schema.digest(), Arc::clone(&written));
+        all.insert(key, Arc::clone(&written));
         Ok(written)
     }
 }
@@ -74,36 +78,40 @@ impl Subset {
 /// Cuts a schema, at every depth.
 ///
 /// `oneOf` becomes `anyOf`, `const` an `enum` of one and `allOf` one schema where the provider has no such keyword.
-fn cut(schema: &Value, subset: &Subset) -> Value {
+fn cut(schema: &Value, subset: &Subset, bounds: bool) -> Value {
     let Value::Object(schema) = schema else { return schema.clone() };
     let mut kept = Map::new();
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {
             ("properties" | "$defs" | "definitions", Value::Object(named)) => {
-                let named = named.iter().map(|(name, schema)| (name.clone(), cut(schema, subset)));
+                let named = named.iter().map(|(name, schema)| (name.clone(), cut(schema, subset, bounds)));
                 kept.insert(keyword.clone(), Value::Object(named.collect()));
             }
             ("items", value) => {
-                kept.insert(keyword.clone(), cut(value, subset));
+                kept.insert(keyword.clone(), cut(value, subset, bounds));
             }
             ("anyOf", Value::Array(list)) => {
-                kept.insert(keyword.clone(), list.iter().map(|schema| cut(schema, subset)).collect());
+                kept.insert(keyword.clone(), list.iter().map(|schema| cut(schema, subset, bounds)).collect());
             }
             ("oneOf" | "allOf" | "prefixItems", Value::Array(list))
                 if subset.keywords.contains(&keyword.as_str()) =>
             {
-                kept.insert(keyword.clone(), list.iter().map(|schema| cut(schema, subset)).collect());
+                kept.insert(keyword.clone(), list.iter().map(|schema| cut(schema, subset, bounds)).collect());
             }
             ("oneOf", Value::Array(list)) => {
-                kept.insert("anyOf".to_owned(), list.iter().map(|schema| cut(schema, subset)).collect());
+                kept.insert(
+                    "anyOf".to_owned(),
+                    list.iter().map(|schema| cut(schema, subset, bounds)).collect(),
+                );
             }
-            ("allOf", Value::Array(list)) => merge(&mut kept, list, subset),
+            ("allOf", Value::Array(list)) => merge(&mut kept, list, subset, bounds),
             ("const", value) if !subset.keywords.contains(&"const") => {
                 kept.insert("enum".to_owned(), json!([value]));
             }
             ("additionalProperties", Value::Object(_)) if subset.takes(keyword, value) => {
-                kept.insert(keyword.clone(), cut(value, subset));
+                kept.insert(keyword.clone(), cut(value, subset, bounds));
             }
+            (bound, value) if BOUNDS.contains(&bound) && value.is_number() && !bounds => {}
             _ if subset.takes(keyword, value) => {
                 kept.insert(keyword.clone(), value.clone());
             }
@@ -117,9 +125,9 @@ fn cut(schema: &Value, subset: &Subset) -> Value {
 }
 
 /// Puts what several schemas demand into one; what came first stays.
-fn merge(kept: &mut Map<String, Value>, list: &[Value], subset: &Subset) {
+fn merge(kept: &mut Map<String, Value>, list: &[Value], subset: &Subset, bounds: bool) {
     for schema in list {
-        if let Value::Object(more) = cut(schema, subset) {
+        if let Value::Object(more) = cut(schema, subset, bounds) {
             for (keyword, value) in more {
                 kept.entry(keyword).or_insert(value);
             }
@@ -173,21 +181,21 @@ mod tests {
     }
 
     fn cut_for(provider: Provider) -> Value {
-        cut(&rich(), &provider.protocol().facts().subset)
+        cut(&rich(), &provider.protocol().facts().subset, true)
     }
 
     #[test]
-    fn openai_demands_closed_objects_whose_properties_are_all_required() {
+    fn openai_demands_closed_objects_and_all_properties() {
         let maybe = |schema: Value| json!({"anyOf": [schema, {"type": "null"}]});
         let want = json!({
             "title": "Rich",
             "type": "object",
             "properties": {
-                "claim": {"type": "string", "description": "why"},
+                "claim": {"type": "string", "minLength": 1, "maxLength": 9, "description": "why"},
                 "when": maybe(json!({"type": "string", "format": "date"})),
                 "odd": maybe(json!({"type": "string"})),
-                "share": maybe(json!({"type": "number"})),
-                "points": maybe(json!({"type": "array",
+                "share": maybe(json!({"type": "number", "minimum": 0, "maximum": 1})),
+                "points": maybe(json!({"type": "array", "minItems": 3, "maxItems": 5,
                     "items": {"anyOf": [{"const": "a"}, {"$ref": "#/$defs/other"}]}}))
             },
             "required": ["claim", "when", "odd", "share", "points"],
@@ -241,7 +249,7 @@ mod tests {
     fn cutting_what_was_cut_changes_nothing() {
         for provider in Provider::ALL {
             let once = cut_for(provider);
-            assert_eq!(cut(&once, &provider.protocol().facts().subset), once, "{provider}");
+            assert_eq!(cut(&once, &provider.protocol().facts().subset, true), once, "{provider}");
         }
     }
 
@@ -250,7 +258,7 @@ mod tests {
         let schemas = Schemas::default();
         let schema = ReplySchema::new("a", rich());
         let protocol = Provider::OpenAi.protocol();
-        let first = schemas.cut(&schema, protocol).unwrap();
-        assert!(Arc::ptr_eq(&first, &schemas.cut(&schema.clone(), protocol).unwrap()));
+        let first = schemas.cut(&schema, protocol, true).unwrap();
+        assert!(Arc::ptr_eq(&first, &schemas.cut(&schema.clone(), protocol, true).unwrap()));
     }
 }

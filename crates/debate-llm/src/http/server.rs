@@ -11,13 +11,19 @@ use url::Url;
 
 use super::HttpModel;
 use super::client::next_piece;
-use crate::{ModelError, ModelErrorKind, Provider, Window};
+use crate::{ChatModel as _, ChatRequest, Message, ModelError, ModelErrorKind, Provider, Window};
 
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The most bytes that are read: lists of routers have hundreds of models.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
+
+/// How long the answer may be to the question whether an unlisted model is there: the least that every provider takes.
+const PROBE_TOKENS: u32 = 16;
+
+/// How long that answer is waited for.
+const PROBE_TIME: Duration = Duration::from_secs(20);
 
 /// The most names that an error suggests.
 const NEAR_MAX: usize = 5;
@@ -73,7 +79,7 @@ pub(super) async fn window(model: &HttpModel) -> Result<Option<Window>, Unreacha
     }
 }
 
-/// Looks whether the server has the model, where it lists its models.
+/// Looks whether the server has the model, where it lists its models. One that is not listed is asked a short question.
 ///
 /// # Errors
 /// `UnknownModel`, with up to five names that are like this one.
@@ -87,9 +93,14 @@ pub(super) async fn check(model: &HttpModel) -> Result<(), ModelError> {
     if is_known || takes_any || !is_whole || entries.is_empty() {
         return Ok(());
     }
-    // Some servers have names for models that they do not list.
-    let named = model.models_url(Some(name.trim_start_matches("models/")));
-    if !matches!(ask(model, Method::GET, named, None).await, Some((404, _))) {
+    // Gateways and deployments have names that they list nowhere: a short question tells. It costs nothing where the
+    // name is wrong.
+    let question = ChatRequest {
+        waits_for_server: false,
+        ..ChatRequest::new(vec![Message::user("Reply with OK.")], PROBE_TOKENS, PROBE_TIME)
+    };
+    let asked = model.complete(&question, &mut |_: &str| {}).await;
+    if !asked.is_err_and(|error| error.kind == ModelErrorKind::UnknownModel) {
         return Ok(());
     }
     let near = near(name, entries.iter().map(|entry| id(entry))).join(", ");
@@ -99,7 +110,7 @@ pub(super) async fn check(model: &HttpModel) -> Result<(), ModelError> {
 }
 
 async fn models(model: &HttpModel) -> Option<Value> {
-    let (status, list) = ask(model, Method::GET, model.models_url(None), None).await?;
+    let (status, list) = ask(model, Method::GET, model.models_url(), None).await?;
     Some(if status == 200 { list } else { Value::Null })
 }
 
@@ -214,8 +225,8 @@ fn near<'a>(name: &str, listed: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 impl HttpModel {
-    /// Returns the address of the server's list of models, or of one of them.
-    fn models_url(&self, name: Option<&str>) -> Option<Url> {
+    /// Returns the address of the server's list of models.
+    fn models_url(&self) -> Option<Url> {
         let mut url = self.server_url()?;
         let path = url.path().trim_end_matches('/').to_owned();
         let ends = ["/chat/completions", "/responses", "/messages"];
@@ -227,13 +238,12 @@ impl HttpModel {
         };
         url.set_path(folder?);
         if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().push("models").extend(name);
+            path.pop_if_empty().push("models");
         }
-        match (self.config.provider, name) {
-            (Provider::Anthropic, None) => url.set_query(Some("limit=1000")),
-            (Provider::Gemini, None) => url.set_query(Some("pageSize=1000")),
-            (Provider::Gemini, Some(_)) => url.set_query(None),
-            (Provider::Anthropic | Provider::OpenAi | Provider::OpenAiResponses, _) => {}
+        match self.config.provider {
+            Provider::Anthropic => url.set_query(Some("limit=1000")),
+            Provider::Gemini => url.set_query(Some("pageSize=1000")),
+            Provider::OpenAi | Provider::OpenAiResponses => {}
         }
         Some(url)
     }

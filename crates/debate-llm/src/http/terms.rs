@@ -38,6 +38,11 @@ impl Terms {
         }
         let dialect = match failure.blames? {
             Parameter::Effort => effort::concede(self.dialect, request, message),
+            // A schema without bounds is worth more than none (rule P28).
+            Parameter::Schema => self
+                .dialect
+                .concede(Parameter::SchemaBounds, request)
+                .or_else(|| self.dialect.concede(Parameter::Schema, request)),
             parameter => self.dialect.concede(parameter, request),
         };
         Some(Self { dialect: dialect?, ..self })

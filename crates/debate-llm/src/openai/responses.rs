@@ -20,6 +20,7 @@ const PARAMETERS: &[(Parameter, &[&str])] = &[
     (Parameter::WebSearch, &["web_search"]),
     (Parameter::WebSearchLimit, &["max_tool_calls"]),
     (Parameter::Effort, super::EFFORT_WORDS),
+    (Parameter::SchemaBounds, super::BOUND_WORDS),
 ];
 
 /// The responses protocol.

@@ -66,6 +66,10 @@ impl Kind {
             Some("scores") => Self::Scores,
             Some("synthesis") => Self::Synthesis,
             Some("response") => Self::Response,
+            // Messages of an investigation, which are read from blocks of text too.
+            Some("hypotheses" | "report" | "challenges" | "status" | "verdict" | "conclusion") => {
+                Self::FreeText
+            }
             Some(_) => Self::Argument,
         }
     }

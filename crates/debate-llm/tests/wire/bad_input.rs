@@ -339,6 +339,31 @@ async fn check(provider: Provider, row: Row) {
 }
 
 #[tokio::test]
+async fn p28_bounds_are_given_up_before_the_schema() {
+    for provider in Provider::ALL {
+        let refused = || trouble(provider, Trouble::RefusedSchema);
+        let server = FaultServer::start(vec![refused(), ok(provider), ok(provider)]).await;
+        let model = HttpModel::new(config(provider, &server.base_url())).unwrap();
+        let list = json!({"type": "object", "properties": {"x": {"type": "array", "maxItems": 3, "items": {"type": "string"}}},
+            "required": ["x"], "additionalProperties": false});
+        let request = ChatRequest { schema: Some(ReplySchema::new("answer", list)), ..request() };
+        for _ in 0..2 {
+            assert_eq!(outcome(&ask(&model, &request).await.0), Ok("héllo"), "{provider}");
+        }
+        let bodies = server.requests().into_iter().map(|seen| seen.json().to_string());
+        let sent = bodies.map(|body| (body.contains("maxItems"), body.contains("additionalProperties")));
+        let want = match provider {
+            // It is documented to take none.
+            Provider::Anthropic => [(false, true), (false, false), (false, false)],
+            Provider::OpenAi | Provider::OpenAiResponses | Provider::Gemini => {
+                [(true, true), (false, true), (false, true)]
+            }
+        };
+        assert_eq!(sent.collect::<Vec<_>>(), want, "{provider}");
+    }
+}
+
+#[tokio::test]
 async fn a_schema_that_is_refused_is_given_up_once_and_the_answer_is_had_without_it() {
     for provider in Provider::ALL {
         let refused = || trouble(provider, Trouble::RefusedSchema);

@@ -67,7 +67,7 @@ async fn openai_is_asked_as_its_documentation_says() {
     let (head, body) = sent(Provider::OpenAi, &full()).await;
     assert!(head.starts_with("POST /v1/chat/completions HTTP/1.1"), "{head}");
     assert!(head.contains(&format!("authorization: Bearer {KEY}")), "{head}");
-    let schema = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"],
+    let schema = json!({"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}, "required": ["x"],
         "additionalProperties": false});
     let want = json!({
         "model": "test-model",
@@ -106,7 +106,7 @@ async fn openai_responses_are_asked_for_as_the_documentation_says() {
     let (head, body) = sent(Provider::OpenAiResponses, &full()).await;
     assert!(head.starts_with("POST /v1/responses HTTP/1.1"), "{head}");
     assert!(head.contains(&format!("authorization: Bearer {KEY}")), "{head}");
-    let schema = json!({"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"],
+    let schema = json!({"type": "object", "properties": {"x": {"type": "number", "minimum": 0}}, "required": ["x"],
         "additionalProperties": false});
     let want = json!({
         "model": "test-model",

@@ -99,22 +99,25 @@ async fn k22_a_window_set_by_hand_wins_and_providers_are_not_asked() {
 }
 
 #[tokio::test]
-async fn a_wrong_model_is_named_with_those_like_it_before_a_call() {
+async fn a_wrong_model_is_named_with_those_like_it_before_a_debate() {
     for provider in Provider::ALL {
-        let settings =
-            FakeSettings { model: "test-model-2".to_owned(), ..FakeSettings::new(|_| "a".to_owned()) };
-        let server = FakeProvider::start(settings).await.unwrap();
-        let model = HttpModel::new(config(provider, &server.base_url(provider))).unwrap();
+        let refusal = Response::json(404, &json!({"error": {"message": "there is no such model"}}));
+        let server = FaultServer::start(vec![list(&json!({"id": "test-model-2"})), refusal]).await;
+        let model = HttpModel::new(config(provider, &server.base_url())).unwrap();
         let error = model.check().await.unwrap_err();
         assert_eq!(error.kind.label(), "unknown_model", "{provider}");
         assert!(
-            error.message.contains("no model test-model;") && error.message.ends_with("test-model-2"),
+            error.message.contains("no model test-model;") && error.message.contains("test-model-2, another"),
             "{error}"
         );
         assert!(error.advice.contains("model's name"), "{error}");
-        assert_eq!(server.requests().len(), 0, "{provider}: nothing is paid for");
+        assert_eq!(server.requests().len(), 2, "{provider}: it is listed, then asked");
     }
 }
+
+/// An answer in the protocol of OpenAI.
+const OK: &str =
+    "data: {\"choices\":[{\"delta\":{\"content\":\"OK\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
 #[tokio::test]
 async fn a_model_that_may_be_there_is_not_called_unknown() {
@@ -122,7 +125,8 @@ async fn a_model_that_may_be_there_is_not_called_unknown() {
     let said = |body: Value| Response::json(200, &body);
     for (name, answers) in [
         ("listed with a tag", vec![list(&json!({"id": "test-model:latest"}))]),
-        ("not listed, but there", vec![others(), said(json!({"id": "test-model"}))]),
+        ("not listed, but it answers", vec![others(), Response::events(OK)]),
+        ("not listed, and too busy to answer", vec![others(), Response::json(503, &json!({}))]),
         ("a server for any name", vec![list(&json!({"id": "m.gguf", "owned_by": "llamacpp"}))]),
         ("a router for any name", vec![list(&json!({"id": "openai/*"}))]),
         ("a part of a list", vec![said(json!({"data": [{"id": "another"}], "has_more": true}))]),

@@ -19,14 +19,18 @@
 //! - C1.2 | answer | one line
 //! ```
 //!
+//! A model that keeps to a schema writes the same as one JSON object, whose fields are the labels (`key_finding`).
+//!
 //! A bar, a quotation mark or a backslash inside a part is written with a backslash before it. Texts are one line each:
 //! the reader joins lines, so that whatever was read is written and read again without loss.
 
 mod block;
+mod json;
 mod labels;
 mod read;
 mod write;
 
+pub(crate) use json::blocks;
 pub use read::{Block, read, strays};
 pub use write::{challenge, conclusion, hypotheses, report, status, verdict};
 

@@ -218,3 +218,87 @@ fn i10_with_a_workspace_quotations_are_compared_before_an_answer_counts() {
     assert!(matches!(parse(investigates(1), asks), Ok(Reading::Tools(_))));
     assert!(parse(investigates(0), asks).is_err());
 }
+
+/// A report as a model writes it that keeps to a schema.
+fn report_json() -> serde_json::Value {
+    json!({
+        "key_finding": "memory grows\nwith every request",
+        "hypothesis": "H2",
+        "status": "SUPPORTED",
+        "confidence_before": 5,
+        "confidence": 7.5,
+        "supporting_evidence": [
+            {"kind": "file_line", "pointer": "src/a.rs:42", "quote": "let x = \"a|b\";", "shows": "it is never freed"},
+        ],
+        "counter_evidence": [],
+    })
+}
+
+#[test]
+fn i8_a_message_as_json_means_what_its_block_does() {
+    let Reading::Answer { answer, repairs } = parse(investigates(0), &report_json().to_string()).unwrap()
+    else {
+        panic!("no answer");
+    };
+    assert_eq!(repairs, [""; 0]);
+    let Said::Report(report) = &answer.said else { panic!("{answer:?}") };
+    assert_eq!(report.key_finding, "memory grows with every request");
+    assert_eq!((report.confidence_before, report.confidence), (Some(5.0), Some(7.5)));
+    let written = messages::report(report);
+    let Reading::Answer { answer: again, .. } = parse(investigates(0), &written).unwrap() else {
+        panic!("no answer");
+    };
+    assert_eq!(answer.said, again.said, "{written}");
+    assert!(
+        written.contains(r#"- [file_line] src/a.rs:42 | "let x = \"a\|b\";" | it is never freed"#),
+        "{written}"
+    );
+}
+
+#[test]
+fn i8_an_empty_list_of_challenges_is_no_challenge() {
+    let task = || Task::Challenge { dossiers: Vec::new(), looks: Looks::default() };
+    let said = |text: &str| match parse(task(), text).unwrap() {
+        Reading::Answer { answer, .. } => answer.said,
+        Reading::Tools(tools) => panic!("{tools:?}"),
+    };
+    assert_eq!(said(r#"{"challenges": []}"#), Said::Challenges(Vec::new()));
+    let two = r#"{"challenges": [
+        {"to": "ann", "hypothesis": "H1", "challenge_type": "Logic Flaw", "challenge": "why?", "hidden_evidence": "no"},
+        {"to": "bo", "hypothesis": "H2", "challenge_type": "Counter Evidence", "challenge": "but", "hidden_evidence": "yes"}]}"#;
+    let Said::Challenges(challenges) = said(two) else { panic!("no challenges") };
+    let read =
+        challenges.iter().map(|challenge| (challenge.to.as_str(), challenge.hypothesis, challenge.hidden));
+    assert_eq!(read.collect::<Vec<_>>(), [("ann", Some(1), false), ("bo", Some(2), true)]);
+}
+
+#[test]
+fn k18_of_a_cut_message_as_json_whole_values_alone_are_taken() {
+    let text = report_json().to_string();
+    let read = |end: usize| {
+        InvestigationPrompts.parse(
+            &visible(Language::En, investigates(0)),
+            &want("report/1/ann"),
+            crate::prompts::Received::cut(&text[..end]),
+        )
+    };
+    for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
+        let Ok(Reading::Answer { answer, repairs }) = read(end) else { continue };
+        let Said::Report(report) = answer.said else { panic!("{answer:?}") };
+        assert_eq!((report.confidence, report.confidence_before), (Some(7.5), Some(5.0)), "{}", &text[..end]);
+        assert!(repairs.iter().any(|repair| repair == crate::prompts::CUT), "{}", &text[..end]);
+    }
+    assert!(read(text.find("\"supporting").unwrap()).is_ok());
+    let error = read(text.find("7.5").unwrap() + 1).unwrap_err();
+    assert!(error.why.contains("confidence"), "{error}");
+}
+
+#[test]
+fn p28_a_report_names_its_own_hypothesis_and_tools_need_text() {
+    let shape = |task| InvestigationPrompts.render(&visible(Language::En, task), &want("report/1/ann"), &[]);
+    let prompt = shape(investigates(0)).unwrap();
+    let schema = prompt.shape.unwrap().schema;
+    assert_eq!(schema["properties"]["hypothesis"]["enum"], json!(["H2"]));
+    assert_eq!(prompt.public, PublicPart::Field("key_finding"));
+    assert!(shape(investigates(2)).unwrap().shape.is_none());
+}

@@ -18,6 +18,7 @@ use super::measure;
 use super::outcomes::{self, Names};
 use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
+use super::shapes;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::copies;
@@ -68,8 +69,10 @@ pub(super) fn render(view: &ArgueView, room: Room) -> Result<Prompt, RenderError
     let stem =
         stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?;
     let fitted = draft(view, &stem, room).fit()?;
-    let shape = replies::argument_shape(view.subject.outcomes.len());
     let output_tokens_max = room.output(view.max_argument_length);
+    let ids = view.points.iter().map(|point| point.id.to_string());
+    let shown: Vec<String> = ids.filter(|id| fitted.shows_point(id)).collect();
+    let shape = shapes::argument(view, words_max(view, output_tokens_max), brings_precedents(view), &shown);
     Ok(fitted.into_prompt(templates::ARGUE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
 }
 
@@ -133,6 +136,7 @@ fn values(view: &ArgueView, is_rejected: bool, reply_tokens_max: u32) -> Values 
         ("rounds", Value::from(view.rounds)),
         ("words", Value::from(words_max(view, reply_tokens_max))),
         ("is_rejected", Value::from(is_rejected)),
+        ("is_binary", Value::from(view.subject.outcomes.len() == 2)),
         ("precedents", Value::from(brings_precedents(view))),
     ])
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::blocks::{Block, Slot};
+use super::blocks::{self, Block, Slot};
 use super::head::Head;
 use super::templates::Values;
 use super::{budget, measure, templates};
@@ -178,6 +178,11 @@ impl Draft {
 impl Fitted {
     fn new(system: Arc<str>, head: &Head, (user, tokens, omitted): Written) -> Self {
         Self { system, head: Arc::clone(&head.text), user, tokens, omitted }
+    }
+
+    /// Returns whether the prompt shows a point.
+    pub(super) fn shows_point(&self, id: &str) -> bool {
+        self.user.contains(&format!("<point id=\"{}\"", blocks::attribute(id)))
     }
 
     /// Makes the prompt.

@@ -1,6 +1,5 @@
 //! Reads the values of a reply as kindly as their meaning allows; a value that means nothing is left out.
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -69,16 +68,6 @@ impl<'de> Deserialize<'de> for Numbers {
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Self::default(),
         })
-    }
-}
-
-impl JsonSchema for Numbers {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Numbers".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "object" })
     }
 }
 

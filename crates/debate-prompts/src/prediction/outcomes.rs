@@ -89,6 +89,11 @@ impl<'a> Names<'a> {
         Self { ids: &subject.outcomes, texts }
     }
 
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
     /// Returns the outcome that a reply names: by its letter, its label or id, or letter and label together.
     pub(super) fn find(&self, named: &str) -> OutcomeRef {
         let name = named.trim().trim_matches(['"', '\'', '`', '*', '<', '>']).trim();

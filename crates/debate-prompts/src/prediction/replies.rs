@@ -1,30 +1,18 @@
 //! The shapes of replies: what a model is asked to answer with, and what is read of what it answers.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
-
 use debate_core::formats::prediction::answer::{Citation, OutcomeRef, Precedent};
 use debate_core::measures::distribution::REPAIRED_MAX;
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::lenient::{self, Numbers, Stated};
-use super::outcomes::{Names, alias};
-use crate::prompts::{CUT, ParseError, Received, RenderError, ReplyShape};
+use super::outcomes::Names;
+use crate::prompts::{CUT, ParseError, Received, RenderError};
 use crate::reader::{self, Repair};
 
-/// The name of an argument's shape.
-pub(super) const ARGUMENT: &str = "argument";
-/// The name of the shape of scores.
-pub(super) const SCORES: &str = "scores";
-/// The name of the shape of the synthesis.
-pub(super) const SYNTHESIS: &str = "synthesis";
-
 /// An argument as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct ArgumentReply {
     /// Private; it is written first so that the argument follows from it, and read by nobody.
     #[serde(default, rename = "thinking", deserialize_with = "lenient::text")]
@@ -36,7 +24,6 @@ pub(super) struct ArgumentReply {
     #[serde(default)]
     pub(super) probabilities: Numbers,
     #[serde(default, deserialize_with = "lenient::share")]
-    #[schemars(with = "f64")]
     pub(super) confidence: Option<f64>,
     #[serde(default, deserialize_with = "lenient::texts")]
     pub(super) evidence_cited: Vec<String>,
@@ -49,7 +36,7 @@ pub(super) struct ArgumentReply {
 }
 
 /// A citation as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct CitationReply {
     #[serde(default, deserialize_with = "lenient::text")]
     point: String,
@@ -65,7 +52,7 @@ impl From<CitationReply> for Citation {
 }
 
 /// A precedent as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct PrecedentReply {
     #[serde(default, deserialize_with = "lenient::text")]
     event: String,
@@ -76,7 +63,6 @@ pub(super) struct PrecedentReply {
     #[serde(default, deserialize_with = "lenient::text")]
     relevance: String,
     #[serde(default, deserialize_with = "lenient::share")]
-    #[schemars(with = "f64")]
     similarity_score: Option<f64>,
 }
 
@@ -88,7 +74,7 @@ impl From<PrecedentReply> for Precedent {
 }
 
 /// Scores as they are replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct ScoresReply {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) reason: String,
@@ -97,14 +83,13 @@ pub(super) struct ScoresReply {
 }
 
 /// The synthesis as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct SynthesisReply {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) reasoning: String,
     #[serde(default)]
     pub(super) probabilities: Numbers,
     #[serde(default, deserialize_with = "lenient::share")]
-    #[schemars(with = "f64")]
     pub(super) confidence: Option<f64>,
     #[serde(default, deserialize_with = "lenient::items")]
     pub(super) disagreements: Vec<DisagreementReply>,
@@ -113,7 +98,7 @@ pub(super) struct SynthesisReply {
 }
 
 /// A disagreement as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct DisagreementReply {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) topic: String,
@@ -124,19 +109,18 @@ pub(super) struct DisagreementReply {
 }
 
 /// One side of a disagreement as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct PositionReply {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) role: String,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) stance: String,
     #[serde(default, deserialize_with = "lenient::share")]
-    #[schemars(with = "f64")]
     pub(super) strength: Option<f64>,
 }
 
 /// An insight as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 pub(super) struct InsightReply {
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) insight: String,
@@ -195,7 +179,8 @@ pub(crate) fn missing(fields: &[(&str, bool)], repairs: &[String]) -> Option<Par
 
 /// Returns the probabilities by outcome, percentages as shares; says so among the repairs (P7).
 ///
-/// Numbers are percentages where they sum to 100 ± 5 (P29); a number with a percent sign is one in any case.
+/// Numbers are percentages where they sum to 100 ± 5 (P29); a number with a percent sign is one in any case. Of two
+/// outcomes only the first is asked for: the other has the rest.
 pub(super) fn probabilities(
     stated: &Numbers,
     names: &Names<'_>,
@@ -212,108 +197,13 @@ pub(super) fn probabilities(
         repairs.push("probabilities_as_list".to_owned());
     }
     let share = |stated: &Stated| if is_percent(stated) { stated.number / 100.0 } else { stated.number };
-    stated.named.iter().map(|(name, stated)| (names.find(name), share(stated))).collect()
-}
-
-static ARGUMENT_BASE: LazyLock<Value> = LazyLock::new(schema::<ArgumentReply>);
-static SCORES_BASE: LazyLock<Value> = LazyLock::new(schema::<ScoresReply>);
-static SYNTHESIS_BASE: LazyLock<Value> = LazyLock::new(schema::<SynthesisReply>);
-
-/// Schemas made so far: of arguments and syntheses by number of outcomes, of scores by criteria.
-static MADE: LazyLock<RwLock<Made>> = LazyLock::new(RwLock::default);
-
-/// Schemas by the name of their shape and what they were made for.
-type Made = BTreeMap<(&'static str, String), Arc<Value>>;
-
-/// Schemas remembered at most; beyond it the memory starts anew.
-const MADE_MAX: usize = 1_024;
-
-/// Returns the shape of an argument's reply for a number of outcomes.
-pub(super) fn argument_shape(outcomes: usize) -> ReplyShape {
-    made(ARGUMENT, outcomes.to_string(), || {
-        let letters: Vec<String> = (0..outcomes).map(alias).collect();
-        let mut schema = ARGUMENT_BASE.clone();
-        schema["properties"]["supports"]["enum"] = json!(letters);
-        schema["properties"]["probabilities"] = numbers(&letters);
-        schema
-    })
-}
-
-/// Returns the shape of the reply with scores on some criteria.
-pub(super) fn scores_shape(criteria: &[String]) -> ReplyShape {
-    made(SCORES, criteria.join("\n"), || {
-        let mut schema = SCORES_BASE.clone();
-        schema["properties"]["scores"] = numbers(criteria);
-        schema
-    })
-}
-
-/// Returns the shape of the synthesis's reply for a number of outcomes.
-pub(super) fn synthesis_shape(outcomes: usize) -> ReplyShape {
-    made(SYNTHESIS, outcomes.to_string(), || {
-        let letters: Vec<String> = (0..outcomes).map(alias).collect();
-        let mut schema = SYNTHESIS_BASE.clone();
-        schema["properties"]["probabilities"] = numbers(&letters);
-        let insight = &mut schema["properties"]["insights"]["items"]["properties"];
-        insight["impact"]["enum"] = json!(["high", "medium", "low"]);
-        insight["affected_outcomes"]["items"]["enum"] = json!(letters);
-        schema
-    })
-}
-
-fn made(name: &'static str, key: String, make: impl FnOnce() -> Value) -> ReplyShape {
-    let key = (name, key);
-    let known = MADE.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-    let schema = known.unwrap_or_else(|| {
-        let schema = Arc::new(make());
-        let mut all = MADE.write().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MADE_MAX {
-            all.clear();
-        }
-        all.entry(key).or_insert(schema).clone()
-    });
-    ReplyShape { name, schema }
-}
-
-/// Returns the schema of an object that has one number for each name.
-fn numbers(names: &[String]) -> Value {
-    let properties: Map<String, Value> =
-        names.iter().map(|name| (name.clone(), json!({ "type": "number" }))).collect();
-    json!({ "type": "object", "properties": properties, "required": names, "additionalProperties": false })
-}
-
-/// Derives the schema of a shape, in the subset that providers share: everything required, nothing else allowed, no
-/// limits on numbers and lengths, no references, no titles.
-pub(crate) fn schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.inline_subschemas = true;
-        settings.meta_schema = None;
-    });
-    let schema: Schema = settings.into_generator().into_root_schema_for::<T>();
-    let mut schema = schema.to_value();
-    restrict(&mut schema);
-    schema
-}
-
-fn restrict(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.retain(|key, _| matches!(key.as_str(), "type" | "properties" | "items" | "enum"));
-            for key in ["items"] {
-                if let Some(inner) = map.get_mut(key) {
-                    restrict(inner);
-                }
-            }
-            let mut required = None;
-            if let Some(Value::Object(properties)) = map.get_mut("properties") {
-                properties.values_mut().for_each(restrict);
-                required = Some(properties.keys().cloned().collect::<Vec<String>>());
-            }
-            if let Some(required) = required {
-                map.insert("required".to_owned(), json!(required));
-                map.insert("additionalProperties".to_owned(), json!(false));
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {}
+    let mut shares: Vec<(OutcomeRef, f64)> =
+        stated.named.iter().map(|(name, stated)| (names.find(name), share(stated))).collect();
+    if let ([(OutcomeRef::Known(place), share)], 2) = (&shares[..], names.len())
+        && (0.0..=1.0).contains(share)
+    {
+        let rest = (OutcomeRef::Known(1 - place), 1.0 - share);
+        shares.push(rest);
     }
+    shares
 }

@@ -14,6 +14,7 @@ use super::material::{self, Shares};
 use super::outcomes;
 use super::replies::{self, ScoresReply};
 use super::rubric;
+use super::shapes;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::prompts::{CUT, ParseError, Prompt, PublicPart, Reading, Received, RenderError};
@@ -39,7 +40,7 @@ pub(super) fn render(view: &ScoreView, room: Room) -> Result<Prompt, RenderError
     let stem =
         stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?;
     let fitted = draft(view, &stem, (brief, argument), room).fit()?;
-    let shape = replies::scores_shape(&criteria(view));
+    let shape = shapes::scores(&criteria(view));
     let output_tokens_max = room.output(SCORE_OUTPUT_TOKENS);
     Ok(fitted.into_prompt(templates::SCORE, shape, output_tokens_max, PublicPart::Nothing))
 }

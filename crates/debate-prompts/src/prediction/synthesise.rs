@@ -17,6 +17,7 @@ use super::material::{self, Shares};
 use super::outcomes::{self, Names};
 use super::personas;
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
+use super::shapes;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::copies;
@@ -52,7 +53,7 @@ pub(super) fn render(view: &SynthesisView, room: Room) -> Result<Prompt, RenderE
         stem(&view.subject, brief, Arc::clone(&argue::anybodys(&view.subject)?.heads))
     })?;
     let fitted = draft(view, &stem, room).fit()?;
-    let shape = replies::synthesis_shape(view.subject.outcomes.len());
+    let shape = shapes::synthesis(view);
     let output_tokens_max = room.output(SYNTHESIS_OUTPUT_TOKENS);
     Ok(fitted.into_prompt(templates::SYNTHESISE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
 }
@@ -134,7 +135,8 @@ fn check_copies(view: &SynthesisView, reasoning: &str) -> Result<(), ParseError>
 }
 
 fn values(view: &SynthesisView) -> Values {
-    Values::from([("rounds", Value::from(view.rounds))])
+    let is_binary = view.subject.outcomes.len() == 2;
+    Values::from([("rounds", Value::from(view.rounds)), ("is_binary", Value::from(is_binary))])
 }
 
 /// Spells a role as the debate does, letters' case aside.

@@ -12,13 +12,13 @@ use crate::escape;
 use crate::prompts::RenderError;
 
 /// The prompt of an argument.
-pub(super) const ARGUE: &str = "prediction/argue@2";
+pub(super) const ARGUE: &str = "prediction/argue@3";
 /// The prompt of a score.
 pub(super) const SCORE: &str = "prediction/score@2";
 /// What every argument is scored by.
-pub(super) const RUBRIC: &str = "prediction/rubric@1";
+pub(super) const RUBRIC: &str = "prediction/rubric@2";
 /// The prompt of the synthesis.
-pub(super) const SYNTHESISE: &str = "prediction/synthesise@2";
+pub(super) const SYNTHESISE: &str = "prediction/synthesise@3";
 /// The system message of a role.
 pub(super) const SYSTEM: &str = "prediction/system@1";
 /// The system message of the scorer.
@@ -26,10 +26,10 @@ pub(super) const SCORE_SYSTEM: &str = "prediction/score_system@1";
 
 /// The texts. The first line of one that begins with blocks names them; the task follows behind a blank line.
 const SOURCES: [(&str, &str); 6] = [
-    (ARGUE, include_str!("../../templates/prediction/argue@2.txt")),
+    (ARGUE, include_str!("../../templates/prediction/argue@3.txt")),
     (SCORE, include_str!("../../templates/prediction/score@2.txt")),
-    (RUBRIC, include_str!("../../templates/prediction/rubric@1.txt")),
-    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@2.txt")),
+    (RUBRIC, include_str!("../../templates/prediction/rubric@2.txt")),
+    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@3.txt")),
     (SYSTEM, include_str!("../../templates/prediction/system@1.txt")),
     (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
 ];
@@ -148,10 +148,10 @@ mod tests {
     #[test]
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
-            (ARGUE, "1e60e74cde872ab1"),
+            (ARGUE, "04c58f4025f24284"),
             (SCORE, "e073d262e4c63cbd"),
-            (RUBRIC, "f61b4499028909f4"),
-            (SYNTHESISE, "fe26fbf03f01c6a1"),
+            (RUBRIC, "3079062bd5910b2c"),
+            (SYNTHESISE, "7c796686fcee7bd9"),
             (SYSTEM, "07a816dc422f9a82"),
             (SCORE_SYSTEM, "7ff3b1162819f06f"),
         ];

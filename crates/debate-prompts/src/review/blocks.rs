@@ -18,7 +18,7 @@ const SOURCES: [(&str, &str); 5] = [
     ("review/argue@1", include_str!("../../templates/review/argue@1.txt")),
     ("review/rebut@1", include_str!("../../templates/review/rebut@1.txt")),
     ("review/judge_system@1", include_str!("../../templates/review/judge_system@1.txt")),
-    ("review/judge@1", include_str!("../../templates/review/judge@1.txt")),
+    ("review/judge@2", include_str!("../../templates/review/judge@2.txt")),
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -193,7 +193,7 @@ mod tests {
             "1902a9f28a1f3819",
             "950522024a3752a3",
             "d1f0943f32c0ff5e",
-            "9760cb8adb860281",
+            "1b290345fbcabe61",
         ];
         for ((name, source), digest) in SOURCES.into_iter().zip(digests) {
             let now = Digest::of_text(source).to_string();

@@ -1,13 +1,10 @@
 //! The call in which the judge looks at what a pair said, in the order drawn for it (rule V4).
 
-use std::sync::{Arc, LazyLock};
-
 use debate_core::formats::review::answer::{Answer, Feedback, Judgement};
 use debate_core::formats::review::config::{JUDGE_INPUT_TOKENS, JUDGE_OUTPUT_TOKENS, Side};
 use debate_core::formats::review::fact::Winner;
 use debate_core::formats::review::visible::Visible;
 use minijinja::context;
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -16,14 +13,15 @@ use crate::prediction::lenient::{self, Stated};
 use crate::prediction::replies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError, ReplyShape};
 use crate::room::Room;
+use crate::schema::{self, list, number, object, one_of, text};
 
-const VERSION: &str = "review/judge@1";
+const VERSION: &str = "review/judge@2";
 
 /// Keys that tell a judgement from other objects in a reply.
 const KEYS: [&str; 3] = ["summary", "feedback", "winner"];
 
 /// A judgement as it is replied, in the predecessor's shape.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 struct JudgementReply {
     #[serde(default, deserialize_with = "lenient::text")]
     summary: String,
@@ -34,12 +32,11 @@ struct JudgementReply {
 }
 
 /// What is said of one reviewer, as it is replied.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 struct FeedbackReply {
     #[serde(default, deserialize_with = "lenient::text")]
     role: String,
     #[serde(default)]
-    #[schemars(with = "f64")]
     argument_quality_score: Value,
     #[serde(default, deserialize_with = "lenient::texts")]
     argument_labels: Vec<String>,
@@ -47,11 +44,8 @@ struct FeedbackReply {
     policy_signal: String,
     /// Some replies name the winner with each reviewer, as the predecessor did.
     #[serde(default, deserialize_with = "lenient::text")]
-    #[schemars(skip)]
     winner: String,
 }
-
-static SHAPE: LazyLock<Arc<Value>> = LazyLock::new(|| Arc::new(replies::schema::<JudgementReply>()));
 
 /// Renders the prompt of a judgement; the side `first` is shown first throughout.
 pub(super) fn render(visible: &Visible, first: Side, room: Room) -> Result<Prompt, RenderError> {
@@ -66,10 +60,27 @@ pub(super) fn render(visible: &Visible, first: Side, room: Room) -> Result<Promp
         task: fill(VERSION, names)?,
         input_tokens_max: JUDGE_INPUT_TOKENS,
         output_tokens_max: JUDGE_OUTPUT_TOKENS,
-        shape: Some(ReplyShape { name: "judgement", schema: Arc::clone(&SHAPE) }),
+        shape: Some(shape(visible)),
         public: PublicPart::Field("summary"),
     }
     .around(&material.blocks(first, None), room)
+}
+
+fn shape(visible: &Visible) -> ReplyShape {
+    let names = Side::BOTH.map(|side| visible.pair.role(side).as_str());
+    schema::shape("judgement", names.join("\n"), || {
+        let feedback = object([
+            ("role", one_of(&names)),
+            ("argument_quality_score", number(10)),
+            ("argument_labels", list(text(40), 2, 4)),
+            ("policy_signal", text(300)),
+        ]);
+        object([
+            ("summary", text(500)),
+            ("feedback", list(feedback, 2, 2)),
+            ("winner", one_of(&[names[0], names[1], Winner::Tie.as_str()])),
+        ])
+    })
 }
 
 /// Reads the reply to the prompt of a judgement.

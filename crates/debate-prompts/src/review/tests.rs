@@ -140,8 +140,8 @@ fn v4_the_judge_sees_all_speeches_with_the_side_drawn_first() {
     assert!(!user.contains("your_findings"), "the judge sees what was said, not what was found");
     let own = user.find("<operation reviewer=\"testing\"").unwrap();
     assert!(own < user.find("<operation reviewer=\"security\"").unwrap());
-    assert!(user.contains("Judge testing and security. Reply with one JSON object:"));
-    assert!(user.ends_with("winner: testing, security or tie"));
+    assert!(user.contains("Judge testing and security. Reply with one JSON object "));
+    assert!(user.ends_with("Name in winner testing, security or tie."));
     let prompt = render(&visible(Task::Judge { first: Side::A }, 4));
     assert_eq!((prompt.public, prompt.shape.unwrap().name), (PublicPart::Field("summary"), "judgement"));
 }

@@ -1,9 +1,8 @@
 //! The shape of a reply, and its reading.
 
-use std::sync::{Arc, LazyLock};
-
-use debate_core::formats::roundtable::agent::Stance;
+use debate_core::formats::roundtable::agent::{Part, Stance};
 use debate_core::formats::roundtable::answer::Answer;
+use debate_core::formats::roundtable::mode::Mode;
 use debate_core::formats::roundtable::visible::Visible;
 use serde::Deserialize;
 use serde_json::json;
@@ -13,12 +12,21 @@ use crate::copies;
 use crate::prediction::lenient;
 use crate::prediction::replies;
 use crate::prompts::{ParseError, Reading, Received, ReplyShape};
+use crate::schema::{self, list, number, object, prose, text};
 
 /// The fields by which a reply is told from other objects in a text.
 const KEYS: [&str; 6] = ["stance", "position", "reasoning", "confidence", "citations", tools::FIELD];
 
 /// Fields without which a response that was cut is asked for again.
 const NEEDED: [&str; 4] = ["stance", "position", "reasoning", "confidence"];
+
+/// Characters of the reasons, of the position, and of one source.
+const REASONING_CHARS_MAX: u32 = 2_000;
+const POSITION_CHARS_MAX: u32 = 400;
+const CITATION_CHARS_MAX: u32 = 200;
+
+/// The most sources.
+const CITATIONS_MAX: usize = 8;
 
 /// A response as it is replied.
 #[derive(Debug, Deserialize)]
@@ -37,27 +45,37 @@ struct ResponseReply {
     tool_calls: Vec<ToolCallReply>,
 }
 
-/// Returns the shape: everything is there, nothing else is. Tools can be asked for where some may still be called.
+/// Returns the shape: reasons come before what they lead to. Tools can be asked for where some may still be called.
 pub(super) fn shape(visible: &Visible) -> ReplyShape {
-    static SCHEMA: LazyLock<Arc<serde_json::Value>> = LazyLock::new(|| {
-        let text = || json!({ "type": "string" });
-        Arc::new(json!({
-            "type": "object",
-            "properties": {
-                "stance": { "type": ["string", "null"], "enum": ["YES", "NO", "NEUTRAL", null] },
-                "position": text(),
-                "reasoning": text(),
-                "confidence": { "type": "number" },
-                "citations": { "type": "array", "items": text() },
-            },
-            "required": ["stance", "position", "reasoning", "confidence", "citations"],
-            "additionalProperties": false,
-        }))
-    });
-    if visible.tool_calls_left > 0 {
-        return tools::shape(&SCHEMA, &visible.tools);
-    }
-    ReplyShape { name: "response", schema: Arc::clone(&SCHEMA) }
+    let tools = if visible.tool_calls_left > 0 { &visible.tools[..] } else { &[] };
+    let stances: Vec<Option<&str>> = match (visible.mode, visible.part.and_then(Part::stance)) {
+        (Mode::DevilsAdvocate, Some(assigned)) => vec![Some(assigned.as_str())],
+        _ => Stance::ALL.iter().map(|stance| Some(stance.as_str())).chain([None]).collect(),
+    };
+    schema::shape("response", format!("{stances:?} {tools:?}"), || {
+        let texts = |chars_max| {
+            let mut text = prose(chars_max);
+            // Who asks for tools has no position yet.
+            if !tools.is_empty() {
+                text["type"] = json!(["string", "null"]);
+            }
+            text
+        };
+        let mut confidence = number(1);
+        if !tools.is_empty() {
+            confidence["type"] = json!(["number", "null"]);
+        }
+        let calls = tools::schema(tools).map(|calls| (tools::FIELD, calls));
+        let kind = if stances.contains(&None) { json!(["string", "null"]) } else { json!("string") };
+        let fields = [
+            ("reasoning", prose(REASONING_CHARS_MAX)),
+            ("position", texts(POSITION_CHARS_MAX)),
+            ("stance", json!({ "type": kind, "enum": stances })),
+            ("confidence", confidence),
+            ("citations", list(text(CITATION_CHARS_MAX), 0, CITATIONS_MAX)),
+        ];
+        object(fields.into_iter().chain(calls))
+    })
 }
 
 /// Reads a reply: an answer with what had to be mended, one word each, or the tools that it asks for first.

@@ -19,30 +19,37 @@ Your response MUST be valid JSON with these REQUIRED fields:
 ";
 
 const OF_ALL_MODES: &str = "
-Your response MUST be valid JSON with these fields:
-
-{
-  \"stance\": \"YES\" | \"NO\" | \"NEUTRAL\" | null,  // null where the topic cannot be answered so
-  \"position\": \"Your position statement\",
-  \"reasoning\": \"Your detailed reasoning\",
-  \"confidence\": 0.0-1.0
-}
+Reply with one JSON object with these fields in this order. Give your reasons in reasoning. State what you hold in \
+position, in one or two sentences that stand on their own. Write YES, NO or NEUTRAL in stance, or null where the topic \
+cannot be answered so. Say in confidence how sure you are, from 0.0 to 1.0. List in citations the sources that you rely \
+on; leave it empty where there are none.
 ";
+
+/// What the fixed text does not say: which of its words are to be replaced, and the field that it lacks.
+const IN_WORDS: &str = "
+What stands in quotes above only describes a field: write your own words about the topic in its place. Write the \
+reasoning first. In position, state what you hold in one or two sentences that stand on their own. Add citations: a list \
+of the sources that you rely on, empty where there are none.
+";
+
+/// What is demanded of a stance where one is assigned.
+const STANCE: &str = "Here the stance is required: it is the one assigned to you.\n";
 
 /// Returns the layer.
 pub(super) fn layer(visible: &Visible) -> String {
     let format = match visible.mode {
-        Mode::DevilsAdvocate => WITH_STANCE,
+        // Who is asked again sees no sample, which small models copy.
+        Mode::DevilsAdvocate if visible.rejection.shown().is_none_or(String::is_empty) => {
+            format!("{WITH_STANCE}{IN_WORDS}")
+        }
+        Mode::DevilsAdvocate => format!("{OF_ALL_MODES}{STANCE}"),
         Mode::Collaborative
         | Mode::Adversarial
         | Mode::Socratic
         | Mode::ExpertPanel
         | Mode::Delphi
-        | Mode::RedTeamBlueTeam => OF_ALL_MODES,
+        | Mode::RedTeamBlueTeam => OF_ALL_MODES.to_owned(),
     };
     let tools = tools::request(visible).map(|asking| format!("\n\n{asking}")).unwrap_or_default();
-    format!(
-        "# Output format\n{format}\n\"position\" is one or two sentences that stand on their own. Add \"citations\": a \
-         list of the sources that you rely on, empty where there are none.{tools}"
-    )
+    format!("# Output format\n{}{tools}", format.trim_end())
 }

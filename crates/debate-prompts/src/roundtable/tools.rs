@@ -3,9 +3,6 @@
 //! A reply asks in a field of its own JSON, so that every model that can answer can use tools, whatever its provider's
 //! protocol has for them.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-
 use debate_core::calls::TurnState;
 use debate_core::event::ToolUse;
 use debate_core::formats::roundtable::tool::Tool;
@@ -14,8 +11,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::prediction::lenient;
-use crate::prompts::ReplyShape;
 use crate::room::Room;
+use crate::schema::{object, one_of};
 use crate::tool_talk::{self, Talk};
 
 /// The field of a reply that asks for tools.
@@ -132,32 +129,9 @@ fn plain(tool: Tool, given: Value) -> String {
     Value::Object(names.filter_map(text).collect()).to_string()
 }
 
-/// Returns the shape of a reply with a field that asks for tools; what is of an answer alone may then be null.
-pub(super) fn shape(answer: &Value, tools: &[Tool]) -> ReplyShape {
-    /// One schema for each list of tools, since a shape is known by its address.
-    static SCHEMAS: LazyLock<Mutex<BTreeMap<Vec<Tool>, Arc<Value>>>> = LazyLock::new(Mutex::default);
-    let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
-    let schema = schemas.entry(tools.to_vec()).or_insert_with(|| {
-        let mut schema = answer.clone();
-        let call = |tool: &Tool| {
-            json!({
-                "type": "object",
-                "properties": {
-                    "tool": { "type": "string", "enum": [tool.as_str()] },
-                    "arguments": arguments(*tool),
-                },
-                "required": ["tool", "arguments"],
-                "additionalProperties": false,
-            })
-        };
-        let calls: Vec<Value> = tools.iter().map(call).collect();
-        schema["properties"][FIELD] = json!({ "type": "array", "items": { "anyOf": calls } });
-        schema["properties"]["position"] = json!({ "type": ["string", "null"] });
-        schema["properties"]["confidence"] = json!({ "type": ["number", "null"] });
-        if let Some(required) = schema["required"].as_array_mut() {
-            required.push(FIELD.into());
-        }
-        Arc::new(schema)
-    });
-    ReplyShape { name: "response", schema: Arc::clone(schema) }
+/// Returns the schema of the field that asks for tools; none without tools.
+pub(super) fn schema(tools: &[Tool]) -> Option<Value> {
+    let call = |tool: &Tool| object([("tool", one_of(&[tool.as_str()])), ("arguments", arguments(*tool))]);
+    let calls: Vec<Value> = tools.iter().map(call).collect();
+    (!calls.is_empty()).then(|| json!({ "type": "array", "items": { "anyOf": calls } }))
 }

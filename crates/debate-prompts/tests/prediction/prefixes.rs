@@ -97,7 +97,7 @@ fn prompts_of_one_kind_have_the_same_head_whoever_speaks_and_whenever() {
     assert!(head.task.starts_with("Role: judge. "));
     let rubric = &*by_name("score/1/judge").messages[1].text;
     assert!(
-        rubric.contains("</question>\n\nOne argument is scored") && rubric.contains("\nscores: {"),
+        rubric.contains("</question>\n\nOne argument is scored") && rubric.contains(" for each criterion: "),
         "{rubric}"
     );
 }

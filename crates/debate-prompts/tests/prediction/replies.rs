@@ -206,6 +206,9 @@ fn p7_percentages_are_read_as_such_only_where_they_can_be_nothing_else() {
     assert_eq!(read(json!({"A": 65, "B": 0.35})), (vec![65.0, 0.35], Vec::new()));
     assert_eq!(read(json!({"A": 1.0, "B": 0})), (vec![1.0, 0.0], Vec::new()));
     assert_eq!(read(json!({"A": -20, "B": 120})), (vec![-20.0, 120.0], Vec::new()));
+    // Of two outcomes the first alone is asked for.
+    assert_eq!(read(json!({"A": 0.25})), (vec![0.25, 0.75], Vec::new()));
+    assert_eq!(read(json!({"A": 25})), (vec![25.0], Vec::new()));
 }
 
 #[test]
@@ -295,7 +298,7 @@ fn k15_what_was_redacted_is_said_or_refused() {
     assert!(prompt.messages.last().unwrap().text.contains(">[redacted]</point>"));
     view.subject.brief = Prose::default();
     let error = PredictionPrompts.render(&Visible::Argue(view), &want(), &[]).unwrap_err();
-    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@2" });
+    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@3" });
     let Visible::Score(mut view) = score() else { panic!() };
     view.words = Words::default();
     let error = PredictionPrompts.render(&Visible::Score(view), &want(), &[]).unwrap_err();
@@ -315,8 +318,9 @@ fn schemas_stay_in_the_subset_that_providers_share() {
 
 fn assert_in_subset(schema: &Value) {
     let map = schema.as_object().unwrap();
+    let bounds = ["minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum"];
     let known = ["type", "properties", "required", "additionalProperties", "items", "enum"];
-    assert!(map.keys().all(|key| known.contains(&key.as_str())), "{schema}");
+    assert!(map.keys().all(|key| known.contains(&key.as_str()) || bounds.contains(&key.as_str())));
     match schema["type"].as_str().unwrap() {
         "object" => {
             let properties = schema["properties"].as_object().unwrap();
@@ -355,8 +359,17 @@ fn assert_fits(schema: &Value, value: &Value) {
 #[test]
 fn replies_that_keep_to_their_schema_are_read_without_repair() {
     hold(accepted(&request("Will it rain?", &["wet", "dry", "snow"])), |want, visible, prompt| {
-        let text = canned(visible, 2);
-        assert_fits(&prompt.shape.as_ref().unwrap().schema, &serde_json::from_str(&text).unwrap());
+        let mut reply: Value = serde_json::from_str(&canned(visible, 2)).unwrap();
+        let schema = &prompt.shape.as_ref().unwrap().schema;
+        // Only points that the prompt shows can be cited.
+        if let (Some(ids), Some(cite)) = (
+            schema.pointer("/properties/cites/items/properties/point/enum"),
+            reply.pointer_mut("/cites/0/point"),
+        ) {
+            *cite = ids[0].clone();
+        }
+        assert_fits(schema, &reply);
+        let text = reply.to_string();
         match PredictionPrompts.parse(visible, want, debate_prompts::prompts::Received::whole(&text)).unwrap()
         {
             Reading::Answer { repairs, .. } => assert_eq!(repairs, [""; 0]),

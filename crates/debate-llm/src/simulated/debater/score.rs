@@ -70,7 +70,7 @@ pub(super) fn reply(request: &ChatRequest, tokens_max: usize, draw: &mut Draw) -
     serde_json::to_string(&Reply { reason, scores: Numbers(scores) }).unwrap_or_default()
 }
 
-/// Returns the criteria: of the reply's schema, else of the line that shows the reply's shape.
+/// Returns the criteria: of the reply's schema, else of the line that names them.
 fn criteria(request: &ChatRequest) -> Vec<&str> {
     let schema = request.schema.as_ref().map(ReplySchema::json);
     let scores = schema.and_then(|schema| schema.pointer("/properties/scores/properties"));
@@ -78,9 +78,9 @@ fn criteria(request: &ChatRequest) -> Vec<&str> {
         return named.keys().map(String::as_str).collect();
     }
     let mut lines = said(request, Role::User).rev().flat_map(|text| text.lines().rev());
-    let line = lines.find_map(|line| line.strip_prefix("scores: "));
-    let named: Vec<&str> = line.unwrap_or_default().split('"').skip(1).step_by(2).collect();
-    if named.is_empty() { CRITERIA.to_vec() } else { named }
+    let line = lines.find_map(|line| line.split_once(" for each criterion: "));
+    let named = line.map(|(_, names)| names.trim_end_matches('.').split(", ").collect::<Vec<_>>());
+    named.unwrap_or_else(|| CRITERIA.to_vec())
 }
 
 impl Features {

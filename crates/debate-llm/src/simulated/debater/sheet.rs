@@ -243,11 +243,9 @@ fn task<'a>(text: &'a str, system: &'a str) -> Task<'a> {
     task.phase = phase;
     task.round = leading_number(rounds).unwrap_or(1);
     let after = role_line_on(ending(text)).unwrap_or_default();
-    let line = |name: &str| after.lines().find_map(|line| line.strip_prefix(name));
-    let words = line("argument: ").and_then(|line| line.split_once("at most "));
+    let words = after.split_once("in argument, at most ");
     task.words_max = words.and_then(|(_, number)| leading_number(number)).map_or(150, |words| words as usize);
-    task.precedents = line("precedents: ")
-        .map_or(task.role == "historian" && task.round == 1, |line| !line.trim_start().starts_with("[]"));
+    task.precedents = after.contains("Give in precedents");
     task
 }
 
@@ -339,9 +337,7 @@ gap: No word from the regulator
 
 Role: the.critic. Phase: rebuttal, round 2 of 3.
 Answer the points by id.
-Reply with one JSON object, in this order:
-argument: your public case, at most 130 words
-precedents: []
+Reply with one JSON object. Make your public case in argument, at most 130 words. Leave precedents empty.
 ";
 
     fn request(prompt: &str) -> ChatRequest {

@@ -136,7 +136,7 @@ fn evidence(evidence: &Evidence) -> String {
     text.trim_end().to_owned()
 }
 
-fn escaped(part: &str) -> String {
+pub(super) fn escaped(part: &str) -> String {
     part.replace('\\', "\\\\").replace('|', "\\|").replace('"', "\\\"")
 }
 
