@@ -75,13 +75,13 @@ struct Candidate {
     name: &'static str,
     /// Whether a fault of its debates fails the run. A base model is only reported.
     is_judged: bool,
-    /// The deadline in the requests, until `debate run` has none by default.
+    /// The deadline in the requests.
     deadline: Duration,
 }
 
 const SMOLLM2: Candidate =
     Candidate { name: "smollm2", is_judged: true, deadline: Duration::from_secs(60 * 60) };
-const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: Duration::from_secs(5 * 60) };
+const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: Duration::from_secs(150) };
 
 /// Runs the debates and prints how each went.
 ///

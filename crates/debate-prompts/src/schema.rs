@@ -70,11 +70,12 @@ pub(crate) fn named<T: AsRef<str>>(names: &[T]) -> Value {
 
 /// Returns a list of `min` to `max` items.
 pub(crate) fn list(items: Value, min: usize, max: usize) -> Value {
-    let mut list = json!({ "type": "array", "items": items, "maxItems": max });
+    let mut list = Map::from_iter([("type".to_owned(), json!("array")), ("items".to_owned(), items)]);
+    list.insert("maxItems".to_owned(), max.into());
     if min > 0 {
-        list["minItems"] = min.into();
+        list.insert("minItems".to_owned(), min.into());
     }
-    list
+    Value::Object(list)
 }
 
 /// Returns an object with these fields, in this order.

@@ -89,10 +89,10 @@ async fn a_race_that_a_debate_does_not_allow_takes_no_place_from_others() {
         let debate = engine.start(poor).await.unwrap().debate;
         assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     }
-    let (_, events) = held(&engine, 1).await;
+    let (_, events) = held(&engine, 3).await;
     let races = count(&events, "call_started", "cause", "hedge");
-    // What the eight left over is there: 8 in a hundred of this one's own 31 are two.
-    assert!(races > 3, "{races} races");
+    // What the eight left over is there: 8 in a hundred of these three's own 93 are seven.
+    assert!(races > 7, "{races} races");
 }
 
 fn steady(model: Arc<dyn ChatModel>, calls_max: usize) -> Engine {

@@ -16,10 +16,13 @@ use crate::reply_schema::BOUNDS;
 /// Cut schemas kept; far more than a program has.
 const SCHEMAS_MAX: usize = 256;
 
+/// The digest of a schema, and whether it has its bounds.
+type Key = ([u8; 32], bool);
+
 /// The schemas cut so far, written once each.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
-    cut: Mutex<HashMap<([u8; 32], bool), Arc<RawValue>>>,
+    cut: Mutex<HashMap<Key, Arc<RawValue>>>,
 }
 
 impl Schemas {

@@ -2,6 +2,7 @@
 
 use debate_core::formats::prediction::config::Phase;
 use debate_core::formats::prediction::visible::{ArgueView, SynthesisView};
+use debate_core::id::Role;
 use serde_json::{Value, json};
 
 use super::outcomes::alias;
@@ -17,7 +18,7 @@ const WORD_CHARS_MAX: u32 = 8;
 /// Returns the shape of an argument of at most so many words; `shown` are the ids of the points in its prompt.
 pub(super) fn argument(view: &ArgueView, words_max: u32, precedents: bool, shown: &[String]) -> ReplyShape {
     let outcomes = view.subject.outcomes.len();
-    let opponents: Vec<&str> = view.opponents.iter().map(|role| role.as_str()).collect();
+    let opponents: Vec<&str> = view.opponents.iter().map(Role::as_str).collect();
     let phase = view.phase.as_str();
     let key = format!(
         "{outcomes}\n{words_max}\n{phase}\n{precedents}\n{}\n{}",
@@ -67,7 +68,7 @@ pub(super) fn scores(criteria: &[String]) -> ReplyShape {
 /// Returns the shape of the synthesis.
 pub(super) fn synthesis(view: &SynthesisView) -> ReplyShape {
     let outcomes = view.subject.outcomes.len();
-    let roles: Vec<&str> = view.roles.iter().map(|role| role.as_str()).collect();
+    let roles: Vec<&str> = view.roles.iter().map(Role::as_str).collect();
     shape("synthesis", format!("{outcomes}\n{}\n{}", view.rounds, roles.join("\t")), || {
         let letters = letters(outcomes);
         let position = object([("role", named(&roles)), ("stance", text(200)), ("strength", number(1))]);
@@ -108,7 +109,7 @@ fn letters(outcomes: usize) -> Vec<String> {
 mod tests {
     use super::*;
     use debate_core::formats::prediction::visible::Subject;
-    use debate_core::id::{OutcomeId, Role};
+    use debate_core::id::OutcomeId;
     use debate_core::prose::Prose;
 
     fn shape(phase: Phase, outcomes: usize, opponents: &[&str], shown: &[&str]) -> Value {

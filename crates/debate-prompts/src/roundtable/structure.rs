@@ -27,9 +27,8 @@ on; leave it empty where there are none.
 
 /// What the fixed text does not say: which of its words are to be replaced, and the field that it lacks.
 const IN_WORDS: &str = "
-What stands in quotes above only describes a field: write your own words about the topic in its place. Write the \
-reasoning first. In position, state what you hold in one or two sentences that stand on their own. Add citations: a list \
-of the sources that you rely on, empty where there are none.
+What stands in quotes above describes a field: write your own words on the topic in its place, the reasoning first and \
+the position in one or two sentences that stand on their own. Add citations: the sources that you rely on.
 ";
 
 /// What is demanded of a stance where one is assigned.
