@@ -9,7 +9,7 @@ mod anchor;
 mod contract;
 mod reply;
 mod responses;
-mod structure;
+pub(crate) mod structure;
 pub mod tools;
 mod verification;
 

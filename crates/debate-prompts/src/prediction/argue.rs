@@ -44,9 +44,6 @@ const KEYS: [&str; 9] = [
 /// Keys without which an argument that was cut is asked for again.
 const NEEDED: [&str; 4] = ["argument", "supports", "probabilities", "confidence"];
 
-/// The confidence of a role that states none.
-const CONFIDENCE_DEFAULT: f64 = 0.5;
-
 const REJECTION: Share = Share { most: 80, ..Share::required(1, 24, 60) };
 const QUESTION: Share = Share::required(2, 24, 60);
 /// The point that must be there: one that can be rebutted and, in the closing, cited.
@@ -254,10 +251,7 @@ pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Ans
     } else {
         names.find(&reply.supports)
     };
-    let confidence = reply.confidence.unwrap_or_else(|| {
-        repairs.push("confidence_missing".to_owned());
-        CONFIDENCE_DEFAULT
-    });
+    let confidence = replies::confidence(reply.confidence, &mut repairs);
     let argument = Argument {
         argument: within(reply.argument.trim(), argument_tokens_max(view.max_argument_length), &mut repairs),
         supports,

@@ -96,7 +96,7 @@ pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<St
     Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
 }
 
-/// Reads a share in [0, 1]; nothing where there is no number.
+/// Reads a share that is meant to be in [0, 1]; nothing where there is no number.
 pub(crate) fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(Stated::of(&Value::deserialize(deserializer)?).map(Stated::share))
 }

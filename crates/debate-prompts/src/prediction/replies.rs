@@ -177,6 +177,17 @@ pub(crate) fn missing(fields: &[(&str, bool)], repairs: &[String]) -> Option<Par
     Some(ParseError { why: format!("the reply has no usable {}{cut}", missing.join(", no ")) })
 }
 
+/// The confidence of who states none.
+pub(super) const CONFIDENCE_DEFAULT: f64 = 0.5;
+
+/// Returns the stated confidence; where it is none, or not in [0, 1], the default, which is said among the repairs.
+pub(super) fn confidence(stated: Option<f64>, repairs: &mut Vec<String>) -> f64 {
+    stated.filter(|stated| (0.0..=1.0).contains(stated)).unwrap_or_else(|| {
+        repairs.push("confidence_missing".to_owned());
+        CONFIDENCE_DEFAULT
+    })
+}
+
 /// Returns the probabilities by outcome, percentages as shares; says so among the repairs (P7).
 ///
 /// Numbers are percentages where they sum to 100 ± 5 (P29); a number with a percent sign is one in any case. Of two

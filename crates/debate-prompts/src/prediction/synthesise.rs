@@ -33,9 +33,6 @@ const KEYS: [&str; 5] = ["reasoning", "probabilities", "confidence", "disagreeme
 /// Keys without which a synthesis that was cut is asked for again.
 const NEEDED: [&str; 3] = ["reasoning", "probabilities", "confidence"];
 
-/// The confidence of a judge who states none.
-const CONFIDENCE_DEFAULT: f64 = 0.5;
-
 const QUESTION: Share = Share::required(1, 24, 300);
 const FINDINGS: Share = Share::floored(4, 300);
 const VARIABLES: Share = Share::floored(5, 200);
@@ -107,10 +104,7 @@ pub(super) fn parse(view: &SynthesisView, reply: Received<'_>) -> Result<Reading
     check_copies(view, &reply.reasoning)?;
     let names = Names::of(&view.subject);
     let probabilities = replies::probabilities(&reply.probabilities, &names, &mut repairs);
-    let confidence = reply.confidence.unwrap_or_else(|| {
-        repairs.push("confidence_missing".to_owned());
-        CONFIDENCE_DEFAULT
-    });
+    let confidence = replies::confidence(reply.confidence, &mut repairs);
     let synthesis = Synthesis {
         reasoning: reply.reasoning,
         probabilities,
@@ -148,7 +142,7 @@ fn role_named(view: &SynthesisView, named: &str) -> String {
 
 fn disagreement(view: &SynthesisView, reply: DisagreementReply) -> DisagreementText {
     let position = |PositionReply { role, stance, strength }: PositionReply| {
-        (role_named(view, &role), stance, strength.unwrap_or(CONFIDENCE_DEFAULT))
+        (role_named(view, &role), stance, strength.unwrap_or(replies::CONFIDENCE_DEFAULT))
     };
     DisagreementText {
         topic: reply.topic,

@@ -53,23 +53,19 @@ pub(super) fn shape(visible: &Visible) -> ReplyShape {
         _ => Stance::ALL.iter().map(|stance| Some(stance.as_str())).chain([None]).collect(),
     };
     schema::shape("response", format!("{stances:?} {tools:?}"), || {
-        let texts = |chars_max| {
-            let mut text = prose(chars_max);
-            // Who asks for tools has no position yet.
-            if !tools.is_empty() {
-                text["type"] = json!(["string", "null"]);
-            }
-            text
-        };
+        let (mut reasoning, mut position) = (prose(REASONING_CHARS_MAX), prose(POSITION_CHARS_MAX));
         let mut confidence = number(1);
         if !tools.is_empty() {
+            // Who asks for tools has no answer yet.
+            reasoning = text(REASONING_CHARS_MAX);
+            position["type"] = json!(["string", "null"]);
             confidence["type"] = json!(["number", "null"]);
         }
         let calls = tools::schema(tools).map(|calls| (tools::FIELD, calls));
         let kind = if stances.contains(&None) { json!(["string", "null"]) } else { json!("string") };
         let fields = [
-            ("reasoning", prose(REASONING_CHARS_MAX)),
-            ("position", texts(POSITION_CHARS_MAX)),
+            ("reasoning", reasoning),
+            ("position", position),
             ("stance", json!({ "type": kind, "enum": stances })),
             ("confidence", confidence),
             ("citations", list(text(CITATION_CHARS_MAX), 0, CITATIONS_MAX)),

@@ -37,11 +37,7 @@ const STANCE: &str = "Here the stance is required: it is the one assigned to you
 /// Returns the layer.
 pub(super) fn layer(visible: &Visible) -> String {
     let format = match visible.mode {
-        // Who is asked again sees no sample, which small models copy.
-        Mode::DevilsAdvocate if visible.rejection.shown().is_none_or(String::is_empty) => {
-            format!("{WITH_STANCE}{IN_WORDS}")
-        }
-        Mode::DevilsAdvocate => format!("{OF_ALL_MODES}{STANCE}"),
+        Mode::DevilsAdvocate => format!("{WITH_STANCE}{IN_WORDS}"),
         Mode::Collaborative
         | Mode::Adversarial
         | Mode::Socratic
@@ -51,4 +47,12 @@ pub(super) fn layer(visible: &Visible) -> String {
     };
     let tools = tools::request(visible).map(|asking| format!("\n\n{asking}")).unwrap_or_default();
     format!("# Output format\n{}{tools}", format.trim_end())
+}
+
+/// Returns a task with words in place of the sample that is fixed for one mode; `None` where it has none.
+pub(crate) fn without_sample(task: &str) -> Option<String> {
+    let sample = format!("{WITH_STANCE}{IN_WORDS}");
+    let at = task.rfind(sample.trim_end())?;
+    let rest = &task[at + sample.trim_end().len()..];
+    Some(format!("{}{}{}{rest}", &task[..at], OF_ALL_MODES, STANCE.trim_end()))
 }

@@ -391,3 +391,24 @@ fn k13_what_tools_found_is_framed_bounded_and_cannot_end_its_frame() {
     let refused = RoundtablePrompts.render(&with_tools(1), &want, &redacted);
     assert_eq!(refused, Err(RenderError::Redacted { version: RESPOND }));
 }
+
+#[test]
+fn p27_who_is_asked_again_sees_no_sample() {
+    let mut prompt = render(&visible(Mode::DevilsAdvocate));
+    assert!(whole(&prompt).contains("Your position statement"));
+    let before = crate::tokens::count(&whole(&prompt));
+    crate::again::ask_again(&mut prompt, "the position repeats the instructions (P27)");
+    let text = whole(&prompt);
+    assert!(!text.contains("Your position statement") && !text.contains("in quotes above"), "{text}");
+    assert!(text.contains("# Output format\n\nReply with one JSON object"), "{text}");
+    assert!(text.contains("\n\n# Verification\n\nBefore you reply, check:"), "{text}");
+    assert!(text.contains("Here the stance is required"), "{text}");
+    assert!(
+        crate::tokens::count(&text)
+            <= before + crate::again::tokens("the position repeats the instructions (P27)")
+    );
+    let mut other = render(&visible(Mode::Delphi));
+    let before = whole(&other);
+    crate::again::ask_again(&mut other, "why");
+    assert!(whole(&other).starts_with(&before), "{before}");
+}

@@ -187,6 +187,23 @@ fn what_is_optional_has_a_default_that_is_said() {
 }
 
 #[test]
+fn a_confidence_that_is_no_share_is_none() {
+    for (stated, read) in [
+        (json!(0.9), Some(0.9)),
+        (json!(30), Some(0.3)),
+        (json!("65%"), Some(0.65)),
+        (json!(-17.3), None),
+        (json!(1.5), None),
+    ] {
+        let mut reply = whole();
+        reply["confidence"] = stated;
+        let (argument, repairs) = argument(&reply);
+        assert_eq!(argument.confidence, read.unwrap_or(0.5));
+        assert_eq!(repairs.contains(&"confidence_missing".to_owned()), read.is_none());
+    }
+}
+
+#[test]
 fn p7_percentages_are_read_as_such_only_where_they_can_be_nothing_else() {
     let read = |probabilities: Value| {
         let mut reply = whole();
