@@ -113,7 +113,7 @@ impl Counts {
         let failure = text(&body["failure"]);
         *self.failures.entry(failure.to_owned()).or_default() += 1;
         self.unreadable += usize::from(["unreadable", "unusable"].contains(&failure));
-        self.copied += usize::from(breaks(body, COPIED));
+        self.copied += usize::from(message.contains(COPIED));
         if failure == "timeout" {
             let kind = message.split(':').next().filter(|kind| kind.starts_with("timeout_"));
             *self.timeouts.entry(kind.unwrap_or("timeout").to_owned()).or_default() += 1;
@@ -218,7 +218,7 @@ mod tests {
             failed("timeout", "timeout_total: no whole answer within 60 s", ["b", "0", "2"]),
             answered(json!({ "ended": "cut_text" }), ["a", "1", "1"]),
             started(["b", "0", "3"]),
-            failed("unusable", "the probabilities sum to 0", ["b", "0", "3"]),
+            failed("unusable", "the argument repeats the instructions (P27)", ["b", "0", "3"]),
             started(["b", "0", "4"]),
             failed("unavailable", "no connection", ["b", "0", "4"]),
             started(["b", "0", "5"]),
@@ -233,7 +233,7 @@ mod tests {
         let counts = Counts::of(&log());
         let (calls, at_once, after_retry) = (counts.calls, counts.at_once, counts.after_retry);
         assert_eq!((calls, at_once, after_retry, counts.answered()), (4, 2, 1, 3));
-        assert_eq!((counts.cut, counts.unreadable, counts.rejected, counts.copied), (2, 1, 1, 1));
+        assert_eq!((counts.cut, counts.unreadable, counts.rejected, counts.copied), (2, 1, 1, 2));
         assert_eq!(counts.timeouts, BTreeMap::from([("timeout_total".to_owned(), 1)]));
         assert_eq!(counts.failed(), 4);
         assert_eq!(counts.tokens, Tokens { input: 340, output: 64 });
