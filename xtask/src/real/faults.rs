@@ -12,7 +12,7 @@ use super::debate::{Debate, Waited};
 use super::server::{ModelServer, SLOTS};
 
 /// After how many answers a prediction is disturbed: a small model gives fewer than the 31 of a large one.
-const MIDDLE: usize = 6;
+const MIDDLE: usize = 2;
 
 /// How long the model server is down.
 const OUTAGE: Duration = Duration::from_secs(15);
