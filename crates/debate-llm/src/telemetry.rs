@@ -283,9 +283,9 @@ pub(crate) fn wire_retry(provider: Provider, model: &str, error: &ModelError, re
     );
 }
 
-/// Tells that a call waits for a server that is not there (rule K22).
+/// Logs that a call waits for a server that cannot be reached (rule K22).
 pub(crate) fn is_absent(provider: Provider, model: &str, error: &ModelError) {
-    tracing::warn!(%provider, model, error = %error.message, "the model's server is away; the call waits for it");
+    tracing::warn!(%provider, model, error = %error.message, "the model's server cannot be reached; the call waits for it");
 }
 
 /// Tells that the server of a model refuses a parameter, which is left out from now on; of a schema the reply's reader

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use crate::escape;
 use crate::prompts::{Message, ParseError, Prompt};
 
-/// What earlier prompts showed in place of values. Models have seen such words elsewhere too, and answer with them.
+/// What earlier prompts showed in place of values. Recorded replies copy these words, so they stay known.
 const EARLIER: &str = include_str!("../templates/earlier.txt");
 
 /// Words that are compared together.

@@ -65,7 +65,7 @@ impl Review {
         self.asking.apply(&mut request, options)?;
         let settings = options.settings();
         let house = House::open(options, settings).await?;
-        run::look_ahead(options, &house, &request, !self.quiet).await?;
+        run::check_and_estimate(options, &house, &request, !self.quiet).await?;
         let started = match run::start(&house.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(file.refused(&violations)),
             started => started?,

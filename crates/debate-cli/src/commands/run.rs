@@ -60,7 +60,7 @@ impl Run {
         let request = self.request(options)?;
         let settings = options.settings();
         let house = House::open(options, settings).await?;
-        look_ahead(options, &house, &request, self.holding.shows_progress()).await?;
+        check_and_estimate(options, &house, &request, self.holding.shows_progress()).await?;
         let started = match start(&house.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
@@ -81,8 +81,8 @@ impl Run {
     }
 }
 
-/// Looks whether the model is there, and says on stderr what the debate is expected to take, before it begins.
-pub(super) async fn look_ahead(
+/// Checks that the server has the model, and prints on stderr what the debate is expected to take, before it begins.
+pub(super) async fn check_and_estimate(
     options: &Options,
     house: &House,
     request: &AcceptedRequest,

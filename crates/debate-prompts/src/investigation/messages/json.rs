@@ -11,7 +11,7 @@ use super::write::escaped;
 use crate::prompts::{ParseError, Received};
 use crate::tags;
 
-/// The fields by which such an object is told from others in a text.
+/// The fields that identify such an object in a text.
 const KEYS: [&str; 8] = [
     "hypotheses",
     "key_finding",
@@ -26,11 +26,11 @@ const KEYS: [&str; 8] = [
 /// The name of the field that lists the messages, where a reply may have several.
 const LISTS: [&str; 2] = ["hypotheses", "challenges"];
 
-/// Returns the blocks that an object says; `None` where the reply is none. Where it was cut, it must have the fields that are
-/// needed, and only what is written completely is taken (rule K18).
+/// Returns a JSON reply as blocks; `None` where the reply is not a JSON object. A reply that was cut must have the needed fields,
+/// and only what is written completely is taken (rule K18).
 ///
 /// # Errors
-/// The reply is an object, but cannot be read, or was cut too early.
+/// The reply is a JSON object, but cannot be read, or was cut before a needed field.
 pub(crate) fn blocks(reply: Received<'_>, asked: Act) -> Result<Option<(String, Vec<String>)>, ParseError> {
     let text = tags::without_thinking(reply.text);
     let text = text.trim_start().trim_start_matches("```json").trim_start_matches("```").trim_start();
