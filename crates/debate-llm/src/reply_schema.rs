@@ -44,6 +44,7 @@ impl ReplySchema {
     }
 
     /// Returns whether it bounds lengths, counts or numbers.
+    #[cfg(feature = "http")]
     pub(crate) fn is_bounded(&self) -> bool {
         self.is_bounded
     }

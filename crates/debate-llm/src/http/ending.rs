@@ -15,7 +15,9 @@ pub(super) fn ending_of(word: &str) -> Ending {
         | "model_length"
         | "max_output_tokens"
         | "max_completion_tokens"
-        | "model_context_window_exceeded" => Ending::CutInText,
+        | "model_context_window_exceeded"
+        // The status of a response; why it is incomplete is said elsewhere, and left out by some servers.
+        | "incomplete" => Ending::CutInText,
         "content_filter" | "refusal" | "sensitive" | "safety" | "recitation" | "blocklist"
         | "prohibited_content" | "spii" | "language" | "model_armor" | "image_safety" => Ending::Refused,
         "pause_turn" => Ending::Paused,

@@ -257,6 +257,9 @@ fn a_response_ends_with_its_last_event_and_not_before() {
     let failed = r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"x"}}}"#;
     check(&[part, failed], Err("stream_error"));
     let cut = r#"{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}"#;
-    let answer = decode(Provider::OpenAiResponses, stream_of(&[part, cut]).as_bytes(), 1).0.unwrap();
-    assert_eq!(answer.ending, Some(crate::Ending::CutInText));
+    let without_reason = r#"{"type":"response.incomplete","response":{"status":"incomplete"}}"#;
+    for end in [cut, without_reason] {
+        let answer = decode(Provider::OpenAiResponses, stream_of(&[part, end]).as_bytes(), 1).0.unwrap();
+        assert_eq!(answer.ending, Some(crate::Ending::CutInText), "{end}");
+    }
 }
