@@ -29,6 +29,11 @@ pub(crate) fn counted<E: serde::de::Error>(number: u32) -> Result<u32, E> {
     Err(E::custom(format_args!("{number} where {} to {} may be", ROUNDS.start(), ROUNDS.end())))
 }
 
+/// Returns whether a number is 0, the default that logs leave out.
+pub(crate) fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Reads a name that a request may give: of a criterion, an operation, a skill (rule K13).
 ///
 /// # Errors

@@ -90,7 +90,7 @@ pub fn is_steady(measure: Similarity, before: &str, after: &str) -> bool {
 }
 
 /// Lower-cases a text and strips its punctuation.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let kept = text.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' });
     kept.collect::<String>().to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }

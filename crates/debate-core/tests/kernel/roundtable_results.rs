@@ -7,7 +7,7 @@ use debate_core::formats::roundtable::Roundtable;
 use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::markdown;
 use debate_core::formats::roundtable::outcome::{
-    CitationEntry, RoundtableResult, ToolRunEntry, WebSourceEntry,
+    CitationEntry, NextStep, RoundtableResult, ToolRunEntry, WebSourceEntry,
 };
 use debate_core::prose::Texts;
 
@@ -74,6 +74,29 @@ fn t6_whose_second_answer_failed_is_missing_in_what_the_second_answers_came_to()
          concluded max_rounds partial without repoll/1/cy"
     ));
     assert_eq!(sides(&result(&stage)), ["ada", "bo", "cy"]);
+}
+
+#[test]
+fn p27_equal_answers_and_a_low_confidence_do_not_proceed() {
+    let decision = |answers: [(&str, f64); 3]| {
+        let [(ada, a), (bo, b), (cy, c)] = answers;
+        let stage = check::<Roundtable>(&format!(
+            "given    started agents=ada,bo,cy rounds=1 mode=collaborative groupthink_detection.enabled=false
+             when     answer respond/1/ada: Move to the harbour. | {ada} | {a}
+             when     answer respond/1/bo: Move to the harbour. | {bo} | {b}
+             when     answer respond/1/cy: Move to the harbour. | {cy} | {c}
+             concluded max_rounds full"
+        ));
+        let decision = result(&stage).decision;
+        (decision.action, decision.cautions)
+    };
+    let own = |confidence| [("It is cheap.", confidence), ("Rents fall.", confidence), ("Trains stop.", confidence)];
+    assert_eq!(decision(own(0.5)), (NextStep::Proceed, Vec::new()));
+    let unsure = "the mean confidence is 0.40, below 0.5".to_owned();
+    assert_eq!(decision(own(0.4)), (NextStep::Verify, vec![unsure]));
+    let same = "ada and cy gave the same answer, word for word".to_owned();
+    let [ada, bo, _] = own(0.9);
+    assert_eq!(decision([ada, bo, ("it is CHEAP", 0.9)]), (NextStep::Verify, vec![same]));
 }
 
 #[test]

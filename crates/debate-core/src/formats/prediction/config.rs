@@ -88,12 +88,8 @@ pub struct Config {
     /// 0 is what logs without a version mean. From 1 on, roles that failed count with their last distribution, the
     /// confidence falls with missing scores and passes too (rule P16), and the result lists repairs (rules K18, P29)
     /// and notes on equal distributions (rule P27).
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "bounds::is_zero")]
     pub rules: u32,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 fn one_pass() -> u32 {

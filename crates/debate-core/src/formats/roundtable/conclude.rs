@@ -1,7 +1,7 @@
 //! The result of a roundtable, computed from the state alone (rules K4, K6, T5, T6, T10).
 
 use super::call::{self, Kind};
-use super::config::AGENTS_MIN;
+use super::config::{AGENTS_MIN, PROCEED_CONFIDENCE_MIN};
 use super::fact::{ResponseGiven, RoundJudged};
 use super::outcome::{
     AgentResponse, Consensus, Decision, ExitEntry, Metadata, NextStep, ResponseEntry, RoundtableResult, role,
@@ -148,6 +148,17 @@ fn cautions(debate: &Debate<Roundtable>, completeness: &Completeness) -> Vec<Str
     }
     if *completeness != Completeness::Full {
         cautions.push(format!("the result is {}", completeness.as_str()));
+    }
+    if debate.config().has_revised_rules() {
+        let verdict = debate.state().verdict(debate.state().rounds_judged());
+        for agents in verdict.into_iter().flat_map(|verdict| &verdict.identical) {
+            let agents: Vec<&str> = agents.iter().map(Role::as_str).collect();
+            cautions.push(format!("{} gave the same answer, word for word", agents.join(" and ")));
+        }
+        let confidence = confidence(debate);
+        if confidence < PROCEED_CONFIDENCE_MIN - TOLERANCE {
+            cautions.push(format!("the mean confidence is {confidence:.2}, below {PROCEED_CONFIDENCE_MIN}"));
+        }
     }
     cautions
 }

@@ -29,6 +29,11 @@ pub const OUTPUT_TOKENS_SEQUENTIAL: u32 = 2_048;
 /// The kind under which a request names the lighter model of sequential modes (rule T8).
 pub const LIGHT: &str = "light";
 
+/// The version of the rules of results that roundtables opened now follow; see [`Config::rules`].
+pub const RULES: u32 = 1;
+/// The least mean confidence of a decision to proceed, from rules 1 on.
+pub const PROCEED_CONFIDENCE_MIN: f64 = 0.5;
+
 /// The rules of one roundtable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Config {
@@ -55,6 +60,12 @@ pub struct Config {
     /// Which models are asked: by kind of question, by agent.
     #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
     pub models: ModelPlan,
+    /// The version of the rules by which the log folds into a result, so that an older log keeps its outcome.
+    ///
+    /// 0 is what logs without a version mean. From 1 on, equal answers are recorded and speak against proceeding
+    /// (rule P27), and so does a mean confidence below [`PROCEED_CONFIDENCE_MIN`].
+    #[serde(default, skip_serializing_if = "bounds::is_zero")]
+    pub rules: u32,
 }
 
 /// What shortens modes in which agents wait for each other (rule T8).
@@ -91,6 +102,12 @@ pub struct ToolPolicy {
 }
 
 impl Config {
+    /// Returns whether equal answers and a low confidence speak against proceeding.
+    #[must_use]
+    pub fn has_revised_rules(&self) -> bool {
+        self.rules >= 1
+    }
+
     /// Returns how much of a round runs side by side (rule T4).
     #[must_use]
     pub fn parallelization(&self) -> Parallelization {

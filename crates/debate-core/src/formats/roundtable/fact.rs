@@ -113,6 +113,9 @@ pub struct RoundJudged {
     /// Signs of agreeing too easily; absent where nobody looked for them (rule T6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groupthink: Option<Groupthink>,
+    /// Agents who gave the same answer, reasons included, word for word: groups of two or more (rule P27).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identical: Vec<Vec<Role>>,
 }
 body!(RoundJudged, "round_judged");
 

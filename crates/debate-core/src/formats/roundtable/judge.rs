@@ -7,7 +7,8 @@ use super::fact::{Groupthink, ResponseGiven, RoundJudged, Sign};
 use super::flags::{Closeness, Flags};
 use super::visible::Statistics;
 use crate::debate::Debate;
-use crate::measures::agreement::{agreement, is_steady};
+use crate::id::Role;
+use crate::measures::agreement::{agreement, is_steady, plain};
 use crate::measures::{TOLERANCE, groupthink, summary};
 
 /// Returns what the answers of one kind in a round come to.
@@ -53,7 +54,22 @@ pub(super) fn round(debate: &Debate<Roundtable>, round: u32, kind: Kind) -> Roun
                 signs.into_iter().filter(|(_, shows)| *shows).map(|(sign, _)| sign).collect();
             Groupthink { detected: signs.len() >= groupthink::SIGNS_MIN, signs }
         }),
+        identical: if config.has_revised_rules() { identical(&given) } else { Vec::new() },
     }
+}
+
+/// Returns the agents whose answers have the same words, in groups of two or more, in the table's order.
+fn identical(given: &[(&ResponseGiven, &str)]) -> Vec<Vec<Role>> {
+    let mut groups: Vec<(String, Vec<Role>)> = Vec::new();
+    for (given, position) in given {
+        let reasoning = given.prose.shown().map_or("", |prose| prose.reasoning.as_str());
+        let words = plain(&format!("{position} {reasoning}"));
+        match groups.iter_mut().find(|(of, _)| *of == words) {
+            Some((_, agents)) => agents.push(given.agent.clone()),
+            None => groups.push((words, vec![given.agent.clone()])),
+        }
+    }
+    groups.into_iter().map(|(_, agents)| agents).filter(|agents| agents.len() > 1).collect()
 }
 
 fn position(given: &ResponseGiven) -> Option<&str> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::agent::{Agent, Assignment, Part, Perspective};
 use super::call::Kind;
-use super::config::{AGENTS_MIN, Brief, Config, DEADLINE_MS_DEFAULT, Haste, LIGHT, ROUNDS_DEFAULT};
+use super::config::{AGENTS_MIN, Brief, Config, DEADLINE_MS_DEFAULT, Haste, LIGHT, ROUNDS_DEFAULT, RULES};
 use super::flags::Flags;
 use super::mode::Mode;
 use super::tool::Tool;
@@ -84,6 +84,7 @@ pub(in crate::formats) fn accept(
         native_web_search: fields.either("native_web_search", "nativeWebSearch").truth().unwrap_or_default(),
         tools: tools(&fields.field("tools")),
         models: ModelPlan::default(),
+        rules: RULES,
         agents,
     };
     config.models = asked_models(&options, &config);
