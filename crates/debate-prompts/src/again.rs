@@ -30,7 +30,8 @@ pub fn ask_again(prompt: &mut Prompt, why: &str) {
     prompt.messages.push(Message { speaker: Speaker::User, text: Arc::from(text(why)) });
 }
 
-fn text(why: &str) -> String {
+/// Returns the words with which a model is asked again.
+pub(crate) fn text(why: &str) -> String {
     let reason: String = why.split_whitespace().collect::<Vec<_>>().join(" ");
     let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
     format!(

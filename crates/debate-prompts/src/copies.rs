@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use crate::escape;
 use crate::prompts::{Message, ParseError, Prompt};
+use crate::{again, escape};
 
 /// What earlier prompts showed in place of values. Recorded replies copy these words, so they stay known.
 const EARLIER: &str = include_str!("../templates/earlier.txt");
@@ -16,7 +16,8 @@ const GRAM_WORDS: usize = 5;
 /// Returns an error where a text copies the prompt's instructions: where at least 80 % of its runs of five words occur
 /// in them or in earlier ones, or all of a shorter text. A single word is a copy only if it is one of the reply's `keys`.
 ///
-/// `instructions` are what the prompt says of its own accord, its rejection included: no material, no other answers.
+/// `instructions` are what the prompt says of its own accord, its rejection included: no material, no other answers. The
+/// words with which a model is asked again are known here.
 ///
 /// # Errors
 /// The text is a copy; the reason is for the one who is asked again.
@@ -26,7 +27,7 @@ pub(crate) fn check_instructions(
     keys: &[&str],
     what: &str,
 ) -> Result<(), ParseError> {
-    let instructions = [&instructions.join("\n"), EARLIER].join("\n").to_lowercase();
+    let instructions = [&instructions.join("\n"), EARLIER, &again::text("")].join("\n").to_lowercase();
     let text = text.to_lowercase();
     let text = words(&text);
     let is_copy = match text[..] {

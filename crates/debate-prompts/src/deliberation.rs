@@ -22,6 +22,7 @@ use debate_core::formats::deliberation::config::{
 use debate_core::formats::deliberation::visible::{Remark, Visible};
 use minijinja::{Environment, context};
 
+use crate::copies;
 use crate::fitting::Bounds;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
@@ -35,6 +36,9 @@ use crate::tokens::{self, Section};
 const REMARK_TOKENS_MIN: u32 = 40;
 /// Skills are shortened once contributions are at their shortest, down to so many tokens each.
 const SKILL_TOKENS_MIN: u32 = 200;
+
+/// What errors call a reply.
+const CONTRIBUTION: &str = "contribution";
 
 /// The words of a deliberation.
 #[derive(Debug, Clone, Copy, Default)]
@@ -100,9 +104,7 @@ impl Prompts for DeliberationPrompts {
         let brief = visible.brief.shown().ok_or_else(gone)?;
         let remarks = remarks(&visible.history).ok_or_else(gone)?;
         let skills = skills::given(&brief.skills, &visible.skills);
-        let moderates = visible.phase == Phase::Consensus;
-        let system = context! { speaker => visible.speaker.as_str(), moderates };
-        let system = fill("system", system).map_err(broken)?;
+        let system = system(visible).map_err(broken)?;
         let may_leave_out = room.input_tokens_max.is_some();
         let user = |texts: &[Cow<'_, str>]| {
             let (said, contents) = texts.split_at(remarks.len());
@@ -144,12 +146,36 @@ impl Prompts for DeliberationPrompts {
         if said.is_empty() {
             return Err(ParseError { why: "the reply says nothing".to_owned() });
         }
+        check_copies(visible, &said)?;
         let answer = match visible.phase {
             Phase::Initial | Phase::Rebuttal | Phase::Revised => Answer::Contribution(said),
             Phase::Consensus => Answer::Consensus(said),
         };
         Ok(Reading::Answer { answer, repairs })
     }
+}
+
+/// Returns an error where a contribution copies its own prompt (rule P27).
+fn check_copies(visible: &Visible, said: &str) -> Result<(), ParseError> {
+    let instructions = instructions(visible).map_err(|error| ParseError { why: error.to_string() })?;
+    let instructions: Vec<&str> = instructions.iter().map(String::as_str).collect();
+    copies::check_instructions(said, &instructions, &[], CONTRIBUTION)?;
+    let shown = visible.history.iter();
+    let shown = shown.filter_map(|remark| Some((remark.participant == visible.speaker, remark.content.as_deref()?)));
+    copies::check_shown(said, shown, || None, CONTRIBUTION)
+}
+
+fn system(visible: &Visible) -> Result<String, minijinja::Error> {
+    let moderates = visible.phase == Phase::Consensus;
+    fill("system", context! { speaker => visible.speaker.as_str(), moderates })
+}
+
+/// Returns what a prompt says of its own accord: no topic, no contributions, no skills.
+fn instructions(visible: &Visible) -> Result<Vec<String>, minijinja::Error> {
+    let system = system(visible)?;
+    let task = fill(kind(visible.phase).template, context! { topic => "", history => "" })?;
+    let verification = visible.searches_web.then(|| fill("verification", context! {})).transpose()?;
+    Ok([system, task].into_iter().chain(verification).collect())
 }
 
 /// A contribution with the label under which it is shown.

@@ -6,6 +6,7 @@
 //! `[TOOL] read_file {"path": "src/main.rs"}`; and a report or challenge that quotes files or commits is held back until it was
 //! compared with them, which is a tool too (`CHECK_TOOL`): the investigator sees what the check found and reports anew.
 
+mod copied;
 mod material;
 pub mod messages;
 mod shapes;
@@ -47,8 +48,8 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let texts = [
         ("persona.en", include_str!("../templates/investigation/persona.en@2.txt")),
         ("persona.zh", include_str!("../templates/investigation/persona.zh@2.txt")),
-        ("task.en", include_str!("../templates/investigation/task.en@1.txt")),
-        ("task.zh", include_str!("../templates/investigation/task.zh@1.txt")),
+        ("task.en", include_str!("../templates/investigation/task.en@2.txt")),
+        ("task.zh", include_str!("../templates/investigation/task.zh@2.txt")),
     ];
     for (name, text) in texts {
         templates.add_template(name, text).expect("the templates are fixed and tested");
@@ -58,20 +59,20 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 fn version(task: &Task, language: Language) -> &'static str {
     match (kind(task), language) {
-        ("propose", Language::En) => "investigation/propose.en@2",
-        ("propose", Language::Zh) => "investigation/propose.zh@2",
-        ("report", Language::En) => "investigation/report.en@2",
-        ("report", Language::Zh) => "investigation/report.zh@2",
-        ("respond", Language::En) => "investigation/respond.en@2",
-        ("respond", Language::Zh) => "investigation/respond.zh@2",
-        ("challenge", Language::En) => "investigation/challenge.en@2",
-        ("challenge", Language::Zh) => "investigation/challenge.zh@2",
-        ("status", Language::En) => "investigation/status.en@2",
-        ("status", Language::Zh) => "investigation/status.zh@2",
-        ("verdict", Language::En) => "investigation/verdict.en@2",
-        ("verdict", Language::Zh) => "investigation/verdict.zh@2",
-        (_, Language::En) => "investigation/convey.en@2",
-        (_, Language::Zh) => "investigation/convey.zh@2",
+        ("propose", Language::En) => "investigation/propose.en@3",
+        ("propose", Language::Zh) => "investigation/propose.zh@3",
+        ("report", Language::En) => "investigation/report.en@3",
+        ("report", Language::Zh) => "investigation/report.zh@3",
+        ("respond", Language::En) => "investigation/respond.en@3",
+        ("respond", Language::Zh) => "investigation/respond.zh@3",
+        ("challenge", Language::En) => "investigation/challenge.en@3",
+        ("challenge", Language::Zh) => "investigation/challenge.zh@3",
+        ("status", Language::En) => "investigation/status.en@3",
+        ("status", Language::Zh) => "investigation/status.zh@3",
+        ("verdict", Language::En) => "investigation/verdict.en@3",
+        ("verdict", Language::Zh) => "investigation/verdict.zh@3",
+        (_, Language::En) => "investigation/convey.en@3",
+        (_, Language::Zh) => "investigation/convey.zh@3",
     }
 }
 
@@ -108,9 +109,16 @@ fn task(visible: &Visible) -> Result<String, minijinja::Error> {
         rounds => visible.rounds,
         corrections => material::corrections(&visible.corrections, visible.language),
         uses_max => tools::USES_MAX,
+        in_blocks => looks(&visible.task).is_some(),
         hypotheses_max, hypothesis, tools, stop,
     };
     fill("task", visible.language, values)
+}
+
+/// Returns what a prompt says of its own accord: the persona and the task.
+fn instructions(visible: &Visible, want: &Want) -> Result<[String; 2], minijinja::Error> {
+    let persona = context! { role => want.call.role.as_str() };
+    Ok([fill("persona", visible.language, persona)?, task(visible)?])
 }
 
 impl Prompts for InvestigationPrompts {
@@ -126,9 +134,7 @@ impl Prompts for InvestigationPrompts {
         let version = version(&visible.task, visible.language);
         let gone = || RenderError::Redacted { version };
         let broken = |error: minijinja::Error| RenderError::Template { version, why: error.to_string() };
-        let persona = context! { role => want.call.role.as_str() };
-        let system = fill("persona", visible.language, persona).map_err(broken)?;
-        let task = task(visible).map_err(broken)?;
+        let [system, task] = instructions(visible, want).map_err(broken)?;
         let parts = material::parts(visible).ok_or_else(gone)?;
         let talk = tools::talk(turns, visible.language, room).ok_or_else(gone)?;
         let fixed = tokens::count(&system) + talk.tokens();
@@ -161,7 +167,7 @@ impl Prompts for InvestigationPrompts {
     fn parse(
         &self,
         visible: &Visible,
-        _want: &Want,
+        want: &Want,
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
         let (said, repairs) = match messages::blocks(reply, act(&visible.task))? {
@@ -171,15 +177,14 @@ impl Prompts for InvestigationPrompts {
                 (tags::without_thinking(complete_lines(reply)), repairs)
             }
         };
-        if let Task::Investigate(view) = &visible.task
-            && view.looks.turns_left > 0
-        {
+        if let (Task::Investigate(_), Some(_)) = (&visible.task, looks(&visible.task)) {
             let asked = tools::asked(&said);
             if !asked.is_empty() {
                 return Ok(Reading::Tools(asked));
             }
         }
         let answer = answer(&visible.task, &said)?;
+        copied::check(visible, want, &answer.said)?;
         let unchecked = unchecked(&visible.task, &answer.said);
         if !unchecked.is_empty() {
             return Ok(Reading::Tools(checks(unchecked)));
@@ -194,20 +199,27 @@ fn complete_lines(reply: Received<'_>) -> &str {
     if reply.is_cut { text.rsplit_once('\n').map_or("", |(lines, _)| lines) } else { text }
 }
 
+/// Returns what a task may still look up or have compared, unless that is nothing. Its reply is then in message blocks, among
+/// which tools can be asked for, and otherwise a JSON object.
+fn looks(task: &Task) -> Option<&Looks> {
+    let looks = match task {
+        Task::Investigate(view) => &view.looks,
+        Task::Challenge { looks, .. } => looks,
+        Task::Propose { .. } | Task::Status(_) | Task::Verdict(_) | Task::Convey(_) => return None,
+    };
+    Some(looks).filter(|looks| looks.turns_left > 0)
+}
+
 /// Returns what is still to be compared with the workspace before an answer counts: evidence of reports and of challenges.
 fn unchecked(task: &Task, said: &Said) -> Vec<String> {
-    let (looks, evidence): (&Looks, Vec<&Evidence>) = match (task, said) {
-        (Task::Investigate(view), Said::Report(report)) => {
-            (&view.looks, report.evidence().map(|(_, evidence)| evidence).collect())
-        }
-        (Task::Challenge { looks, .. }, Said::Challenges(challenges)) => {
-            (looks, challenges.iter().flat_map(|challenge| &challenge.counter_evidence).collect())
+    let Some(looks) = looks(task) else { return Vec::new() };
+    let evidence: Vec<&Evidence> = match said {
+        Said::Report(report) => report.evidence().map(|(_, evidence)| evidence).collect(),
+        Said::Challenges(challenges) => {
+            challenges.iter().flat_map(|challenge| &challenge.counter_evidence).collect()
         }
         _ => return Vec::new(),
     };
-    if looks.turns_left == 0 {
-        return Vec::new();
-    }
     let asked = evidence.into_iter().filter_map(Evidence::check_arguments);
     let mut unchecked: Vec<String> = asked.filter(|asked| !looks.checked.contains(asked)).collect();
     unchecked.dedup();

@@ -196,6 +196,13 @@ pub struct ParseError {
     pub why: String,
 }
 
+/// A prompt that cannot be made again cannot be compared with its reply either.
+impl From<RenderError> for ParseError {
+    fn from(error: RenderError) -> Self {
+        Self { why: error.to_string() }
+    }
+}
+
 /// The words of one format.
 pub trait Prompts: Send + Sync + 'static {
     /// The format.

@@ -44,8 +44,8 @@ impl Prompts for ReviewPrompts {
         reply: Received<'_>,
     ) -> Result<Reading<Answer>, ParseError> {
         match &visible.task {
-            Task::Speak { .. } => speak::parse(reply),
-            Task::Judge { .. } => judge::parse(visible, reply),
+            Task::Speak { speech, side, .. } => speak::parse(visible, *speech, *side, reply),
+            Task::Judge { first } => judge::parse(visible, *first, reply),
         }
     }
 }

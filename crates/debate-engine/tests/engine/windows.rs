@@ -53,7 +53,7 @@ async fn p15_every_format_runs_in_a_small_context_window() {
     for version in ["prediction/argue@3", "prediction/synthesise@3", "deliberation/consensus@1"] {
         assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
     }
-    for version in ["roundtable/respond@3", "review/judge@2", "investigation/convey.en@2"] {
+    for version in ["roundtable/respond@3", "review/judge@2", "investigation/convey.en@3"] {
         assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
     }
 }

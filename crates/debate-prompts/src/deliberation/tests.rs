@@ -340,3 +340,26 @@ fn k15_redacted_words_cannot_be_shown() {
     assert_eq!(render(&visible(Phase::Revised, vec![gone])), redacted);
     assert_eq!(render(&Visible { brief: Prose::default(), ..visible(Phase::Revised, Vec::new()) }), redacted);
 }
+
+#[test]
+fn p27_a_contribution_that_repeats_its_task_or_another_is_a_copy() {
+    let others = vec![remark(Phase::Initial, "bo", "Yes, move."), remark(Phase::Initial, "ada", "No, stay.")];
+    let parse = |text| {
+        let visible = visible(Phase::Rebuttal, others.clone());
+        DeliberationPrompts.parse(&visible, &want(), Received::whole(text)).map_err(|error| error.why)
+    };
+    let copies = "the contribution repeats the instructions (P27); write your own contribution";
+    assert_eq!(
+        parse("Point out problems, gaps, and underestimated risks in the above opinions.").unwrap_err(),
+        copies
+    );
+    assert_eq!(
+        parse("Your last reply to this could not be used. Reply again, complete, and in the form asked for above.")
+            .unwrap_err(),
+        copies
+    );
+    let repeats = "the contribution repeats another answer word for word (P27); write your own contribution";
+    assert_eq!(parse("yes: move!").unwrap_err(), repeats);
+    parse("No, stay.").unwrap();
+    parse(TOPIC).unwrap();
+}

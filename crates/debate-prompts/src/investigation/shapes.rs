@@ -15,15 +15,13 @@ const CHALLENGES_MAX: usize = 4;
 /// Returns the shape of a message, and what of it may be shown live; `None` where a reply may ask for tools, in lines of
 /// text.
 pub(super) fn shape(visible: &Visible) -> Option<(ReplyShape, PublicPart)> {
+    if super::looks(&visible.task).is_some() {
+        return None;
+    }
     let (name, public, fields) = match &visible.task {
         Task::Propose { hypotheses_max } => ("hypotheses", None, propose(*hypotheses_max)),
-        Task::Investigate(view) if view.looks.turns_left == 0 => {
-            ("report", Some("key_finding"), report(view))
-        }
-        Task::Challenge { dossiers, looks } if looks.turns_left == 0 => {
-            ("challenges", None, challenge(dossiers))
-        }
-        Task::Investigate(_) | Task::Challenge { .. } => return None,
+        Task::Investigate(view) => ("report", Some("key_finding"), report(view)),
+        Task::Challenge { dossiers, .. } => ("challenges", None, challenge(dossiers)),
         Task::Status(dossiers) => ("status", Some("summary"), status(dossiers, visible.round)),
         Task::Verdict(dossiers) => ("verdict", Some("summary"), verdict(dossiers)),
         Task::Convey(_) => ("conclusion", Some("conclusion"), convey()),

@@ -1,6 +1,7 @@
 use debate_core::formats::investigation::config::{DEVILS_ADVOCATE, LEAD, SYNTHESIZER};
-use debate_core::formats::investigation::fact::{ChallengeId, Violation};
-use debate_core::formats::investigation::visible::{Looks, Subject};
+use debate_core::formats::investigation::fact::{ChallengeId, ChallengeRaised, Violation};
+use debate_core::formats::investigation::visible::{ChallengeView, Looks, Subject};
+use debate_core::prose::Prose;
 use serde_json::json;
 
 use super::*;
@@ -105,16 +106,16 @@ fn i1_chinese_personas_have_the_rules_of_the_protocol_word_for_word() {
 #[test]
 fn i8_formats_asked_for_are_those_of_the_protocol_in_both_languages() {
     let Some(protocol) = protocol() else { return };
+    let looks = Looks { turns_left: 1, checked: Vec::new() };
     let tasks = [
-        (investigates(0), ["[EVIDENCE REPORT]", "Status: INVESTIGATING / SUPPORTED / WEAKENED / REFUTED"]),
+        (investigates(1), ["[EVIDENCE REPORT]", "Status: INVESTIGATING / SUPPORTED / WEAKENED / REFUTED"]),
         (
-            Task::Challenge { dossiers: Vec::new(), looks: Looks::default() },
+            Task::Challenge { dossiers: Vec::new(), looks },
             [
                 "[CHALLENGE]",
                 "Challenge Type: Evidence Quality / Logic Flaw / Counter Evidence / Alternative Explanation",
             ],
         ),
-        (Task::Status(Vec::new()), ["[STATUS UPDATE]", "Active Hypotheses: "]),
     ];
     for (task, lines) in tasks {
         for language in Language::ALL {
@@ -253,6 +254,57 @@ fn i8_a_message_as_json_means_what_its_block_does() {
         written.contains(r#"- [file_line] src/a.rs:42 | "let x = \"a\|b\";" | it is never freed"#),
         "{written}"
     );
+}
+
+#[test]
+fn i8_objects_have_the_labels_of_the_protocol_as_fields_in_the_order_named() {
+    let tasks = [
+        Task::Propose { hypotheses_max: 3 },
+        investigates(0),
+        Task::Challenge { dossiers: Vec::new(), looks: Looks::default() },
+        Task::Status(Vec::new()),
+        Task::Verdict(Vec::new()),
+    ];
+    for (task, language) in tasks.iter().flat_map(|task| Language::ALL.map(|language| (task, language))) {
+        let visible = visible(language, task.clone());
+        let prompt = InvestigationPrompts.render(&visible, &want("report/1/ann"), &[]).unwrap();
+        let schema = prompt.shape.unwrap().schema;
+        let mut rest = prompt.messages[1].text.rsplit_once("JSON").unwrap().1;
+        for field in schema["required"].as_array().unwrap() {
+            let field = field.as_str().unwrap();
+            rest = rest.split_once(field).unwrap_or_else(|| panic!("{field}: {rest}")).1;
+        }
+    }
+}
+
+#[test]
+fn p27_a_message_that_repeats_its_task_or_a_finding_is_a_copy() {
+    let why = |task: &Task, reply: serde_json::Value| parse(task.clone(), &reply.to_string()).unwrap_err().why;
+    let mut report = report_json();
+    report["key_finding"] = json!("The finding that matters most, in one to three sentences.");
+    let copy = "the key finding repeats the instructions (P27); write your own key finding";
+    assert_eq!(why(&investigates(0), report.clone()), copy);
+    report["key_finding"] = json!("Memory grows");
+    report["supporting_evidence"][0]["shows"] = json!("What it shows");
+    assert!(why(&investigates(0), report).starts_with("the evidence repeats the instructions"));
+
+    let raised = json!({
+        "id": "C1.1", "revision": 0, "hypothesis": 2, "kind": "logic_flaw",
+        "expects": "reasoning", "counter_evidence": 0, "stands": true,
+    });
+    let mut raised: ChallengeRaised = serde_json::from_value(raised).unwrap();
+    let challenge = messages::read(
+        "[CHALLENGE]\nTo: ann\nHypothesis: H2\nChallenge: Growth alone proves nothing",
+        Act::Challenge,
+    );
+    let [Block::Challenge(challenge)] = &challenge[..] else { panic!("{challenge:?}") };
+    raised.prose = Prose::new(challenge.clone());
+    let Task::Investigate(mut view) = investigates(0) else { panic!("it investigates") };
+    view.challenges.push(ChallengeView { raised, is_open: true });
+    let mut report = report_json();
+    report["key_finding"] = json!("growth alone proves nothing!");
+    let why = why(&Task::Investigate(view), report);
+    assert_eq!(why, "the key finding repeats another answer word for word (P27); write your own key finding");
 }
 
 #[test]

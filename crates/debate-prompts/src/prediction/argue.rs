@@ -271,8 +271,8 @@ fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     let task =
         templates::task(templates::ARGUE, values(view, !rejection.is_empty(), view.max_argument_length));
     let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
-    let system = system.transpose().map_err(|error| replies::defect(&error))?.unwrap_or_default();
-    let instructions = [system.as_str(), &task.map_err(|error| replies::defect(&error))?, rejection];
+    let system = system.transpose()?.unwrap_or_default();
+    let instructions = [system.as_str(), &task?, rejection];
     copies::check_instructions(argument, &instructions, &KEYS, PUBLIC)?;
     let shown =
         view.points.iter().filter_map(|point| Some((point.id.role == view.role, point.words.argument()?)));

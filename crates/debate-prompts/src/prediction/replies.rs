@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::lenient::{self, Numbers, Stated};
 use super::outcomes::Names;
-use crate::prompts::{CUT, ParseError, Received, RenderError};
+use crate::prompts::{CUT, ParseError, Received};
 use crate::reader::{self, Repair};
 
 /// An argument as it is replied.
@@ -147,11 +147,6 @@ pub(crate) fn read<T: DeserializeOwned>(
     let read = reader::read(reply, keys, needed);
     let (reply, repairs) = read.map_err(|error| ParseError { why: error.to_string() })?;
     Ok((reply, repairs.iter().map(word).collect()))
-}
-
-/// Returns the error of a reply to a prompt that cannot be made.
-pub(super) fn defect(error: &RenderError) -> ParseError {
-    ParseError { why: error.to_string() }
 }
 
 /// Returns the one word for a repair.

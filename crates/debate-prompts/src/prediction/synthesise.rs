@@ -119,9 +119,8 @@ pub(super) fn parse(view: &SynthesisView, reply: Received<'_>) -> Result<Reading
 fn check_copies(view: &SynthesisView, reasoning: &str) -> Result<(), ParseError> {
     let judge = Role::from(JUDGE);
     let system = view.subject.brief.shown().map(|brief| argue::system(&personas::persona(&judge, brief)));
-    let system = system.transpose().map_err(|error| replies::defect(&error))?.unwrap_or_default();
-    let task =
-        templates::task(templates::SYNTHESISE, values(view)).map_err(|error| replies::defect(&error))?;
+    let system = system.transpose()?.unwrap_or_default();
+    let task = templates::task(templates::SYNTHESISE, values(view))?;
     copies::check_instructions(reasoning, &[&system, &task], &KEYS, PUBLIC)?;
     let points = view.points.iter().map(|scored| &scored.point);
     let shown = points.filter_map(|point| Some((point.id.role == judge, point.words.argument()?)));

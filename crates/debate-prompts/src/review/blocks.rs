@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use debate_core::formats::review::config::{Brief, Side};
-use debate_core::formats::review::visible::Visible;
+use debate_core::formats::review::visible::{Heard, Visible};
 use minijinja::{Environment, Value};
 
 use crate::escape;
@@ -116,6 +116,12 @@ impl<'a> Material<'a> {
         blocks.extend(self.speeches.iter().map(|(tag, text)| Block::new(tag.as_str(), text, SPEECH)));
         blocks
     }
+}
+
+/// Returns the speeches that a prompt may show, each with whether it is the reviewer's own.
+pub(super) fn heard(visible: &Visible, own: Option<Side>) -> impl Iterator<Item = (bool, &str)> {
+    let shown = move |heard: &'_ Heard| own == Some(heard.side);
+    visible.heard.iter().filter_map(move |heard| Some((shown(heard), heard.prose.shown()?.text.as_str())))
 }
 
 /// What a prompt is made of beside its blocks.

@@ -8,7 +8,8 @@ use minijinja::context;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::blocks::{Frame, Material, fill};
+use super::blocks::{self, Frame, Material, fill};
+use crate::copies;
 use crate::prediction::lenient::{self, Stated};
 use crate::prediction::replies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError, ReplyShape};
@@ -50,20 +51,26 @@ struct FeedbackReply {
 /// Renders the prompt of a judgement; the side `first` is shown first throughout.
 pub(super) fn render(visible: &Visible, first: Side, room: Room) -> Result<Prompt, RenderError> {
     let material = Material::of(visible).ok_or(RenderError::Redacted { version: VERSION })?;
-    let names = context! {
-        first => visible.pair.role(first).as_str(),
-        second => visible.pair.role(first.other()).as_str(),
-    };
+    let [system, task] = instructions(visible, first)?;
     Frame {
         version: VERSION,
-        system: fill("review/judge_system@1", context! {})?,
-        task: fill(VERSION, names)?,
+        system,
+        task,
         input_tokens_max: JUDGE_INPUT_TOKENS,
         output_tokens_max: JUDGE_OUTPUT_TOKENS,
         shape: Some(shape(visible)),
         public: PublicPart::Field("summary"),
     }
     .around(&material.blocks(first, None), room)
+}
+
+/// Returns what a prompt says of its own accord: the standing instructions and the task.
+fn instructions(visible: &Visible, first: Side) -> Result<[String; 2], RenderError> {
+    let names = context! {
+        first => visible.pair.role(first).as_str(),
+        second => visible.pair.role(first.other()).as_str(),
+    };
+    Ok([fill("review/judge_system@1", context! {})?, fill(VERSION, names)?])
 }
 
 fn shape(visible: &Visible) -> ReplyShape {
@@ -83,8 +90,12 @@ fn shape(visible: &Visible) -> ReplyShape {
     })
 }
 
-/// Reads the reply to the prompt of a judgement.
-pub(super) fn parse(visible: &Visible, reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+/// Reads the reply to the prompt of a judgement; the side `first` was shown first.
+pub(super) fn parse(
+    visible: &Visible,
+    first: Side,
+    reply: Received<'_>,
+) -> Result<Reading<Answer>, ParseError> {
     let (reply, repairs): (JudgementReply, _) = replies::read(reply, &KEYS, &["summary"])?;
     let of = |side| reply.feedback.iter().find(|feedback| names(visible, &feedback.role) == Some(side));
     let feedback = Side::BOTH.map(|side| of(side).map(read));
@@ -96,6 +107,7 @@ pub(super) fn parse(visible: &Visible, reply: Received<'_>) -> Result<Reading<An
     if let Some(error) = replies::missing(&missing, &repairs) {
         return Err(error);
     }
+    check_copies(visible, first, &reply)?;
     match (feedback, winner) {
         ([Some(of_a), Some(of_b)], Some(winner)) => {
             let judgement = Judgement { winner, feedback: [of_a, of_b], summary: reply.summary };
@@ -103,6 +115,16 @@ pub(super) fn parse(visible: &Visible, reply: Received<'_>) -> Result<Reading<An
         }
         _ => Err(ParseError { why: "the reply does not judge both reviewers".to_owned() }),
     }
+}
+
+/// Returns an error where a judgement copies its own prompt (rule P27).
+fn check_copies(visible: &Visible, first: Side, reply: &JudgementReply) -> Result<(), ParseError> {
+    let [system, task] = instructions(visible, first)?;
+    let signals = reply.feedback.iter().map(|feedback| ("policy_signal", &feedback.policy_signal));
+    for (what, text) in [("summary", &reply.summary)].into_iter().chain(signals) {
+        copies::check_instructions(text, &[&system, &task], &KEYS, what)?;
+    }
+    copies::check_shown(&reply.summary, blocks::heard(visible, None), || None, "summary")
 }
 
 fn read(reply: &FeedbackReply) -> Feedback {

@@ -6,11 +6,15 @@ use debate_core::formats::review::visible::Visible;
 use debate_core::prose::Prose;
 use minijinja::context;
 
-use super::blocks::{Block, Frame, Material, fill};
+use super::blocks::{self, Block, Frame, Material, fill};
+use crate::copies;
 use crate::escape;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 use crate::room::Room;
 use crate::tags;
+
+/// What errors call a reply.
+const SPEECH: &str = "speech";
 
 /// Who a reviewer is where the request does not say.
 const PERSONA: &str = "You are one of several reviewers of a change.";
@@ -31,18 +35,10 @@ pub(super) fn render(
 ) -> Result<Prompt, RenderError> {
     let version = version(speech);
     let material = Material::of(visible).ok_or(RenderError::Redacted { version })?;
-    let (role, opponent) = (visible.pair.role(side), visible.pair.role(side.other()));
+    let role = visible.pair.role(side);
     let critique = visible.critique(role);
     let persona = critique.map(|critique| critique.system_prompt.trim()).filter(|own| !own.is_empty());
-    let system = fill(
-        "review/speech_system@1",
-        context! {
-            persona => escape::xml(persona.unwrap_or(PERSONA)),
-            role => role.as_str(),
-            opponent => opponent.as_str(),
-        },
-    )?;
-    let mut task = fill(version, context! { opponent => opponent.as_str() })?;
+    let [system, mut task] = instructions(visible, speech, side, persona.unwrap_or(PERSONA))?;
     if let Some(reason) = rejection.shown() {
         task.push_str(&format!("\nYour reply before was not taken: {}", escape::xml_line(reason)));
     }
@@ -60,12 +56,38 @@ pub(super) fn render(
     .around(&material.blocks(side, own), room)
 }
 
+/// Returns what a prompt says of its own accord: the standing instructions and the task.
+fn instructions(
+    visible: &Visible,
+    speech: Speech,
+    side: Side,
+    persona: &str,
+) -> Result<[String; 2], RenderError> {
+    let (role, opponent) = (visible.pair.role(side).as_str(), visible.pair.role(side.other()).as_str());
+    let system =
+        fill("review/speech_system@1", context! { persona => escape::xml(persona), role, opponent })?;
+    Ok([system, fill(version(speech), context! { opponent })?])
+}
+
+/// Returns an error where a speech copies its own prompt (rule P27).
+fn check_copies(visible: &Visible, speech: Speech, side: Side, said: &str) -> Result<(), ParseError> {
+    let [system, task] = instructions(visible, speech, side, PERSONA)?;
+    copies::check_instructions(said, &[&system, &task], &[], SPEECH)?;
+    copies::check_shown(said, blocks::heard(visible, Some(side)), || None, SPEECH)
+}
+
 /// Reads the reply to the prompt of a speech.
-pub(super) fn parse(reply: Received<'_>) -> Result<Reading<Answer>, ParseError> {
+pub(super) fn parse(
+    visible: &Visible,
+    speech: Speech,
+    side: Side,
+    reply: Received<'_>,
+) -> Result<Reading<Answer>, ParseError> {
     let repairs = reply.free_text_repairs()?;
     let said = tags::without_thinking(reply.text).trim().to_owned();
     if said.is_empty() {
         return Err(ParseError { why: "the reply says nothing".to_owned() });
     }
+    check_copies(visible, speech, side, &said)?;
     Ok(Reading::Answer { answer: Answer::Speech(said), repairs })
 }

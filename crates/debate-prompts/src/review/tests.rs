@@ -263,3 +263,28 @@ proptest! {
         prop_assert!(!steers(&system) && !steers(&user), "{system:?} {user:?}");
     }
 }
+
+#[test]
+fn p27_a_speech_or_summary_that_repeats_its_task_or_another_is_a_copy() {
+    let parse = |task, heard, text: &str| {
+        let visible = visible(task, heard);
+        let read = ReviewPrompts.parse(&visible, &want(), Received::whole(text));
+        read.map(|_| ()).map_err(|error| error.why)
+    };
+    let rebut = || speak(Speech::Rebut, Side::A);
+    let copies = "the speech repeats the instructions (P27); write your own speech";
+    let task = "What is wrong with it, or what of it you accept and what follows.";
+    assert_eq!(parse(rebut(), 2, task).unwrap_err(), copies);
+    let repeats = "the speech repeats another answer word for word (P27); write your own speech";
+    assert_eq!(parse(rebut(), 2, "Tests need it.").unwrap_err(), repeats);
+    parse(rebut(), 2, "It leaks keys.").unwrap();
+    let judge = |summary: &str| {
+        let feedback = |role: &str| json!({"role": role, "argument_quality_score": 7.0});
+        let feedback = [feedback("security"), feedback("testing")];
+        let reply = json!({"summary": summary, "feedback": feedback, "winner": "tie"});
+        parse(Task::Judge { first: Side::B }, 4, &reply.to_string())
+    };
+    let copies = "the summary repeats the instructions (P27); write your own summary";
+    assert_eq!(judge("What the debate came down to, in one or two sentences").unwrap_err(), copies);
+    judge("Keys against speed.").unwrap();
+}

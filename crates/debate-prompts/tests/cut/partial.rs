@@ -59,6 +59,11 @@ fn answer<P: Prompts>(
     }
 }
 
+/// Returns what no other call says: an answer that repeats another is none (rule P27).
+fn own_words(call: &str) -> &'static str {
+    format!("We should move, as {call} shows.").leak()
+}
+
 fn missing(completeness: &Completeness) -> (Vec<String>, Vec<String>) {
     match completeness {
         Completeness::Partial { missing, why } => (missing.clone(), why.clone()),
@@ -69,12 +74,12 @@ fn missing(completeness: &Completeness) -> (Vec<String>, Vec<String>) {
 #[test]
 fn k18_deliberation_with_cut_text_is_partial() {
     let mut whole = debates::deliberation();
-    answer(&DeliberationPrompts, &mut whole, |_| Some(Received::whole("We should move.")));
+    answer(&DeliberationPrompts, &mut whole, |call| Some(Received::whole(own_words(call))));
     assert_eq!(whole.completeness(), Completeness::Full);
     let mut debate = debates::deliberation();
     answer(&DeliberationPrompts, &mut debate, |call| match call {
         "revised/3/bo" => Some(Received::cut("We should move, unless the")),
-        _ => Some(Received::whole("We should move.")),
+        _ => Some(Received::whole(own_words(call))),
     });
     let (missing, why) = missing(&debate.completeness());
     assert_eq!(missing, ["end of revised/3/bo"]);
@@ -90,7 +95,7 @@ fn k18_review_with_cut_speech_is_partial() {
             r#"{"summary": "Keys.", "feedback": [{"role": "role_a", "argument_quality_score": 7.5},
                 {"role": "role_b", "argument_quality_score": 6.5}], "winner": "role_a"}"#,
         )),
-        _ => Some(Received::whole("It is needed here. Tests show it.")),
+        _ => Some(Received::whole(own_words(call))),
     });
     let (missing, why) = missing(&debate.completeness());
     assert_eq!(missing, ["end of argue/1/security"]);

@@ -100,7 +100,7 @@ fn reply(debate: &Debate<Investigation>, want: &Want) -> String {
             "[STATUS UPDATE]\nRound: {round}\nAnswered Challenges: C{round}.1\nSummary: {}",
             INVESTIGATORS.map(|name| secret(name, "finding")).join(" ")
         ),
-        "verdict" => "[VERDICT]\nHypothesis: H1\nSummary: it is".to_owned(),
+        "verdict" => "[VERDICT]\nHypothesis: H1\nSummary: the pool leaks".to_owned(),
         _ => "[CONCLUSION]\nConclusion: it was that".to_owned(),
     }
 }

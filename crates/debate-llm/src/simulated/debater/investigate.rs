@@ -1,5 +1,5 @@
-//! Makes up what the roles of an investigation say, in the message blocks that their prompts ask for. What it quotes of
-//! files it was shown by tools; everything else is marked as simulated where it stands.
+//! Makes up what the roles of an investigation say, in message blocks, which are read wherever an object is asked for. What it
+//! quotes of files it was shown by tools; everything else is marked as simulated where it stands.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::{ChatRequest, Role};
 
 /// What every simulated finding begins with.
 const MARK: &str = "(simulated)";
-/// What every prompt of an investigation has before the form of its reply.
-const FORM: &str = "\nReply format:\n";
+/// What the persona of every role calls its team.
+const TEAMS: [&str; 2] = ["adversarial debugging team", "对抗式调试"];
 
 /// What differs between languages.
 struct Words {
@@ -100,6 +100,8 @@ struct Sheet<'a> {
     asked: &'a str,
     /// The task alone.
     task: &'a str,
+    /// The name of the message that is asked for.
+    form: &'a str,
     /// What tools found, in later messages.
     found: Vec<&'a str>,
     words: &'static Words,
@@ -107,29 +109,25 @@ struct Sheet<'a> {
 
 impl<'a> Sheet<'a> {
     fn read(request: &'a ChatRequest) -> Option<Self> {
+        let system = request.messages.iter().find(|message| message.role == Role::System)?;
+        let team = TEAMS.iter().position(|team| system.content.contains(team))?;
         let mut said = request.messages.iter().filter(|message| message.role == Role::User);
         let asked: &str = &said.next()?.content;
-        let (before, _) = asked.rsplit_once(FORM)?;
         // Material ends with the last closing tag; what follows is the task.
-        let task = before.rfind("</").map_or(0, |at| at);
-        let system = request.messages.iter().find(|message| message.role == Role::System);
-        let is_chinese = system.is_some_and(|message| message.content.contains("对抗式调试"));
-        Some(Self {
-            asked,
-            task: &asked[task..],
-            found: said.map(|message| &*message.content).collect(),
-            words: if is_chinese { &CHINESE } else { &ENGLISH },
-        })
+        let task = &asked[asked.rfind("</").unwrap_or_default()..];
+        let form = match &request.schema {
+            Some(schema) => schema.name(),
+            None if task.contains("\n[CHALLENGE]\n") => "challenges",
+            None => "report",
+        };
+        let found = said.map(|message| &*message.content).collect();
+        Some(Self { asked, task, form, found, words: [&ENGLISH, &CHINESE][team] })
     }
 
-    /// Returns what the reply is to be: the header of its first block.
-    fn form(&self) -> &'a str {
-        let form = self.task.rsplit_once(FORM).map_or("", |(_, form)| form);
-        form.split(']').next().unwrap_or_default().trim_start_matches('[')
-    }
-
-    fn number(&self, before: &str) -> usize {
-        let digits = self.task.split_once(before).map_or("", |(_, rest)| rest);
+    /// Returns the number behind the first of these words that the task has, 1 where it has none.
+    fn number(&self, before: &[&str]) -> usize {
+        let digits = before.iter().find_map(|before| self.task.split_once(before));
+        let digits = digits.map_or("", |(_, rest)| rest);
         let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
         digits[..end].parse().unwrap_or(1)
     }
@@ -146,13 +144,13 @@ impl<'a> Sheet<'a> {
 /// Returns what a role says; `None` where the prompt is of another format.
 pub(super) fn reply(request: &ChatRequest, draw: &mut Draw) -> Option<String> {
     let sheet = Sheet::read(request)?;
-    match sheet.form() {
-        "HYPOTHESES" => Some(propose(&sheet, draw)),
-        "EVIDENCE REPORT" => Some(look(&sheet, draw).unwrap_or_else(|| report(&sheet, draw))),
-        "CHALLENGE" => Some(challenge(&sheet, draw)),
-        "STATUS UPDATE" => Some(status(&sheet, draw)),
-        "VERDICT" => Some(verdict(&sheet, draw)),
-        "CONCLUSION" => Some(conclude(&sheet)),
+    match sheet.form {
+        "hypotheses" => Some(propose(&sheet, draw)),
+        "report" => Some(look(&sheet, draw).unwrap_or_else(|| report(&sheet, draw))),
+        "challenges" => Some(challenge(&sheet, draw)),
+        "status" => Some(status(&sheet, draw)),
+        "verdict" => Some(verdict(&sheet, draw)),
+        "conclusion" => Some(conclude(&sheet)),
         _ => None,
     }
 }
@@ -178,7 +176,7 @@ pub(super) fn speaker(request: &ChatRequest) -> Option<&str> {
 }
 
 fn propose(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
-    let most = sheet.number("2 to ").max(sheet.number("2 到 ")).max(2);
+    let most = sheet.number(&["2 to ", "2 到 "]).max(2);
     let count = 2 + draw.below(most - 1);
     let start = draw.below(sheet.words.causes.len());
     let mut text = "[HYPOTHESES]".to_owned();
@@ -224,7 +222,7 @@ fn seen(sheet: &Sheet<'_>) -> Option<(String, String)> {
 
 fn report(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
     let words = sheet.words;
-    let hypothesis = sheet.number("[EVIDENCE REPORT]\nHypothesis: H");
+    let hypothesis = sheet.number(&["Investigate H", "challenge to H", "调查 H", "对 H"]);
     let confidence = 1 + draw.below(8);
     let status = ["WEAKENED", "INVESTIGATING", "SUPPORTED"][(confidence - 1) / 3];
     let finding = draw.pick(&words.findings).copied().unwrap_or(words.findings[0]);
@@ -253,7 +251,7 @@ fn report(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
         );
     }
     let open = sheet.attributes("challenge", "id", "state=\"open\"");
-    if !open.is_empty() && sheet.task.contains("\nResponses:") {
+    if !open.is_empty() && ["\nResponses:", "responses"].iter().any(|field| sheet.task.contains(field)) {
         text.push_str("\nResponses:");
         for challenge in open {
             let stance = if draw.chance(0.1) {
@@ -274,7 +272,7 @@ fn report(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
 }
 
 fn challenge(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
-    let round = sheet.number("Round ").max(sheet.number("第 "));
+    let round = sheet.number(&["Round ", "第 "]);
     let hypotheses = sheet.attributes("hypothesis", "id", "");
     let names = sheet.attributes("hypothesis", "investigator", "");
     let mut text = String::new();
@@ -301,7 +299,7 @@ fn status(sheet: &Sheet<'_>, draw: &mut Draw) -> String {
     format!(
         "[STATUS UPDATE]\nRound: {}\nActive Hypotheses: {}\nLeading Hypothesis: {}\nConvergence: None\n\
          Answered Challenges: {}\nOpen Challenges: {}\nSummary: {MARK} {}",
-        sheet.number("[STATUS UPDATE]\nRound: "),
+        sheet.number(&["Round ", "第 "]),
         sheet.attributes("hypothesis", "id", "").join(", "),
         strongest(sheet),
         answered.join(", "),
