@@ -46,6 +46,7 @@ pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
         models: Default::default(),
         judge_passes: 1,
         schedule: Schedule::Strict,
+        dates: Default::default(),
         rules: RULES,
     }
 }

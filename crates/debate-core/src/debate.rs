@@ -34,6 +34,8 @@ pub struct Debate<F: Format> {
     pub(crate) config: Arc<F::Config>,
     pub(crate) brief: Prose<F::Brief>,
     pub(crate) opened_at: Timestamp,
+    /// When the debate was opened from which this one stems; its own opening where it is no fork.
+    began_at: Timestamp,
     pub(crate) deadline_at: Timestamp,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) stop: Option<StopRuleFired>,
@@ -96,6 +98,7 @@ impl<F: Format> Debate<F> {
             config: Arc::new(opened.config.clone()),
             brief: opened.prose.clone(),
             opened_at: at,
+            began_at: at,
             deadline_at: at.plus_ms(opened.limits.deadline_ms),
             lifecycle: Lifecycle::Running,
             stop: None,
@@ -358,6 +361,13 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn opened_at(&self) -> Timestamp {
         self.opened_at
+    }
+
+    /// Returns the moment of the first event, that of the parent's first event in a fork: as of then is debated unless the
+    /// request says otherwise (rule K19).
+    #[must_use]
+    pub fn began_at(&self) -> Timestamp {
+        self.began_at
     }
 
     /// Returns where the debate is in its life.

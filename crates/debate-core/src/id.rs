@@ -55,11 +55,30 @@ impl fmt::Display for Seq {
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
+/// The milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
 impl Timestamp {
     /// Returns the milliseconds from `earlier` to this moment, 0 where the clock went backwards.
     #[must_use]
     pub fn since_ms(self, earlier: Self) -> u64 {
         u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+
+    /// Returns the day in UTC, such as `2026-11-21`.
+    #[must_use]
+    pub fn day(self) -> String {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(moment) => moment.to_zoned(jiff::tz::TimeZone::UTC).date().to_string(),
+            Err(_) => self.to_string(),
+        }
+    }
+
+    /// Returns how many days in UTC lie between the day of this moment and that of another, below 0 where it is past.
+    #[must_use]
+    pub fn days_until(self, other: Self) -> i64 {
+        let day = |at: Self| at.0.div_euclid(DAY_MS);
+        day(other).saturating_sub(day(self))
     }
 
     /// Returns this moment moved forward.

@@ -103,7 +103,8 @@ impl fmt::Display for Lines<'_> {
 }
 
 /// Returns the digest of what a request asks for (rule K11): equal for two that differ only in their spelling, such as
-/// the order of keys, a default written out, or the wire they came over.
+/// the order of keys, a default written out, or the wire they came over. No request names the version of its rules, so that
+/// counts for nothing.
 #[must_use]
 pub(crate) fn meaning_digest(
     format: &str,
@@ -112,7 +113,11 @@ pub(crate) fn meaning_digest(
     limits: &Limits,
 ) -> Digest {
     let meaning = serde_json::to_value((format, config, subject, limits));
-    request_digest(&meaning.expect("valid requests have string keys and finite numbers"))
+    let mut meaning = meaning.expect("valid requests have string keys and finite numbers");
+    if let Some(config) = meaning[1].as_object_mut() {
+        config.remove("rules");
+    }
+    request_digest(&meaning)
 }
 
 /// Returns the digest of JSON: equal for two that differ only in the order of keys, in white space or in how a number
@@ -169,6 +174,18 @@ mod tests {
         assert_ne!(one, digest(r#"{"b":null,"a":[{"y":"z","x":2},1]}"#));
         assert_ne!(one, digest(r#"{"b":null,"a":[1.5,{"y":"z","x":2}]}"#));
         assert_ne!(one, digest(r#"{"b":null,"a":[1,{"y":"z","x":"2"}]}"#));
+    }
+
+    #[test]
+    fn k11_the_version_of_the_rules_counts_for_nothing() {
+        use crate::formats::accept::{AcceptedRequest, accept};
+        let json = include_str!("../../../examples/roundtable-collaborative.json");
+        let AcceptedRequest::Roundtable(accepted) = accept(json).unwrap() else { panic!("no roundtable") };
+        let mut config = serde_json::to_value(&accepted.config).unwrap();
+        assert_eq!(config["rules"], 1);
+        config["rules"] = Value::from(0);
+        let digest = meaning_digest("roundtable", &config, &accepted.brief, &accepted.limits);
+        assert_eq!(digest, accepted.digest);
     }
 
     #[test]

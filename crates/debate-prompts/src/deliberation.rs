@@ -54,10 +54,10 @@ struct Kind {
 
 fn kind(phase: Phase) -> Kind {
     let (version, template) = match phase {
-        Phase::Initial => ("deliberation/initial@1", "initial"),
-        Phase::Rebuttal => ("deliberation/rebuttal@1", "rebuttal"),
-        Phase::Revised => ("deliberation/revised@1", "revised"),
-        Phase::Consensus => ("deliberation/consensus@1", "consensus"),
+        Phase::Initial => ("deliberation/initial@2", "initial"),
+        Phase::Rebuttal => ("deliberation/rebuttal@2", "rebuttal"),
+        Phase::Revised => ("deliberation/revised@2", "revised"),
+        Phase::Consensus => ("deliberation/consensus@2", "consensus"),
     };
     let (output_tokens_max, public) = match phase {
         Phase::Initial | Phase::Rebuttal | Phase::Revised => (CONTRIBUTION_OUTPUT_TOKENS, PublicPart::Whole),
@@ -69,7 +69,7 @@ fn kind(phase: Phase) -> Kind {
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
-        ("system", include_str!("../templates/deliberation/system@1.txt")),
+        ("system", include_str!("../templates/deliberation/system@2.txt")),
         ("initial", include_str!("../templates/deliberation/initial@1.txt")),
         ("rebuttal", include_str!("../templates/deliberation/rebuttal@1.txt")),
         ("revised", include_str!("../templates/deliberation/revised@1.txt")),
@@ -104,7 +104,8 @@ impl Prompts for DeliberationPrompts {
         let brief = visible.brief.shown().ok_or_else(gone)?;
         let remarks = remarks(&visible.history).ok_or_else(gone)?;
         let skills = skills::given(&brief.skills, &visible.skills);
-        let system = system(visible).map_err(broken)?;
+        let output_tokens_max = room.output(kind.output_tokens_max);
+        let system = system(visible, output_tokens_max).map_err(broken)?;
         let may_leave_out = room.input_tokens_max.is_some();
         let user = |texts: &[Cow<'_, str>]| {
             let (said, contents) = texts.split_at(remarks.len());
@@ -127,7 +128,7 @@ impl Prompts for DeliberationPrompts {
                 Message { speaker: Speaker::User, text: fitted.text.into() },
             ],
             shape: None,
-            output_tokens_max: room.output(kind.output_tokens_max),
+            output_tokens_max,
             tokens: fitted.tokens,
             public: kind.public,
             web_search: visible.searches_web,
@@ -161,18 +162,26 @@ fn check_copies(visible: &Visible, said: &str) -> Result<(), ParseError> {
     let instructions: Vec<&str> = instructions.iter().map(String::as_str).collect();
     copies::check_instructions(said, &instructions, &[], CONTRIBUTION)?;
     let shown = visible.history.iter();
-    let shown = shown.filter_map(|remark| Some((remark.participant == visible.speaker, remark.content.as_deref()?)));
+    let shown =
+        shown.filter_map(|remark| Some((remark.participant == visible.speaker, remark.content.as_deref()?)));
     copies::check_shown(said, shown, || None, CONTRIBUTION)
 }
 
-fn system(visible: &Visible) -> Result<String, minijinja::Error> {
-    let moderates = visible.phase == Phase::Consensus;
-    fill("system", context! { speaker => visible.speaker.as_str(), moderates })
+/// Renders the standing instructions to a speaker whose reply has so many tokens at most.
+fn system(visible: &Visible, output_tokens_max: u32) -> Result<String, minijinja::Error> {
+    let values = context! {
+        speaker => visible.speaker.as_str(),
+        moderates => visible.phase == Phase::Consensus,
+        // Half a word a token leaves room for languages and lists that take more tokens.
+        words => (output_tokens_max / 20 * 10).max(10),
+        today => visible.as_of.day(),
+    };
+    fill("system", values)
 }
 
 /// Returns what a prompt says of its own accord: no topic, no contributions, no skills.
 fn instructions(visible: &Visible) -> Result<Vec<String>, minijinja::Error> {
-    let system = system(visible)?;
+    let system = system(visible, kind(visible.phase).output_tokens_max)?;
     let task = fill(kind(visible.phase).template, context! { topic => "", history => "" })?;
     let verification = visible.searches_web.then(|| fill("verification", context! {})).transpose()?;
     Ok([system, task].into_iter().chain(verification).collect())

@@ -46,8 +46,8 @@ pub struct InvestigationPrompts;
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
-        ("persona.en", include_str!("../templates/investigation/persona.en@2.txt")),
-        ("persona.zh", include_str!("../templates/investigation/persona.zh@2.txt")),
+        ("persona.en", include_str!("../templates/investigation/persona.en@3.txt")),
+        ("persona.zh", include_str!("../templates/investigation/persona.zh@3.txt")),
         ("task.en", include_str!("../templates/investigation/task.en@2.txt")),
         ("task.zh", include_str!("../templates/investigation/task.zh@2.txt")),
     ];
@@ -117,7 +117,7 @@ fn task(visible: &Visible) -> Result<String, minijinja::Error> {
 
 /// Returns what a prompt says of its own accord: the persona and the task.
 fn instructions(visible: &Visible, want: &Want) -> Result<[String; 2], minijinja::Error> {
-    let persona = context! { role => want.call.role.as_str() };
+    let persona = context! { role => want.call.role.as_str(), today => visible.as_of.day() };
     Ok([fill("persona", visible.language, persona)?, task(visible)?])
 }
 

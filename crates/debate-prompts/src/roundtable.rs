@@ -32,9 +32,9 @@ use crate::room::Room;
 use crate::tokens;
 
 /// The prompt of a response.
-const RESPOND: &str = "roundtable/respond@3";
+const RESPOND: &str = "roundtable/respond@4";
 /// The prompt by which an agent is asked once more, blind.
-const REPOLL: &str = "roundtable/repoll@3";
+const REPOLL: &str = "roundtable/repoll@4";
 
 /// The words of a roundtable.
 #[derive(Debug, Clone, Copy, Default)]
@@ -101,7 +101,12 @@ impl Prompts for RoundtablePrompts {
 
 /// Returns the system message and the task: what the prompt says of its own accord.
 fn instructions(visible: &Visible) -> [String; 2] {
-    let system = format!("{}\n\n{}", anchor::layer(visible), contract::layer(visible));
+    let today = visible.as_of.day();
+    let system = format!(
+        "{}\n\n{}\n\nWrite in the language of the topic. Today is {today}.",
+        anchor::layer(visible),
+        contract::layer(visible)
+    );
     let task = [task(visible), structure::layer(visible), verification::layer(visible)].join("\n\n");
     [system, task]
 }

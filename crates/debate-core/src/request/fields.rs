@@ -8,9 +8,10 @@ use std::ops::{Bound, RangeBounds, RangeInclusive};
 use serde_json::{Map, Number, Value};
 
 use super::path::Path;
-use super::sizes::{NAME_CHARS_MAX, VIOLATIONS_MAX};
+use super::sizes::{LABEL_CHARS_MAX, NAME_CHARS_MAX, VIOLATIONS_MAX};
 use super::{Violation, Violations};
 use crate::counted::counted;
+use crate::id::{Timestamp, TimestampError};
 
 /// The largest whole number that a double holds exactly with all below it.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -289,6 +290,12 @@ impl<'a> Field<'a> {
             self.refuse(Between(range.start_bound().cloned(), range.end_bound().cloned()));
         }
         found
+    }
+
+    /// Reads a moment such as `2026-11-21T23:17:00Z`, or a day, which stands for its beginning in UTC.
+    pub(crate) fn moment(&self) -> Option<Timestamp> {
+        let moment = self.words(LABEL_CHARS_MAX)?.parse();
+        moment.map_err(|error: TimestampError| self.refuse(error)).ok()
     }
 
     /// Reads a truth value.

@@ -90,7 +90,9 @@ fn p27_equal_answers_and_a_low_confidence_do_not_proceed() {
         let decision = result(&stage).decision;
         (decision.action, decision.cautions)
     };
-    let own = |confidence| [("It is cheap.", confidence), ("Rents fall.", confidence), ("Trains stop.", confidence)];
+    let own = |confidence| {
+        [("It is cheap.", confidence), ("Rents fall.", confidence), ("Trains stop.", confidence)]
+    };
     assert_eq!(decision(own(0.5)), (NextStep::Proceed, Vec::new()));
     let unsure = "the mean confidence is 0.40, below 0.5".to_owned();
     assert_eq!(decision(own(0.4)), (NextStep::Verify, vec![unsure]));

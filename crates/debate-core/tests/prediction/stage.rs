@@ -45,6 +45,7 @@ pub(crate) fn config(rounds: u32) -> Config {
         models: Default::default(),
         judge_passes: 1,
         schedule: Schedule::Strict,
+        dates: Default::default(),
         rules: RULES,
     }
 }

@@ -50,10 +50,10 @@ async fn p15_every_format_runs_in_a_small_context_window() {
             assert!(spelling == FAULTY || is_whole, "{window}: {}", end.body);
         }
     }
-    for version in ["prediction/argue@3", "prediction/synthesise@3", "deliberation/consensus@1"] {
+    for version in ["prediction/argue@4", "prediction/synthesise@4", "deliberation/consensus@2"] {
         assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
     }
-    for version in ["roundtable/respond@3", "review/judge@2", "investigation/convey.en@3"] {
+    for version in ["roundtable/respond@4", "review/judge@3", "investigation/convey.en@3"] {
         assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
     }
 }
@@ -82,7 +82,7 @@ async fn k12_a_window_smaller_than_the_first_prompts_is_refused() {
     };
     let [violation] = &violations.0[..] else { panic!("{violations}") };
     assert_eq!(violation.field, "model");
-    for part in ["at least 762 tokens", "has 1024", "simulated:7", "--context-window"] {
+    for part in ["at least 780 tokens", "has 1024", "simulated:7", "--context-window"] {
         assert!(violation.reason.contains(part), "{part}: {violation:?}");
     }
     let engine = engine_with_window(PLAIN, 512);

@@ -75,6 +75,7 @@ fn every_field_of_a_prediction_request_reaches_the_core() {
             "models": {"default": ["a:1", "a:2"], "argue": ["b:1"], "score": ["c:1"], "synthesise": ["d:1"],
                 "roles": {"engineer": ["e:1", "e:2"]}},
             "schedule": "strict",
+            "as_of": "2026-11-21", "closes_at": "2026-11-30T12:00:00Z", "resolves_at": "2026-12-01",
             "limits": {"deadline_ms": 1000, "calls_max": 50, "input_tokens_max": 70000, "output_tokens_max": 80000,
                 "attempts_max": 2, "starts_max": 3, "cost_micros_max": 90000, "thinking_tokens_max": 60000,
                 "thinking_tokens_each": 0},

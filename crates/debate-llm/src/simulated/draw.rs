@@ -60,12 +60,15 @@ impl Draw {
 pub(super) struct PromptKey(u64);
 
 impl PromptKey {
-    /// Keys a request by its messages alone: neither order of arrival nor attempt nor limits change it.
+    /// Keys a request by its messages alone: neither order of arrival nor attempt nor limits change it, nor the day that it
+    /// states, so that a debate can be repeated on another one.
     pub(super) fn of(seed: u64, request: &ChatRequest) -> Self {
         let mut state = mix(seed ^ 0x5851_F42D_4C95_7F2D);
         for message in &request.messages {
             state = fold(state, message.role.as_str().as_bytes());
-            state = fold(state, message.content.as_bytes());
+            for part in around_the_day(&message.content) {
+                state = fold(state, part.as_bytes());
+            }
         }
         Self(state)
     }
@@ -74,6 +77,20 @@ impl PromptKey {
     pub(super) fn draw(self, purpose: &str, attempt: u32) -> Draw {
         Draw::new(fold(mix(self.0 ^ u64::from(attempt)), purpose.as_bytes()))
     }
+}
+
+/// What stands before the day as of which a prompt is debated.
+const TODAY: [&str; 2] = ["Today is ", "今天是 "];
+
+/// Returns what stands before and behind the day that a message states, which is the last one; the whole where it states
+/// none.
+fn around_the_day(text: &str) -> impl Iterator<Item = &str> {
+    let day = TODAY.iter().find_map(|words| {
+        let at = text.rfind(words)? + words.len();
+        Some((&text[..at], text.get(at + "2026-11-28".len()..)?))
+    });
+    let (before, behind) = day.map_or((text, None), |(before, behind)| (before, Some(behind)));
+    std::iter::once(before).chain(behind)
 }
 
 /// Takes bytes and their number into a state, eight at a time.
@@ -118,6 +135,19 @@ mod tests {
         assert!(counts.iter().all(|count| (13_700..14_900).contains(count)), "{counts:?}");
         assert_eq!((draw.below(0), draw.pick::<u8>(&[])), (0, None));
         assert!((0..n).filter(|_| draw.chance(0.1)).count().abs_diff(10_000) < 500);
+    }
+
+    #[test]
+    fn the_day_that_a_message_states_is_left_out() {
+        let parts = |text| around_the_day(text).collect::<Vec<_>>();
+        assert_eq!(
+            parts("Today is 1999-01-01? Today is 2026-11-28.\nGo."),
+            ["Today is 1999-01-01? Today is ", ".\nGo."]
+        );
+        assert_eq!(parts("今天是 2026-11-28。"), ["今天是 ", "。"]);
+        for text in ["", "No day.", "Today is 2026", "Today is 东京东京"] {
+            assert_eq!(parts(text), [text], "{text}");
+        }
     }
 
     #[test]

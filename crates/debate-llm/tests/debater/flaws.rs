@@ -44,7 +44,7 @@ fn p6_what_is_asked_again_can_be_better() {
         assert!(poor <= ended.rejections.len(), "{name}");
         mended += ended.rejections.len() - poor;
     }
-    assert!(mended >= 5, "{mended}");
+    assert!(mended > 0, "{mended}");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn t3_what_the_simulated_model_says_is_of_its_mode() {
     for seed in 0..5 {
         let settings = format!("simulated:{seed}");
         let (_, devils) = run(Mode::DevilsAdvocate, &settings);
-        assert_eq!(devils.decision.cautions, Vec::<String>::new());
+        assert!(devils.decision.cautions.iter().all(|caution| !caution.contains("forced")));
         let (socratic, result) = run(Mode::Socratic, &settings);
         assert!(socratic.exchanges.iter().all(|one| one.reply.as_ref().unwrap().contains('?')));
         assert!(result.evidence.interaction.question_response_pairs > 0);

@@ -1,5 +1,5 @@
 use debate_core::formats::deliberation::config::Brief;
-use debate_core::id::Role;
+use debate_core::id::{Role, Timestamp};
 use debate_core::prose::Prose;
 
 use super::*;
@@ -23,6 +23,7 @@ fn visible(phase: Phase, history: Vec<Remark>) -> Visible {
         skills: Vec::new(),
         searches_web: false,
         history,
+        as_of: Timestamp::default(),
     }
 }
 
@@ -290,7 +291,7 @@ fn d10_contributions_are_shown_live_and_the_consensus_is_not() {
         let expected = if phase == Phase::Consensus { PublicPart::Nothing } else { PublicPart::Whole };
         assert_eq!(prompt.public, expected);
         assert_eq!(prompt.shape, None);
-        assert_eq!(prompt.version, format!("deliberation/{}@1", phase.as_str()));
+        assert_eq!(prompt.version, format!("deliberation/{}@2", phase.as_str()));
         let counted = prompt.messages.iter().map(|message| tokens::count(&message.text));
         assert_eq!(prompt.tokens, counted.sum::<u32>());
     }
@@ -329,14 +330,14 @@ fn a_topic_beyond_the_budget_is_refused_with_the_count() {
     let brief = Prose::new(Brief { topic: "word ".repeat(70_000), skills: Vec::new() });
     let error = render(&Visible { brief, ..visible(Phase::Initial, Vec::new()) }).unwrap_err();
     let RenderError::OverBudget { version, tokens, budget } = error else { panic!("{error}") };
-    assert_eq!((version, budget), ("deliberation/initial@1", INPUT_TOKENS));
+    assert_eq!((version, budget), ("deliberation/initial@2", INPUT_TOKENS));
     assert!(tokens > 70_000);
 }
 
 #[test]
 fn k15_redacted_words_cannot_be_shown() {
     let gone = Remark { content: None, ..remark(Phase::Initial, "bo", "") };
-    let redacted = Err(RenderError::Redacted { version: "deliberation/revised@1" });
+    let redacted = Err(RenderError::Redacted { version: "deliberation/revised@2" });
     assert_eq!(render(&visible(Phase::Revised, vec![gone])), redacted);
     assert_eq!(render(&Visible { brief: Prose::default(), ..visible(Phase::Revised, Vec::new()) }), redacted);
 }
@@ -362,4 +363,16 @@ fn p27_a_contribution_that_repeats_its_task_or_another_is_a_copy() {
     assert_eq!(parse("yes: move!").unwrap_err(), repeats);
     parse("No, stay.").unwrap();
     parse(TOPIC).unwrap();
+}
+
+#[test]
+fn k19_speakers_and_moderator_are_told_what_day_it_is() {
+    for phase in [Phase::Initial, Phase::Rebuttal, Phase::Revised, Phase::Consensus] {
+        let prompt = render(&visible(phase, Vec::new())).unwrap();
+        assert!(
+            prompt.messages[0].text.ends_with(" words. Today is 1970-01-01."),
+            "{:?}",
+            prompt.messages[0]
+        );
+    }
 }

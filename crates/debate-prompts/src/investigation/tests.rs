@@ -1,6 +1,7 @@
 use debate_core::formats::investigation::config::{DEVILS_ADVOCATE, LEAD, SYNTHESIZER};
 use debate_core::formats::investigation::fact::{ChallengeId, ChallengeRaised, Violation};
 use debate_core::formats::investigation::visible::{ChallengeView, Looks, Subject};
+use debate_core::id::Timestamp;
 use debate_core::prose::Prose;
 use serde_json::json;
 
@@ -15,6 +16,7 @@ fn visible(language: Language, task: Task) -> Visible {
         rounds: 3,
         corrections: Vec::new(),
         task,
+        as_of: Timestamp::default(),
     }
 }
 
@@ -279,13 +281,14 @@ fn i8_objects_have_the_labels_of_the_protocol_as_fields_in_the_order_named() {
 
 #[test]
 fn p27_a_message_that_repeats_its_task_or_a_finding_is_a_copy() {
-    let why = |task: &Task, reply: serde_json::Value| parse(task.clone(), &reply.to_string()).unwrap_err().why;
+    let why =
+        |task: &Task, reply: serde_json::Value| parse(task.clone(), &reply.to_string()).unwrap_err().why;
     let mut report = report_json();
-    report["key_finding"] = json!("The finding that matters most, in one to three sentences.");
+    report["key_finding"] = json!("What matters most, in one to three sentences.");
     let copy = "the key finding repeats the instructions (P27); write your own key finding";
     assert_eq!(why(&investigates(0), report.clone()), copy);
     report["key_finding"] = json!("Memory grows");
-    report["supporting_evidence"][0]["shows"] = json!("What it shows");
+    report["supporting_evidence"][0]["shows"] = json!("What stands there");
     assert!(why(&investigates(0), report).starts_with("the evidence repeats the instructions"));
 
     let raised = json!({
@@ -346,6 +349,31 @@ fn k18_of_a_cut_message_as_json_whole_values_alone_are_taken() {
 }
 
 #[test]
+fn k18_of_a_cut_list_the_whole_entries_are_taken() {
+    let hypothesis = |cause: &str| json!({"hypothesis": cause, "prediction": "If so, it shows."});
+    let text = json!({"hypotheses": [hypothesis("a leak"), hypothesis("a race"), hypothesis("a cache")]})
+        .to_string();
+    let causes = |end: usize| {
+        let visible = visible(Language::En, Task::Propose { hypotheses_max: 3 });
+        let read = InvestigationPrompts.parse(&visible, &want("propose/1/lead"), Received::cut(&text[..end]));
+        let Reading::Answer { answer, repairs } = read? else { panic!("it asks for tools") };
+        assert!(repairs.iter().any(|repair| repair == crate::prompts::CUT));
+        let Said::Hypotheses(hypotheses) = answer.said else { panic!("{:?}", answer.said) };
+        Ok(hypotheses.into_iter().map(|text| text.statement).collect::<Vec<_>>())
+    };
+    let place = |words: &str| text.find(words).unwrap();
+    assert_eq!(causes(place("a cache") + 3).unwrap(), ["a leak", "a race"]);
+    let error: ParseError = causes(place("a leak") + 3).unwrap_err();
+    assert_eq!(error.why, "the reply reached its limit before `hypotheses`; write a shorter one");
+    let challenge =
+        json!({"challenges": [{"to": "ann", "hypothesis": "H1", "challenge": "why?"}]}).to_string();
+    let task = Task::Challenge { dossiers: Vec::new(), looks: Looks::default() };
+    let cut = Received::cut(&challenge[..challenge.find("why").unwrap()]);
+    let read = InvestigationPrompts.parse(&visible(Language::En, task), &want("challenge/1/advocate"), cut);
+    assert!(read.is_err(), "{read:?}");
+}
+
+#[test]
 fn p28_a_report_names_its_own_hypothesis_and_tools_need_text() {
     let shape = |task| InvestigationPrompts.render(&visible(Language::En, task), &want("report/1/ann"), &[]);
     let prompt = shape(investigates(0)).unwrap();
@@ -353,4 +381,16 @@ fn p28_a_report_names_its_own_hypothesis_and_tools_need_text() {
     assert_eq!(schema["properties"]["hypothesis"]["enum"], json!(["H2"]));
     assert_eq!(prompt.public, PublicPart::Field("key_finding"));
     assert!(shape(investigates(2)).unwrap().shape.is_none());
+}
+
+#[test]
+fn k19_every_role_is_told_what_day_it_is() {
+    for role in [LEAD, DEVILS_ADVOCATE, SYNTHESIZER, "ann"] {
+        for (language, told) in
+            [(Language::En, "\nToday is 1970-01-01."), (Language::Zh, "\n今天是 1970-01-01。")]
+        {
+            let [system, _] = render(&visible(language, investigates(0)), &format!("report/1/{role}"));
+            assert!(system.ends_with(told), "{role}: {system}");
+        }
+    }
 }

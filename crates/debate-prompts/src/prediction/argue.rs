@@ -7,7 +7,7 @@ use debate_core::formats::prediction::call::HISTORIAN;
 use debate_core::formats::prediction::config::{ARGUE_INPUT_TOKENS, Brief, Phase};
 use debate_core::formats::prediction::visible::{ArgueView, Point, Subject};
 use debate_core::id::Role;
-use debate_core::prose::{Prose, REDACTED};
+use debate_core::prose::REDACTED;
 use minijinja::{Value, context};
 
 use super::blocks::{self, Block, Share, Slot};
@@ -15,11 +15,11 @@ use super::draft::Draft;
 use super::head::Head;
 use super::material::{self, Shares};
 use super::measure;
-use super::outcomes::{self, Names};
+use super::outcomes::{self, Letters, Names};
 use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
 use super::shapes;
-use super::stem::{self, Stem};
+use super::stem::{self, Form, Stem};
 use super::templates::{self, Values};
 use crate::copies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
@@ -98,7 +98,7 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
         descriptions: Some(DESCRIPTIONS),
     };
     let outcomes = outcomes::forms(brief, &subject.outcomes);
-    let blocks = material::blocks(brief, &shares);
+    let blocks = material::blocks(brief, &subject.outcomes, &shares);
     let head = Head::of_question(&blocks, outcomes.first().map(|fullest| &**fullest), "");
     let heads = head.into_iter().chain([Head::default()]).collect();
     Stem { system: "".into(), heads, outcomes, blocks }
@@ -126,16 +126,17 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Draft {
 }
 
 fn values(view: &ArgueView, is_rejected: bool, reply_tokens_max: u32) -> Values {
-    Values::from([
+    let mut values = templates::shared(&view.subject);
+    values.extend([
         ("role", Value::from(view.role.as_str())),
         ("phase", Value::from(view.phase.as_str())),
         ("round", Value::from(view.round)),
         ("rounds", Value::from(view.rounds)),
         ("words", Value::from(words_max(view, reply_tokens_max))),
         ("is_rejected", Value::from(is_rejected)),
-        ("is_binary", Value::from(view.subject.outcomes.len() == 2)),
         ("precedents", Value::from(brings_precedents(view))),
-    ])
+    ]);
+    values
 }
 
 /// Renders the system message of a role.
@@ -191,7 +192,7 @@ fn points(view: &ArgueView) -> Vec<Block> {
             } else {
                 Share { fill: OLDER.fill.saturating_add(age), ..OLDER }
             };
-            blocks.push(self::point(&view.subject.brief, point, is_newest, None, share));
+            blocks.push(self::point(&view.subject, point, is_newest, None, share));
         }
     }
     blocks
@@ -207,23 +208,24 @@ fn required(view: &ArgueView) -> Option<usize> {
 
 /// Returns the block of one point; `forecast` says whether its tag has the role's probabilities.
 pub(super) fn point(
-    brief: &Prose<Brief>,
+    subject: &Subject,
     point: &Point,
     forecast: bool,
     score: Option<f64>,
     share: Share,
 ) -> Block {
-    let mut block = stem::point(brief, point, (forecast, score), || tagged(point, forecast, score, share));
+    let make = || tagged(&Letters::of_subject(subject), point, (forecast, score), share);
+    let mut block = stem::point(&subject.brief, point, (forecast, score), make);
     block.share = share;
     block
 }
 
-fn tagged(point: &Point, forecast: bool, score: Option<f64>, share: Share) -> Block {
+fn tagged(letters: &Letters, point: &Point, (forecast, score): Form, share: Share) -> Block {
     let id = blocks::attribute(&point.id.to_string());
-    let attributes = format!(" id=\"{id}\" supports=\"{}\"", outcomes::alias(point.supports));
+    let attributes = format!(" id=\"{id}\" supports=\"{}\"", letters.get(point.supports));
     let mut spare = String::new();
     if forecast {
-        spare = format!(" p=\"{}\"", outcomes::shown(&point.probabilities));
+        spare = format!(" p=\"{}\"", outcomes::shown(letters, &point.probabilities));
     }
     if let Some(score) = score {
         spare.push_str(&format!(" score=\"{score:.2}\""));
@@ -324,7 +326,12 @@ mod tests {
     fn view(role: &str, phase: Phase, outcomes: usize, max_argument_length: u32) -> ArgueView {
         let outcomes = (0..outcomes).map(|place| OutcomeId::new(place.to_string())).collect();
         ArgueView {
-            subject: Subject { brief: Prose::default(), outcomes },
+            subject: Subject {
+                brief: Prose::default(),
+                outcomes,
+                as_of: Default::default(),
+                dates: Default::default(),
+            },
             role: Role::from(role),
             round: 1,
             rounds: 3,

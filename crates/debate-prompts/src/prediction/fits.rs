@@ -13,7 +13,8 @@ use debate_core::measures::distribution::Distribution;
 use debate_core::prose::Prose;
 
 use super::draft::Draft;
-use super::{argue, measure, outcomes, score, synthesise};
+use super::outcomes::Letters;
+use super::{argue, measure, score, synthesise};
 use crate::prompts::RenderError;
 use crate::room::Room;
 
@@ -32,7 +33,12 @@ because the least of an argument that is to be scored is sixty tokens long.";
 /// fit.
 pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
     let (brief, room) = (&needed(brief), Room::default());
-    let subject = Subject { brief: Prose::default(), outcomes: config.outcomes.clone() };
+    let subject = Subject {
+        brief: Prose::new(brief.clone()),
+        outcomes: config.outcomes.clone(),
+        as_of: config.dates.as_of.unwrap_or_default(),
+        dates: config.dates,
+    };
     let mut arguments = Vec::new();
     let material = argue::stem(&subject, brief);
     for role in &config.roles {
@@ -83,7 +89,8 @@ fn check(drafts: Vec<Draft>) -> Result<(), RenderError> {
 fn argue_view(config: &Config, subject: &Subject, role: &Role, phase: Phase) -> ArgueView {
     let tokens = |other: &&Role| measure::count(&PointId::new(1, other).to_string());
     let other = config.roles.iter().filter(|other| *other != role).max_by_key(tokens);
-    let supports = (0..config.outcomes.len()).max_by_key(|&place| measure::count(&outcomes::alias(place)));
+    let letters = Letters::of_subject(subject);
+    let supports = (0..config.outcomes.len()).max_by_key(|&place| measure::count(letters.get(place)));
     let point = other.zip(Distribution::uniform(config.outcomes.len())).map(|(other, probabilities)| Point {
         id: PointId::new(1, other),
         words: words(),

@@ -1,11 +1,12 @@
 //! What the request brings along, as blocks: question, findings, variables, data, background, descriptions.
 
 use debate_core::formats::prediction::config::{Brief, DataSummary, KeyVariable};
+use debate_core::id::OutcomeId;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::blocks::{Block, Share, Slot};
-use super::outcomes;
+use super::outcomes::Letters;
 
 /// How much of each part of the material is shown; a part without a share is not shown at all.
 #[derive(Debug, Clone, Copy)]
@@ -19,10 +20,10 @@ pub(super) struct Shares {
 }
 
 /// Returns the blocks of the material, in the order in which prompts show them.
-pub(super) fn blocks(brief: &Brief, shares: &Shares) -> Vec<Block> {
+pub(super) fn blocks(brief: &Brief, outcomes: &[OutcomeId], shares: &Shares) -> Vec<Block> {
     let parts = [
         Block::inline(Slot::Question, "question", &brief.question, shares.question),
-        shares.descriptions.and_then(|share| descriptions(brief, share)),
+        shares.descriptions.and_then(|share| descriptions(brief, outcomes, share)),
         shares.background.and_then(|share| background(brief, share)),
         shares.findings.and_then(|share| findings(brief, share)),
         shares.variables.and_then(|share| variables(brief, share)),
@@ -124,10 +125,11 @@ fn background(brief: &Brief, share: Share) -> Option<Block> {
     Block::list(Slot::Background, "background", beyond, share)
 }
 
-fn descriptions(brief: &Brief, share: Share) -> Option<Block> {
+fn descriptions(brief: &Brief, outcomes: &[OutcomeId], share: Share) -> Option<Block> {
+    let letters = Letters::of(outcomes, &brief.outcomes);
     let described = brief.outcomes.iter().enumerate().filter(|(_, text)| !text.description.trim().is_empty());
     let lines: Vec<(String, &str)> = described
-        .map(|(place, text)| (format!("{} | ", outcomes::alias(place)), text.description.as_str()))
+        .map(|(place, text)| (format!("{} | ", letters.get(place)), text.description.as_str()))
         .collect();
     let lines = lines.iter().map(|(letter, text)| (letter.as_str(), *text));
     Block::list(Slot::Descriptions, "descriptions", lines, share)
@@ -179,7 +181,7 @@ mod tests {
 
     fn written(shares: &Shares) -> String {
         let mut text = String::new();
-        for block in blocks(&brief(), shares) {
+        for block in blocks(&brief(), &["dry", "wet"].map(OutcomeId::from), shares) {
             assert_eq!(block.write(Some(1_000), &mut text), None);
         }
         text

@@ -14,8 +14,43 @@ use crate::escape;
 /// Probabilities that the tag of a point shows at most.
 const SHOWN_MAX: usize = 3;
 
-/// Returns the letter of the outcome at a place: A to Z, then AA, AB and so on.
-pub(super) fn alias(place: usize) -> String {
+/// The letters of a question's outcomes, in their order. None of them is the label or id of an outcome (rule P25).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Letters(Vec<String>);
+
+impl Letters {
+    /// Returns the first letters that mean nothing else.
+    pub(super) fn of(ids: &[OutcomeId], texts: &[OutcomeText]) -> Self {
+        let labels = || texts.iter().map(|text| text.label.trim());
+        let is_free = |letter: &String| {
+            !ids.iter().map(OutcomeId::as_str).chain(labels()).any(|name| name.eq_ignore_ascii_case(letter))
+        };
+        Self((0..).map(letter).filter(is_free).take(ids.len()).collect())
+    }
+
+    /// Returns the letters of a question whose labels may be gone.
+    pub(super) fn of_subject(subject: &Subject) -> Self {
+        let texts = subject.brief.shown().map_or(&[][..], |brief| &brief.outcomes);
+        Self::of(&subject.outcomes, texts)
+    }
+
+    /// Returns all of them.
+    pub(super) fn as_slice(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Returns the letter of the outcome at a place.
+    pub(super) fn get(&self, place: usize) -> &str {
+        self.0.get(place).map_or("", String::as_str)
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|letter| letter.eq_ignore_ascii_case(name))
+    }
+}
+
+/// Returns the letter with a number: A to Z, then AA, AB and so on.
+fn letter(place: usize) -> String {
     let mut letters = Vec::new();
     let mut rest = place + 1;
     while rest > 0 {
@@ -29,9 +64,10 @@ pub(super) fn alias(place: usize) -> String {
 /// Writes the block of outcomes, one a line: `A | label`, with `| prior 0.21` behind it where one is known.
 pub(super) fn block(brief: &Brief, outcomes: &[OutcomeId], only: Option<usize>, priors: bool) -> String {
     let mut block = String::from("<outcomes>\n");
+    let letters = Letters::of(outcomes, &brief.outcomes);
     for (place, id) in outcomes.iter().enumerate().filter(|(place, _)| only.is_none_or(|only| only == *place))
     {
-        let _infallible = write!(block, "{} | {}", alias(place), cell(label(brief, place, id)));
+        let _infallible = write!(block, "{} | {}", letters.get(place), cell(label(brief, place, id)));
         if let Some(prior) = priors.then(|| prior(brief, id)).flatten() {
             let _infallible = write!(block, " | prior {prior:.2}");
         }
@@ -49,16 +85,15 @@ pub(super) fn forms(brief: &Brief, outcomes: &[OutcomeId]) -> Vec<Arc<str>> {
 }
 
 /// Returns a distribution as the tag of a point shows it: `A 0.60, B 0.40`, of more than three outcomes the likeliest.
-pub(super) fn shown(distribution: &Distribution) -> String {
+pub(super) fn shown(letters: &Letters, distribution: &Distribution) -> String {
     let probabilities = distribution.as_slice();
     let mut places: Vec<usize> = (0..probabilities.len()).collect();
     if places.len() > SHOWN_MAX {
         places.sort_by(|a, b| probabilities[*b].total_cmp(&probabilities[*a]));
         places.truncate(SHOWN_MAX);
     }
-    let shown: Vec<String> =
-        places.into_iter().map(|place| format!("{} {:.2}", alias(place), probabilities[place])).collect();
-    shown.join(", ")
+    let shown = places.into_iter().map(|place| format!("{} {:.2}", letters.get(place), probabilities[place]));
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a text as one cell of a line: escaped, without line breaks and bars.
@@ -80,13 +115,14 @@ fn prior(brief: &Brief, id: &OutcomeId) -> Option<f64> {
 pub(super) struct Names<'a> {
     ids: &'a [OutcomeId],
     texts: &'a [OutcomeText],
+    letters: Letters,
 }
 
 impl<'a> Names<'a> {
     /// Takes the names of a question's outcomes; labels are gone where the brief was redacted.
     pub(super) fn of(subject: &'a Subject) -> Self {
         let texts = subject.brief.shown().map_or(&[][..], |brief| &brief.outcomes);
-        Self { ids: &subject.outcomes, texts }
+        Self { ids: &subject.outcomes, texts, letters: Letters::of_subject(subject) }
     }
 
     /// Returns how many there are.
@@ -99,7 +135,7 @@ impl<'a> Names<'a> {
         let name = named.trim().trim_matches(['"', '\'', '`', '*', '<', '>']).trim();
         let found = self.place_of(name).or_else(|| {
             let (head, tail) = name.split_once(['|', ':', '(', '-', '–', '—', '='])?;
-            let place = self.by_alias(head.trim())?;
+            let place = self.letters.place_of(head.trim())?;
             let tail = tail.split('|').next().unwrap_or(tail).trim().trim_end_matches(')').trim();
             self.by_label(tail).is_none_or(|labelled| labelled == place).then_some(place)
         });
@@ -108,16 +144,7 @@ impl<'a> Names<'a> {
 
     fn place_of(&self, name: &str) -> Option<usize> {
         let id = || self.ids.iter().position(|id| id.as_str() == name);
-        self.by_alias(name).or_else(|| self.by_label(name)).or_else(id)
-    }
-
-    fn by_alias(&self, name: &str) -> Option<usize> {
-        if name.is_empty() || name.len() > 3 || !name.bytes().all(|letter| letter.is_ascii_alphabetic()) {
-            return None;
-        }
-        let digit = |letter: u8| usize::from(letter.to_ascii_uppercase() - b'A') + 1;
-        let number = name.bytes().fold(0, |number, letter| number * 26 + digit(letter));
-        (number <= self.ids.len()).then(|| number - 1)
+        self.letters.place_of(name).or_else(|| self.by_label(name)).or_else(id)
     }
 
     /// Returns the place of a label, as it stands or as prompts show it; letters' case aside where only one is meant.
@@ -137,7 +164,7 @@ mod tests {
     use super::*;
 
     fn names<'a>(ids: &'a [OutcomeId], texts: &'a [OutcomeText]) -> Names<'a> {
-        Names { ids, texts }
+        Names { ids, texts, letters: Letters::of(ids, texts) }
     }
 
     fn text(label: &str) -> OutcomeText {
@@ -147,9 +174,21 @@ mod tests {
     #[test]
     fn p15_outcomes_have_letters() {
         let letters = [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (49, "AX"), (51, "AZ"), (52, "BA")];
-        for (place, letter) in letters {
-            assert_eq!(alias(place), letter);
+        for (place, expected) in letters {
+            assert_eq!(letter(place), expected);
         }
+    }
+
+    #[test]
+    fn p25_no_letter_is_the_label_or_id_of_an_outcome() {
+        let ids = [OutcomeId::from("flu-b"), OutcomeId::from("flu-a"), OutcomeId::from("c")];
+        let texts = [text("B"), text(" a "), text("Neither")];
+        let names = names(&ids, &texts);
+        assert_eq!(names.letters.as_slice(), ["D", "E", "F"]);
+        for (named, place) in [("B", 0), ("A", 1), ("d", 0), ("E", 1), ("c", 2), ("E | a", 1), ("flu-a", 1)] {
+            assert_eq!(names.find(named), OutcomeRef::Known(place), "{named}");
+        }
+        assert_eq!(names.find("D | A"), OutcomeRef::Unknown("D | A".to_owned()));
     }
 
     #[test]
@@ -183,14 +222,16 @@ mod tests {
         let ids: Vec<OutcomeId> = (0..60).map(|id| OutcomeId::new(format!("id{id}"))).collect();
         let names = names(&ids, &[]);
         for place in 0..60 {
-            assert_eq!(names.find(&alias(place)), OutcomeRef::Known(place));
+            assert_eq!(names.find(&letter(place)), OutcomeRef::Known(place));
         }
     }
 
     #[test]
     fn of_many_outcomes_the_likeliest_are_shown() {
+        let ids: Vec<OutcomeId> = (0..4).map(|id| OutcomeId::new(format!("id{id}"))).collect();
+        let letters = Letters::of(&ids, &[]);
         let distribution = Distribution::new(vec![0.1, 0.4, 0.05, 0.45]).unwrap();
-        assert_eq!(shown(&distribution), "D 0.45, B 0.40, A 0.10");
-        assert_eq!(shown(&Distribution::new(vec![0.6, 0.4]).unwrap()), "A 0.60, B 0.40");
+        assert_eq!(shown(&letters, &distribution), "D 0.45, B 0.40, A 0.10");
+        assert_eq!(shown(&letters, &Distribution::new(vec![0.6, 0.4]).unwrap()), "A 0.60, B 0.40");
     }
 }

@@ -11,7 +11,7 @@ use super::blocks::{Block, Share, Slot};
 use super::draft::Draft;
 use super::head::Head;
 use super::material::{self, Shares};
-use super::outcomes;
+use super::outcomes::{self, Letters};
 use super::replies::{self, ScoresReply};
 use super::rubric;
 use super::shapes;
@@ -58,7 +58,7 @@ pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError>
     let system = templates::render(templates::SCORE_SYSTEM, context! {})?;
     let rubric = Value::from_safe_string(rubric::lines(brief, &view.criteria));
     let words = templates::render(templates::RUBRIC, context! { rubric, criteria => criteria(view) })?;
-    let blocks = material::blocks(brief, &shares);
+    let blocks = material::blocks(brief, &view.subject.outcomes, &shares);
     let head = Head::of_question(&blocks, None, &words);
     let heads = head.into_iter().chain([Head::of_words(&words)]).collect();
     Ok(Stem { system: system.into(), heads, outcomes: Vec::new(), blocks })
@@ -67,8 +67,9 @@ pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError>
 /// Returns the prompt before it is fitted.
 pub(super) fn draft(view: &ScoreView, stem: &Stem, (brief, argument): (&Brief, &str), room: Room) -> Draft {
     let mut blocks = stem.blocks.clone();
+    let letters = Letters::of(&view.subject.outcomes, &brief.outcomes);
     let attributes =
-        format!(" supports=\"{}\" precedents=\"{}\"", outcomes::alias(view.supports), view.precedents);
+        format!(" supports=\"{}\" precedents=\"{}\"", letters.get(view.supports), view.precedents);
     let name = "argument".to_owned();
     blocks.push(Block::tagged(name, Slot::Argument, "argument", &attributes, "", argument, ARGUMENT));
     let evidence = view.words.evidence_cited().iter().map(|evidence| ("- ", evidence.as_str()));

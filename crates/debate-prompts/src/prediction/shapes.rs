@@ -5,7 +5,7 @@ use debate_core::formats::prediction::visible::{ArgueView, SynthesisView};
 use debate_core::id::Role;
 use serde_json::{Value, json};
 
-use super::outcomes::alias;
+use super::outcomes::Letters;
 use crate::prompts::ReplyShape;
 use crate::schema::{list, named, number, object, one_of, prose, shape, text};
 
@@ -17,16 +17,17 @@ const WORD_CHARS_MAX: u32 = 8;
 
 /// Returns the shape of an argument of at most so many words; `shown` are the ids of the points in its prompt.
 pub(super) fn argument(view: &ArgueView, words_max: u32, precedents: bool, shown: &[String]) -> ReplyShape {
-    let outcomes = view.subject.outcomes.len();
+    let letters = Letters::of_subject(&view.subject);
+    let letters = letters.as_slice();
     let opponents: Vec<&str> = view.opponents.iter().map(Role::as_str).collect();
     let phase = view.phase.as_str();
     let key = format!(
-        "{outcomes}\n{words_max}\n{phase}\n{precedents}\n{}\n{}",
+        "{}\n{words_max}\n{phase}\n{precedents}\n{}\n{}",
+        letters.join("\t"),
         opponents.join("\t"),
         shown.join("\t")
     );
     shape("argument", key, || {
-        let letters = letters(outcomes);
         let is_opening = view.phase == Phase::Opening;
         let is_closing = view.phase == Phase::Closing;
         let rebutted = if is_opening { &[][..] } else { &opponents };
@@ -43,8 +44,8 @@ pub(super) fn argument(view: &ArgueView, words_max: u32, precedents: bool, shown
         object([
             ("thinking", text(30 * WORD_CHARS_MAX)),
             ("argument", prose(words_max.saturating_mul(WORD_CHARS_MAX))),
-            ("supports", one_of(&letters)),
-            ("probabilities", probabilities(&letters)),
+            ("supports", one_of(letters)),
+            ("probabilities", probabilities(letters)),
             ("confidence", number(1)),
             ("evidence_cited", list(text(200), 0, LISTED_MAX)),
             ("rebuts", list(named(rebutted), usize::from(!rebutted.is_empty()), rebutted.len())),
@@ -67,10 +68,11 @@ pub(super) fn scores(criteria: &[String]) -> ReplyShape {
 
 /// Returns the shape of the synthesis.
 pub(super) fn synthesis(view: &SynthesisView) -> ReplyShape {
-    let outcomes = view.subject.outcomes.len();
+    let letters = Letters::of_subject(&view.subject);
+    let letters = letters.as_slice();
     let roles: Vec<&str> = view.roles.iter().map(Role::as_str).collect();
-    shape("synthesis", format!("{outcomes}\n{}\n{}", view.rounds, roles.join("\t")), || {
-        let letters = letters(outcomes);
+    let key = format!("{}\n{}\n{}", letters.join("\t"), view.rounds, roles.join("\t"));
+    shape("synthesis", key, || {
         let position = object([("role", named(&roles)), ("stance", text(200)), ("strength", number(1))]);
         let disagreement = object([
             ("topic", text(200)),
@@ -82,11 +84,11 @@ pub(super) fn synthesis(view: &SynthesisView) -> ReplyShape {
             ("source_role", named(&roles)),
             ("round", json!({ "type": "integer", "minimum": 1, "maximum": view.rounds })),
             ("impact", one_of(&["high", "medium", "low"])),
-            ("affected_outcomes", list(one_of(&letters), 0, letters.len())),
+            ("affected_outcomes", list(one_of(letters), 0, letters.len())),
         ]);
         object([
             ("reasoning", prose(300 * WORD_CHARS_MAX)),
-            ("probabilities", probabilities(&letters)),
+            ("probabilities", probabilities(letters)),
             ("confidence", number(1)),
             ("disagreements", list(disagreement, 0, 4)),
             ("insights", list(insight, 0, 5)),
@@ -101,10 +103,6 @@ fn probabilities(letters: &[String]) -> Value {
     object(asked.iter().map(|letter| (letter, number(1))))
 }
 
-fn letters(outcomes: usize) -> Vec<String> {
-    (0..outcomes).map(alias).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,7 +113,12 @@ mod tests {
     fn shape(phase: Phase, outcomes: usize, opponents: &[&str], shown: &[&str]) -> Value {
         let outcomes = (0..outcomes).map(|place| OutcomeId::new(place.to_string())).collect();
         let view = ArgueView {
-            subject: Subject { brief: Prose::default(), outcomes },
+            subject: Subject {
+                brief: Prose::default(),
+                outcomes,
+                as_of: Default::default(),
+                dates: Default::default(),
+            },
             role: Role::from("judge"),
             round: 2,
             rounds: 3,

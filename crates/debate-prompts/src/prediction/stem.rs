@@ -46,7 +46,7 @@ struct Shown {
 }
 
 /// What a point's tag says of it: whether its forecast, and which score.
-type Form = (bool, Option<f64>);
+pub(super) type Form = (bool, Option<f64>);
 
 impl Shown {
     fn is_of(&self, point: &Point) -> bool {

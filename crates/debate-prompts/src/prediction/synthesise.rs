@@ -67,7 +67,8 @@ pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Resu
     };
     let system = argue::system(&personas::persona(&Role::from(JUDGE), brief))?;
     let outcomes = outcomes::forms(brief, &subject.outcomes);
-    Ok(Stem { system: system.into(), heads, outcomes, blocks: material::blocks(brief, &shares) })
+    let blocks = material::blocks(brief, &subject.outcomes, &shares);
+    Ok(Stem { system: system.into(), heads, outcomes, blocks })
 }
 
 /// Returns the prompt before it is fitted.
@@ -89,7 +90,7 @@ fn points(view: &SynthesisView) -> Vec<Block> {
     let point = |scored: &debate_core::formats::prediction::visible::ScoredPoint| {
         let age = view.rounds.saturating_sub(scored.point.id.round).min(100);
         let rank = POINT_RANK + u8::try_from(age).unwrap_or_default();
-        argue::point(&view.subject.brief, &scored.point, true, scored.composite, Share { rank, ..POINT })
+        argue::point(&view.subject, &scored.point, true, scored.composite, Share { rank, ..POINT })
     };
     view.points.iter().map(point).collect()
 }
@@ -128,8 +129,9 @@ fn check_copies(view: &SynthesisView, reasoning: &str) -> Result<(), ParseError>
 }
 
 fn values(view: &SynthesisView) -> Values {
-    let is_binary = view.subject.outcomes.len() == 2;
-    Values::from([("rounds", Value::from(view.rounds)), ("is_binary", Value::from(is_binary))])
+    let mut values = templates::shared(&view.subject);
+    values.insert("rounds", Value::from(view.rounds));
+    values
 }
 
 /// Spells a role as the debate does, letters' case aside.

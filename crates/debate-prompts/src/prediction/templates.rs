@@ -3,22 +3,25 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use debate_core::formats::prediction::visible::Subject;
+use debate_core::id::Timestamp;
 use foldhash::fast::RandomState;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
 use super::blocks::Slot;
+use super::outcomes::Letters;
 use crate::escape;
 use crate::prompts::RenderError;
 
 /// The prompt of an argument.
-pub(super) const ARGUE: &str = "prediction/argue@3";
+pub(super) const ARGUE: &str = "prediction/argue@4";
 /// The prompt of a score.
 pub(super) const SCORE: &str = "prediction/score@2";
 /// What every argument is scored by.
 pub(super) const RUBRIC: &str = "prediction/rubric@2";
 /// The prompt of the synthesis.
-pub(super) const SYNTHESISE: &str = "prediction/synthesise@3";
+pub(super) const SYNTHESISE: &str = "prediction/synthesise@4";
 /// The system message of a role.
 pub(super) const SYSTEM: &str = "prediction/system@1";
 /// The system message of the scorer.
@@ -26,10 +29,10 @@ pub(super) const SCORE_SYSTEM: &str = "prediction/score_system@1";
 
 /// The texts. The first line of one that begins with blocks names them; the task follows behind a blank line.
 const SOURCES: [(&str, &str); 6] = [
-    (ARGUE, include_str!("../../templates/prediction/argue@3.txt")),
+    (ARGUE, include_str!("../../templates/prediction/argue@4.txt")),
     (SCORE, include_str!("../../templates/prediction/score@2.txt")),
     (RUBRIC, include_str!("../../templates/prediction/rubric@2.txt")),
-    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@3.txt")),
+    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@4.txt")),
     (SYSTEM, include_str!("../../templates/prediction/system@1.txt")),
     (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
 ];
@@ -42,6 +45,32 @@ pub(super) type Values = BTreeMap<&'static str, Value>;
 
 /// The task of a template with its values.
 type Task = (&'static str, Values);
+
+/// Returns the values that every task on a question takes.
+pub(super) fn shared(subject: &Subject) -> Values {
+    let letters = Letters::of_subject(subject);
+    let until = |at: Option<Timestamp>| at.map_or_else(String::new, |at| until(subject.as_of, at));
+    Values::from([
+        ("today", Value::from(subject.as_of.day())),
+        ("closes", Value::from(until(subject.dates.closes_at))),
+        ("resolves", Value::from(until(subject.dates.resolves_at))),
+        ("is_binary", Value::from(letters.as_slice().len() == 2)),
+        ("first", Value::from(letters.get(0))),
+        ("second", Value::from(letters.get(1))),
+    ])
+}
+
+/// Writes a day and how far away it is: `on 2026-12-31, in 33 days`.
+fn until(as_of: Timestamp, at: Timestamp) -> String {
+    let distance = match as_of.days_until(at) {
+        0 => "today".to_owned(),
+        1 => "in 1 day".to_owned(),
+        -1 => "1 day ago".to_owned(),
+        days if days > 0 => format!("in {days} days"),
+        days => format!("{} days ago", days.unsigned_abs()),
+    };
+    format!("on {}, {distance}", at.day())
+}
 
 /// Tasks as they were rendered: they say little, and so are the same in many debates.
 static TASKS: LazyLock<RwLock<HashMap<Task, Arc<str>, RandomState>>> = LazyLock::new(RwLock::default);
@@ -140,6 +169,17 @@ mod tests {
     }
 
     #[test]
+    fn k19_a_day_has_its_distance() {
+        let as_of: Timestamp = "2026-11-28T22:00:00Z".parse().unwrap();
+        let written = |day: &str| until(as_of, day.parse().unwrap());
+        assert_eq!(written("2026-12-31T23:59:00Z"), "on 2026-12-31, in 33 days");
+        assert_eq!(written("2026-11-29"), "on 2026-11-29, in 1 day");
+        assert_eq!(written("2026-11-28"), "on 2026-11-28, today");
+        assert_eq!(written("2026-11-27"), "on 2026-11-27, 1 day ago");
+        assert_eq!(written("2025-11-28"), "on 2025-11-28, 365 days ago");
+    }
+
+    #[test]
     fn a_missing_value_is_an_error() {
         let error = render(SYSTEM, context! { persona => "a" }).unwrap_err();
         assert!(matches!(error, RenderError::Template { version: SYSTEM, .. }), "{error}");
@@ -148,10 +188,10 @@ mod tests {
     #[test]
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
-            (ARGUE, "04c58f4025f24284"),
+            (ARGUE, "ba754c3c88dbb29a"),
             (SCORE, "e073d262e4c63cbd"),
             (RUBRIC, "3079062bd5910b2c"),
-            (SYNTHESISE, "7c796686fcee7bd9"),
+            (SYNTHESISE, "15c5ebf92cfb62f0"),
             (SYSTEM, "07a816dc422f9a82"),
             (SCORE_SYSTEM, "7ff3b1162819f06f"),
         ];

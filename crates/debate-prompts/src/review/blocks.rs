@@ -14,11 +14,11 @@ use crate::tokens::{self, Section};
 
 /// The texts, by name and version.
 const SOURCES: [(&str, &str); 5] = [
-    ("review/speech_system@1", include_str!("../../templates/review/speech_system@1.txt")),
-    ("review/argue@1", include_str!("../../templates/review/argue@1.txt")),
-    ("review/rebut@1", include_str!("../../templates/review/rebut@1.txt")),
-    ("review/judge_system@1", include_str!("../../templates/review/judge_system@1.txt")),
-    ("review/judge@2", include_str!("../../templates/review/judge@2.txt")),
+    ("review/speech_system@2", include_str!("../../templates/review/speech_system@2.txt")),
+    ("review/argue@2", include_str!("../../templates/review/argue@2.txt")),
+    ("review/rebut@2", include_str!("../../templates/review/rebut@2.txt")),
+    ("review/judge_system@2", include_str!("../../templates/review/judge_system@2.txt")),
+    ("review/judge@3", include_str!("../../templates/review/judge@3.txt")),
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
@@ -195,10 +195,10 @@ mod tests {
     #[test]
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
-            "c6ea0969073b98ca",
+            "a5599e0a48caf9dc",
             "1902a9f28a1f3819",
             "950522024a3752a3",
-            "d1f0943f32c0ff5e",
+            "965185fd4959a5e0",
             "1b290345fbcabe61",
         ];
         for ((name, source), digest) in SOURCES.into_iter().zip(digests) {

@@ -21,8 +21,8 @@ const PERSONA: &str = "You are one of several reviewers of a change.";
 
 fn version(speech: Speech) -> &'static str {
     match speech {
-        Speech::Argue => "review/argue@1",
-        Speech::Rebut => "review/rebut@1",
+        Speech::Argue => "review/argue@2",
+        Speech::Rebut => "review/rebut@2",
     }
 }
 
@@ -64,8 +64,10 @@ fn instructions(
     persona: &str,
 ) -> Result<[String; 2], RenderError> {
     let (role, opponent) = (visible.pair.role(side).as_str(), visible.pair.role(side.other()).as_str());
-    let system =
-        fill("review/speech_system@1", context! { persona => escape::xml(persona), role, opponent })?;
+    let system = fill(
+        "review/speech_system@2",
+        context! { persona => escape::xml(persona), role, opponent, today => visible.as_of.day() },
+    )?;
     Ok([system, fill(version(speech), context! { opponent })?])
 }
 

@@ -7,6 +7,7 @@ use debate_core::formats::roundtable::flags::Enforcement;
 use debate_core::formats::roundtable::mode::{Mode, Pattern};
 use debate_core::formats::roundtable::tool::Tool;
 use debate_core::formats::roundtable::visible::{Context, Shown, Words};
+use debate_core::id::Timestamp;
 use debate_core::prose::Prose;
 use serde_json::json;
 
@@ -36,6 +37,7 @@ fn visible(mode: Mode) -> Visible {
         output_tokens: 2_048,
         context: Context { name: "ada".to_owned(), responses: Vec::new(), statistics: None },
         rejection: Prose::default(),
+        as_of: Timestamp::default(),
     }
 }
 
@@ -411,4 +413,12 @@ fn p27_who_is_asked_again_sees_no_sample() {
     let before = whole(&other);
     crate::again::ask_again(&mut other, "why");
     assert!(whole(&other).starts_with(&before), "{before}");
+}
+
+#[test]
+fn k19_agents_are_told_what_day_it_is() {
+    for mode in Mode::ALL {
+        let system = render(&visible(mode)).messages[0].text.clone();
+        assert!(system.ends_with("of the topic. Today is 1970-01-01."), "{system}");
+    }
 }

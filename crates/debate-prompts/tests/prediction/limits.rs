@@ -137,11 +137,11 @@ fn p15_a_request_that_cannot_fit_is_refused_with_the_count() {
     let request = accepted(&many_outcomes(50, "A candidate with a name of no less than a dozen words or so"));
     let error = check_fits(&request.config, &request.brief).unwrap_err();
     let RenderError::OverBudget { version, tokens, budget } = error else { panic!("{error}") };
-    assert_eq!((version, budget), ("prediction/argue@3", 600));
+    assert_eq!((version, budget), ("prediction/argue@4", 600));
     assert!((900..1_300).contains(&tokens), "{tokens}");
     assert_eq!(
         error.to_string(),
-        format!("prediction/argue@3 takes at least {tokens} tokens; 600 are allowed")
+        format!("prediction/argue@4 takes at least {tokens} tokens; 600 are allowed")
     );
 }
 

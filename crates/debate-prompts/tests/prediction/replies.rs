@@ -8,7 +8,7 @@ use debate_core::formats::prediction::point::PointId;
 use debate_core::formats::prediction::visible::{
     ArgueView, Point, ScoreView, Subject, SynthesisView, Visible, Words,
 };
-use debate_core::id::Role;
+use debate_core::id::{Role, Timestamp};
 use debate_core::measures::distribution::Distribution;
 use debate_core::prose::Prose;
 use debate_prompts::prediction::PredictionPrompts;
@@ -23,7 +23,12 @@ fn subject() -> Subject {
     let mut request = request("Will it rain?", &["wet", "dry"]);
     request["prediction_context"]["outcomes"][0]["label"] = json!("Yes, at least 1 mm");
     let request = accepted(&request);
-    Subject { brief: Prose::new(request.brief), outcomes: request.config.outcomes }
+    Subject {
+        brief: Prose::new(request.brief),
+        outcomes: request.config.outcomes,
+        as_of: Timestamp::default(),
+        dates: request.config.dates,
+    }
 }
 
 fn words(argument: &str) -> Words {
@@ -315,7 +320,7 @@ fn k15_what_was_redacted_is_said_or_refused() {
     assert!(prompt.messages.last().unwrap().text.contains(">[redacted]</point>"));
     view.subject.brief = Prose::default();
     let error = PredictionPrompts.render(&Visible::Argue(view), &want(), &[]).unwrap_err();
-    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@3" });
+    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@4" });
     let Visible::Score(mut view) = score() else { panic!() };
     view.words = Words::default();
     let error = PredictionPrompts.render(&Visible::Score(view), &want(), &[]).unwrap_err();

@@ -47,6 +47,50 @@ fn p2_the_task_names_role_phase_and_round() {
 }
 
 #[test]
+fn k19_arguments_and_the_synthesis_say_what_day_it_is_and_what_is_left() {
+    let tasks = |options: Value| {
+        let mut request = request("Will it rain?", &["yes", "no"]);
+        request["options"] = options;
+        let mut tasks = Vec::new();
+        hold(accepted(&request), |want, visible, prompt| {
+            if want.call.kind != "score" {
+                tasks.push(parse(prompt).task);
+            }
+            canned(visible, 3)
+        });
+        assert_eq!(tasks.len(), 16);
+        tasks
+    };
+    for task in tasks(json!({})) {
+        assert!(task.contains("Today is 2027-01-15.\n"), "{task}");
+    }
+    let dates =
+        json!({"as_of": "2026-11-28T09:00:00Z", "closes_at": "2026-12-31", "resolves_at": "2027-01-02"});
+    let line = "The question closes on 2026-12-31, in 33 days. It resolves on 2027-01-02, in 35 days. Today is 2026-11-28.\n";
+    for task in tasks(dates) {
+        assert!(task.contains(line), "{task}");
+    }
+}
+
+#[test]
+fn p25_outcomes_whose_labels_are_letters_get_others() {
+    let mut request = request("Which type leads?", &["flu-b", "flu-a"]);
+    request["prediction_context"]["outcomes"][0]["label"] = json!("B");
+    request["prediction_context"]["outcomes"][1]["label"] = json!("A");
+    let mut tasks = Vec::new();
+    hold(accepted(&request), |want, visible, prompt| {
+        let text: String = prompt.messages.iter().map(|message| &*message.text).collect();
+        if want.call.kind == "argue" {
+            assert!(text.contains("C | B") && text.contains("D | A"), "{text}");
+            assert!(text.contains("for C alone; D has the rest"), "{text}");
+            tasks.push(parse(prompt).task);
+        }
+        canned(visible, 3)
+    });
+    assert!(tasks.len() >= 15);
+}
+
+#[test]
 fn p4_the_opening_shows_no_other_argument() {
     for (role, prompt) in arguing(&whole_debate(), 1) {
         assert_eq!(prompt.points(), [], "{role}");

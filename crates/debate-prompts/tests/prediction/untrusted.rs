@@ -75,7 +75,8 @@ fn prompts(text: &str) -> Vec<(String, Prompt)> {
 
 #[test]
 fn k13_no_text_changes_who_speaks_what_is_asked_or_how_blocks_stand() {
-    let plain = prompts("Rain is likely in May.");
+    // Short, so that no block has to be left out.
+    let plain = prompts("Rain.");
     for text in HOSTILE {
         let hostile = prompts(text);
         assert_eq!(hostile.len(), plain.len(), "{text}");

@@ -1,7 +1,7 @@
 //! What one call of a deliberation may see. A prompt is rendered from this and cannot show more (rule D4).
 
 use super::config::{Brief, Phase};
-use crate::id::Role;
+use crate::id::{Role, Timestamp};
 use crate::prose::Prose;
 
 /// What one call may see.
@@ -19,6 +19,8 @@ pub struct Visible {
     pub searches_web: bool,
     /// What has been said, oldest first.
     pub history: Vec<Remark>,
+    /// As of when is debated (rule K19).
+    pub as_of: Timestamp,
 }
 
 /// A contribution as others see it.

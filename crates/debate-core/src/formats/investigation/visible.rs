@@ -3,7 +3,7 @@
 use super::answer::HypothesisText;
 use super::config::Language;
 use super::fact::{ChallengeRaised, EvidenceReported, Stage, Standing, VerdictRendered, ViolationFound};
-use crate::id::Role;
+use crate::id::{Role, Timestamp};
 
 /// What one call may see.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub struct Visible {
     pub corrections: Vec<ViolationFound>,
     /// What it is asked, with what it needs for that.
     pub task: Task,
+    /// As of when is debated (rule K19).
+    pub as_of: Timestamp,
 }
 
 /// The subject, without the hypotheses.

@@ -188,17 +188,23 @@ fn asked(fields: &Fields<'_>, id: &str, outcomes: &Outcomes<'_>, rounds: Option<
             "data_summary": {"timeframe": timeframe},
         },
         "config": rounds.map(|rounds| json!({"rounds": rounds})),
+        "options": moments(text("open_date"), text("close_date")),
     })
 }
 
+/// Returns the dates as of which is forecast and on which the question closes, where they are such (rule K19). The day of
+/// the answer is not told: one before the close would tell what happened.
+fn moments(open: Option<&str>, close: Option<&str>) -> Value {
+    let moment = |text: Option<&str>| text?.parse::<Timestamp>().ok();
+    let (as_of, closes_at) = (moment(open), moment(close));
+    let closes_at = closes_at.filter(|close| as_of.is_none_or(|open| open <= *close));
+    let dates = [("as_of", as_of), ("closes_at", closes_at)];
+    let dates = dates.into_iter().filter_map(|(name, at)| Some((name.to_owned(), at?.to_string().into())));
+    Value::Object(dates.collect())
+}
+
 fn moment(field: &Field<'_>, now: Timestamp) -> Option<Timestamp> {
-    let at: Timestamp = match field.words(LABEL_CHARS_MAX)?.parse() {
-        Ok(at) => at,
-        Err(error) => {
-            field.refuse(error);
-            return None;
-        }
-    };
+    let at = field.moment()?;
     if at > now {
         field.refuse(format_args!("{at} is still to come"));
     }
@@ -218,6 +224,7 @@ fn market(value: &Field<'_>, outcomes: &Outcomes<'_>) -> Option<Distribution> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::prediction::config::Dates;
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
@@ -246,11 +253,23 @@ mod tests {
         assert_eq!(resolved.outcome.as_str(), "no");
         assert_eq!(resolved.happened_at, "2026-03-01".parse().ok());
         assert_eq!(resolved.market, Distribution::new(vec![0.2, 0.8]).ok());
+        let moment = |text: &str| text.parse().ok();
+        let (as_of, closes_at) = (moment("2026-01-01"), moment("2026-04-01"));
+        assert_eq!(request.config.dates, Dates { as_of, closes_at, resolves_at: None });
         let shown = serde_json::to_string(&request.brief).unwrap();
         assert!(shown.contains("harbour master") && shown.contains("It is cold."), "{shown}");
         for hidden in ["0.2", "0.8", "market", "2026-03-01", "N/A", "somewhere"] {
             assert!(!shown.contains(hidden), "{hidden}: {shown}");
         }
+    }
+
+    #[test]
+    fn k19_dates_that_are_none_are_left_out() {
+        let dates =
+            |changes: Value| read(&line(&changes), None, NOW).unwrap().resolved[0].request.config.dates;
+        assert_eq!(dates(json!({"open_date": "soon", "close_date": null})), Dates::default());
+        let as_of = "2026-05-01".parse().ok();
+        assert_eq!(dates(json!({"open_date": "2026-05-01"})), Dates { as_of, ..Dates::default() });
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bounds;
-use crate::id::{OutcomeId, Role};
+use crate::id::{OutcomeId, Role, Timestamp};
 use crate::measures::pooling::{PoolSettings, Pooling};
 use crate::models::ModelPlan;
 use crate::request::sizes::{CRITERIA_MAX, OUTCOMES_MAX, PARTICIPANTS_MAX};
@@ -83,6 +83,9 @@ pub struct Config {
     /// When a round begins (rule P21).
     #[serde(default, skip_serializing_if = "Schedule::is_strict")]
     pub schedule: Schedule,
+    /// The moments that the question depends on.
+    #[serde(default, skip_serializing_if = "Dates::is_none")]
+    pub dates: Dates,
     /// The version of the rules by which the log folds into a result, so that an older log keeps its outcome.
     ///
     /// 0 is what logs without a version mean. From 1 on, roles that failed count with their last distribution, the
@@ -90,6 +93,26 @@ pub struct Config {
     /// and notes on equal distributions (rule P27).
     #[serde(default, skip_serializing_if = "bounds::is_zero")]
     pub rules: u32,
+}
+
+/// The moments that a question depends on, as the request states them (rule K19).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dates {
+    /// As of when is forecast; as of when the debate was opened where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Timestamp>,
+    /// When the question closes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes_at: Option<Timestamp>,
+    /// When its answer is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolves_at: Option<Timestamp>,
+}
+
+impl Dates {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 fn one_pass() -> u32 {

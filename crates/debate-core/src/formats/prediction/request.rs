@@ -91,6 +91,7 @@ pub(in crate::formats) fn accept(
         models,
         judge_passes: options.judge_passes,
         schedule: options.schedule,
+        dates: options.dates,
         rules: RULES,
     };
     let limits = options
@@ -115,10 +116,8 @@ pub(in crate::formats) fn accept(
     complaints.finish((config, brief, limits))
 }
 
-/// Returns the digest of what a request asks for; the spelling of its task counts for nothing (rule K11), nor does the
-/// version of the rules, which no request names.
+/// Returns the digest of what a request asks for; the spelling of its task counts for nothing (rule K11).
 pub(in crate::formats) fn digest(config: &Config, brief: &Brief, limits: &Limits) -> Digest {
-    let config = &Config { rules: 0, ..config.clone() };
     let task: Value = serde_json::from_str(&brief.task).unwrap_or_default();
     let rest = Brief { task: String::new(), ..brief.clone() };
     meaning_digest(Prediction::NAME, config, &(task, rest), limits)

@@ -2,7 +2,7 @@
 
 use super::Prediction;
 use super::call::{self, Call, JUDGE};
-use super::config::Phase;
+use super::config::{Config, Phase};
 use super::point::PointId;
 use super::state::Turn;
 use super::visible::{ArgueView, Point, ScoreView, ScoredPoint, Subject, SynthesisView, Visible, Words};
@@ -96,7 +96,13 @@ pub(super) fn visible(debate: &Debate<Prediction>, want: &Want) -> Visible {
 }
 
 fn subject(debate: &Debate<Prediction>) -> Subject {
-    Subject { brief: debate.brief().clone(), outcomes: debate.config().outcomes.clone() }
+    let Config { outcomes, dates, .. } = debate.config();
+    Subject {
+        brief: debate.brief().clone(),
+        outcomes: outcomes.clone(),
+        as_of: dates.as_of.unwrap_or(debate.began_at()),
+        dates: *dates,
+    }
 }
 
 fn argue_view(debate: &Debate<Prediction>, want: &Want, round: u32, role: Role) -> ArgueView {

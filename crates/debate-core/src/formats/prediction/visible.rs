@@ -1,10 +1,10 @@
 //! What one call of a prediction debate may see. A prompt is rendered from this and cannot show more: the opening
 //! is blind (P4), the scorer is not told who spoke (P3).
 
-use super::config::{Brief, Criterion, Phase};
+use super::config::{Brief, Criterion, Dates, Phase};
 use super::fact::ArgumentProse;
 use super::point::PointId;
-use crate::id::{OutcomeId, Role};
+use crate::id::{OutcomeId, Role, Timestamp};
 use crate::measures::distribution::Distribution;
 use crate::prose::Prose;
 
@@ -26,6 +26,10 @@ pub struct Subject {
     pub brief: Prose<Brief>,
     /// The possible answers, in order; prompts show aliases for them.
     pub outcomes: Vec<OutcomeId>,
+    /// As of when is forecast (rule K19).
+    pub as_of: Timestamp,
+    /// The moments that the question depends on.
+    pub dates: Dates,
 }
 
 /// What a role sees when it argues.

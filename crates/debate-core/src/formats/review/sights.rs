@@ -40,7 +40,8 @@ pub(super) fn visible(debate: &Debate<Review>, want: &Want) -> Visible {
         speech: made.speech,
         prose: made.prose.clone(),
     });
-    Visible { brief: debate.brief().clone(), number, pair, heard: heard.collect(), task }
+    let as_of = debate.began_at();
+    Visible { brief: debate.brief().clone(), number, pair, heard: heard.collect(), task, as_of }
 }
 
 /// Returns on which side of a pair a reviewer is.

@@ -2,7 +2,7 @@
 
 use super::config::{Brief, Critique, Dispute, Pair, Side, Speech};
 use super::fact::SpeechProse;
-use crate::id::Role;
+use crate::id::{Role, Timestamp};
 use crate::prose::Prose;
 
 /// What one call may see.
@@ -18,6 +18,8 @@ pub struct Visible {
     pub heard: Vec<Heard>,
     /// What is asked for.
     pub task: Task,
+    /// As of when is debated (rule K19).
+    pub as_of: Timestamp,
 }
 
 /// What is asked for.

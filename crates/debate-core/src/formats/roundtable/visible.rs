@@ -5,6 +5,7 @@ use super::call::Kind;
 use super::config::{Brief, ToolPolicy};
 use super::mode::{Mode, Pattern};
 use super::tool::Tool;
+use crate::id::Timestamp;
 use crate::prose::Prose;
 
 /// What one call may see.
@@ -40,6 +41,8 @@ pub struct Visible {
     pub context: Context,
     /// Why the answer before was rejected, where one was.
     pub rejection: Prose<String>,
+    /// As of when is debated (rule K19).
+    pub as_of: Timestamp,
 }
 
 /// Who speaks and what has been said: what processors change (rule T2).

@@ -194,7 +194,8 @@ fn revised(topic: &str, remarks: &[Remark<'_>], speaker: Option<&str>, draw: &mu
     let old = own_course.unwrap_or(&COURSES[draw.below(COURSES.len())]);
     let differs = other.filter(|(_, course)| course.advice != old.advice);
     let changed = differs.filter(|_| draw.chance(0.45));
-    let mut text = format!("{MARK} ");
+    // Several may hold the same course, and an answer that repeats another is none.
+    let mut text = speaker.map_or_else(|| format!("{MARK} "), |name| format!("{MARK} I speak as {name}. "));
     let course = if let Some((name, course)) = changed {
         let phrase = draw.pick(&CHANGES).copied().unwrap_or(CHANGES[0]);
         let _infallible = write!(

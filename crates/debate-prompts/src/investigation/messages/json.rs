@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::block::one_line;
 use super::labels::headers;
 use super::write::escaped;
-use crate::prompts::{ParseError, Received};
+use crate::prompts::{CUT, ParseError, Received};
 use crate::tags;
 
 /// The fields that identify such an object in a text.
@@ -23,11 +23,8 @@ const KEYS: [&str; 8] = [
     "next_steps",
 ];
 
-/// The name of the field that lists the messages, where a reply may have several.
-const LISTS: [&str; 2] = ["hypotheses", "challenges"];
-
 /// Returns a JSON reply as blocks; `None` where the reply is not a JSON object. A reply that was cut must have the needed fields,
-/// and only what is written completely is taken (rule K18).
+/// or one entry of its list, and only what is written completely is taken (rule K18).
 ///
 /// # Errors
 /// The reply is a JSON object, but cannot be read, or was cut before a needed field.
@@ -39,7 +36,14 @@ pub(crate) fn blocks(reply: Received<'_>, asked: Act) -> Result<Option<(String, 
     }
     let (object, repairs): (Map<String, Value>, _) =
         crate::prediction::replies::read(reply, &KEYS, needed(asked))?;
-    let list = LISTS.iter().find_map(|name| object.get(*name)?.as_array());
+    let name = list_name(asked);
+    let list = name.and_then(|name| object.get(name)?.as_array());
+    let is_cut = repairs.iter().any(|repair| repair == CUT || repair == "truncated");
+    if let Some(name) = name.filter(|_| is_cut && list.is_none_or(Vec::is_empty))
+        && let Some(error) = crate::prediction::replies::missing(&[(name, true)], &repairs)
+    {
+        return Err(error);
+    }
     let messages = match list {
         Some(items) => items.iter().filter_map(Value::as_object).collect(),
         None => vec![&object],
@@ -51,12 +55,20 @@ pub(crate) fn blocks(reply: Received<'_>, asked: Act) -> Result<Option<(String, 
     Ok(Some((if written.is_empty() { none.to_owned() } else { written }, repairs)))
 }
 
+/// Returns the name of the field that lists the messages, where a reply may have several.
+fn list_name(asked: Act) -> Option<&'static str> {
+    match asked {
+        Act::Propose => Some("hypotheses"),
+        Act::Challenge => Some("challenges"),
+        Act::Investigate | Act::Assess | Act::Judge | Act::Convey => None,
+    }
+}
+
 /// Returns the fields without which a message that was cut is asked for again.
 fn needed(asked: Act) -> &'static [&'static str] {
     match asked {
-        Act::Propose => &["hypotheses"],
+        Act::Propose | Act::Challenge => &[],
         Act::Investigate => &["key_finding", "status", "confidence"],
-        Act::Challenge => &["challenges"],
         Act::Assess => &["summary", "leading_hypothesis"],
         Act::Judge => &["summary", "hypothesis", "confidence"],
         Act::Convey => &["conclusion"],

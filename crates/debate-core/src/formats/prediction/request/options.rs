@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::super::call::Call;
-use super::super::config::{Persona, ROLES, Rubric, RubricBand, Schedule};
+use super::super::config::{Dates, Persona, ROLES, Rubric, RubricBand, Schedule};
 use super::closing_tokens;
-use crate::id::Role;
+use crate::id::{Role, Timestamp};
 use crate::measures::pooling::{PoolSettings, Pooling};
 use crate::measures::scoring::default_weight;
 use crate::models::ModelPlan;
@@ -26,6 +26,7 @@ pub(super) struct Options<'a> {
     pub(super) pool_settings: PoolSettings,
     pub(super) judge_passes: u32,
     pub(super) schedule: Schedule,
+    pub(super) dates: Dates,
     pub(super) limits: AskedLimits,
     weights: Vec<(&'a str, f64)>,
     fields: Fields<'a>,
@@ -47,6 +48,9 @@ impl<'a> Options<'a> {
             "effort",
             "output_tokens",
             "schedule",
+            "as_of",
+            "closes_at",
+            "resolves_at",
             "limits",
         ]);
         Self {
@@ -57,6 +61,7 @@ impl<'a> Options<'a> {
             pool_settings: pool_settings(&fields),
             judge_passes: if fields.field("judge_passes").whole(1..=2) == Some(2) { 2 } else { 1 },
             schedule: schedule(&fields.field("schedule")),
+            dates: dates(&fields),
             limits: AskedLimits::read(&fields.field("limits"), closing_tokens()),
             weights: weights(&fields.field("weights")),
             fields,
@@ -105,6 +110,23 @@ impl<'a> Options<'a> {
             }
         }
     }
+}
+
+/// Reads the moments that the question depends on, in the order in which they come (rule K19).
+fn dates(fields: &Fields<'_>) -> Dates {
+    let [as_of, closes_at, resolves_at] =
+        ["as_of", "closes_at", "resolves_at"].map(|name| fields.field(name).moment());
+    let in_order = |name: &str, at: Option<Timestamp>, before: (&str, Option<Timestamp>)| {
+        if let (Some(at), (other, Some(earliest))) = (at, before)
+            && at < earliest
+        {
+            fields.field(name).refuse(format_args!("{at} is before {other}, {earliest}"));
+        }
+    };
+    in_order("closes_at", closes_at, ("as_of", as_of));
+    in_order("resolves_at", resolves_at, ("closes_at", closes_at));
+    in_order("resolves_at", resolves_at, ("as_of", as_of.filter(|_| closes_at.is_none())));
+    Dates { as_of, closes_at, resolves_at }
 }
 
 /// Reads personas by role, written as in the contract's table of system prompts.
