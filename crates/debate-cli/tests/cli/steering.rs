@@ -104,7 +104,10 @@ fn k13_no_command_shows_words_that_steer_the_terminal() {
 /// asked for.
 pub(crate) fn steering(request: &str) -> Answer {
     if !request.contains("response_format") {
-        return Answer::words(&[&format!("{STEERS} It leaks. I saw it {STEERS}.\nUnresolved:\n- {STEERS}")]);
+        // An answer that repeats another is none (rule P27).
+        let own: u64 = request.bytes().map(u64::from).sum();
+        let words = format!("{STEERS} It leaks {own} keys. I saw it {STEERS}.\nUnresolved:\n- {STEERS}");
+        return Answer::words(&[&words]);
     }
     let feedback = |role: &str| json!({"role": role, "argument_quality_score": 5.5, "argument_labels": [STEERS], "policy_signal": STEERS});
     // So that who stands against the others is told, with what they hold.
