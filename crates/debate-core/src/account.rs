@@ -36,6 +36,12 @@ impl<F: Format> Debate<F> {
         }
     }
 
+    /// Returns the rule that ended the debate, or is ending it.
+    #[must_use]
+    pub fn stop_rule(&self) -> Option<StopRule> {
+        self.stop().map(|stop| stop.rule)
+    }
+
     /// Returns the name of the rule that ended the debate, or is ending it; empty while none is (rule K7).
     #[must_use]
     pub fn stop_reason(&self) -> &'static str {
@@ -58,6 +64,11 @@ impl<F: Format> Debate<F> {
     pub fn calls_cut(&self) -> impl Iterator<Item = &CallKey> {
         let answered = self.calls().filter(|(_, call)| call.is_answered());
         answered.filter(|(_, call)| call.is_cut()).map(|(key, _)| key)
+    }
+
+    /// Returns the models without a price for a result that says what the others cost; none where none has one.
+    pub(crate) fn unpriced_beside_cost(&self) -> Vec<String> {
+        self.spend().cost.map_or_else(Vec::new, |_| self.unpriced_models().iter().cloned().collect())
     }
 
     /// Returns the models asked so far, in name order, joined by commas.

@@ -426,11 +426,6 @@ impl<F: Format> Debate<F> {
         &self.unpriced_models
     }
 
-    /// Returns the models without a price for a result that says what the others cost; none where none has one.
-    pub(crate) fn unpriced_beside_cost(&self) -> Vec<String> {
-        self.spend.cost.map_or_else(Vec::new, |_| self.unpriced_models.iter().cloned().collect())
-    }
-
     /// Returns whether any reply came from a simulated model.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
@@ -459,12 +454,6 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn redacted(&self) -> &BTreeSet<Seq> {
         &self.redacted
-    }
-
-    /// Returns the rule that ended the debate, or is ending it.
-    #[must_use]
-    pub fn stop_rule(&self) -> Option<StopRule> {
-        self.stop.as_ref().map(|stop| stop.rule)
     }
 
     /// Returns a call's state, if it was ever begun.

@@ -217,3 +217,50 @@ fn pool_settings(fields: &Fields<'_>) -> PoolSettings {
     )
     .unwrap_or(defaults)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::accept::{AcceptedRequest, accept};
+    use serde_json::json;
+
+    #[test]
+    fn k19_dates_are_moments_or_days_in_their_order() {
+        let request = |options: &Value| {
+            let outcomes = json!([{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]);
+            let context = json!({"task": {"question": "Will it rain?"}, "outcomes": outcomes});
+            accept(&json!({"task_id": "t-1", "prediction_context": context, "options": options}).to_string())
+        };
+        let dates = |options: Value| match request(&options).unwrap() {
+            AcceptedRequest::Prediction(accepted) => accepted.config.dates,
+            other => panic!("{other:?}"),
+        };
+        let refused = |options: Value| -> Vec<String> {
+            request(&options).unwrap_err().0.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(dates(json!({})), Dates::default());
+        let given = dates(
+            json!({"as_of": "2026-11-21", "closes_at": "2026-11-21T00:00:00Z", "resolves_at": "2026-12-01"}),
+        );
+        let moment = |text: &str| text.parse().ok();
+        let (as_of, closes_at) = (moment("2026-11-21"), moment("2026-11-21"));
+        assert_eq!(given, Dates { as_of, closes_at, resolves_at: moment("2026-12-01") });
+        assert_eq!(
+            refused(json!({"as_of": "2027-01-01", "closes_at": "2026-12-31", "resolves_at": "2026-12-30"})),
+            [
+                "options.closes_at: 2026-12-31T00:00:00.000Z is before as_of, 2027-01-01T00:00:00.000Z",
+                "options.resolves_at: 2026-12-30T00:00:00.000Z is before closes_at, 2026-12-31T00:00:00.000Z",
+            ]
+        );
+        assert_eq!(
+            refused(json!({"as_of": "2026-11-21", "resolves_at": "2026-11-20"})),
+            ["options.resolves_at: 2026-11-20T00:00:00.000Z is before as_of, 2026-11-21T00:00:00.000Z"]
+        );
+        assert_eq!(
+            refused(json!({"as_of": "yesterday"})),
+            [
+                "options.as_of: \"yesterday\" is not a moment such as 2026-11-21T23:17:00Z, nor a day such as 2026-11-21",
+            ]
+        );
+    }
+}

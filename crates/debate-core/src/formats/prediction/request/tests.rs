@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::config::{Brief, Config, Dates};
+use super::super::config::{Brief, Config};
 use crate::formats::accept::{Accepted, AcceptedRequest, accept, accept_bytes};
 use crate::formats::prediction::Prediction;
 use crate::id::Role;
@@ -484,36 +484,4 @@ fn p21_how_a_debate_is_run_does_not_change_its_seed() {
     );
     assert_eq!(plain, seed(json!({"judge_passes": 2, "models": {"default": "openai:a"}})));
     assert_ne!(plain, seed(json!({"pooling": "log_odds"})));
-}
-
-#[test]
-fn k19_dates_are_moments_or_days_in_their_order() {
-    let dates = |options: Value| accepted(&with("options", options)).0.dates;
-    assert_eq!(dates(json!({})), Dates::default());
-    let given = dates(
-        json!({"as_of": "2026-11-21", "closes_at": "2026-11-21T00:00:00Z", "resolves_at": "2026-12-01"}),
-    );
-    let moment = |text: &str| text.parse().ok();
-    let (as_of, closes_at) = (moment("2026-11-21"), moment("2026-11-21"));
-    assert_eq!(given, Dates { as_of, closes_at, resolves_at: moment("2026-12-01") });
-    check_refused(
-        "options",
-        json!({"as_of": "2027-01-01", "closes_at": "2026-12-31", "resolves_at": "2026-12-30"}),
-        &[
-            "options.closes_at: 2026-12-31T00:00:00.000Z is before as_of, 2027-01-01T00:00:00.000Z",
-            "options.resolves_at: 2026-12-30T00:00:00.000Z is before closes_at, 2026-12-31T00:00:00.000Z",
-        ],
-    );
-    check_refused(
-        "options",
-        json!({"as_of": "2026-11-21", "resolves_at": "2026-11-20"}),
-        &["options.resolves_at: 2026-11-20T00:00:00.000Z is before as_of, 2026-11-21T00:00:00.000Z"],
-    );
-    check_refused(
-        "options.as_of",
-        json!("yesterday"),
-        &[
-            "options.as_of: \"yesterday\" is not a moment such as 2026-11-21T23:17:00Z, nor a day such as 2026-11-21",
-        ],
-    );
 }
