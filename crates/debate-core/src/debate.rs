@@ -18,7 +18,6 @@ pub use crate::lifecycle::Lifecycle;
 use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::spend::Spend;
-use crate::stop::StopRule;
 
 /// Models whose names begin so give no forecast, only something to try the engine with.
 const SIMULATED_PREFIX: &str = "simulated";
