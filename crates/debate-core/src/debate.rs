@@ -362,8 +362,8 @@ impl<F: Format> Debate<F> {
         self.opened_at
     }
 
-    /// Returns the moment of the first event, that of the parent's first event in a fork: as of then is debated unless the
-    /// request says otherwise (rule K19).
+    /// Returns when the first event was recorded; for a fork, the first event of its parent. Prompts state this day unless
+    /// the request sets another (rule K19).
     #[must_use]
     pub fn began_at(&self) -> Timestamp {
         self.began_at

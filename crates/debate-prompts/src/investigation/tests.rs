@@ -386,11 +386,11 @@ fn p28_a_report_names_its_own_hypothesis_and_tools_need_text() {
 #[test]
 fn k19_every_role_is_told_what_day_it_is() {
     for role in [LEAD, DEVILS_ADVOCATE, SYNTHESIZER, "ann"] {
-        for (language, told) in
+        for (language, line) in
             [(Language::En, "\nToday is 1970-01-01."), (Language::Zh, "\n今天是 1970-01-01。")]
         {
             let [system, _] = render(&visible(language, investigates(0)), &format!("report/1/{role}"));
-            assert!(system.ends_with(told), "{role}: {system}");
+            assert!(system.ends_with(line), "{role}: {system}");
         }
     }
 }

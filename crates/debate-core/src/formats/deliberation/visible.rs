@@ -19,7 +19,7 @@ pub struct Visible {
     pub searches_web: bool,
     /// What has been said, oldest first.
     pub history: Vec<Remark>,
-    /// As of when is debated (rule K19).
+    /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
 }
 

@@ -20,7 +20,7 @@ pub struct Visible {
     pub corrections: Vec<ViolationFound>,
     /// What it is asked, with what it needs for that.
     pub task: Task,
-    /// As of when is debated (rule K19).
+    /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
 }
 

@@ -192,8 +192,8 @@ fn asked(fields: &Fields<'_>, id: &str, outcomes: &Outcomes<'_>, rounds: Option<
     })
 }
 
-/// Returns the dates as of which is forecast and on which the question closes, where they are such (rule K19). The day of
-/// the answer is not told: one before the close would tell what happened.
+/// Returns the options `as_of` and `closes_at` (rule K19), without dates that cannot be read or are out of order. The day
+/// of the answer is left out: a day before the close would reveal what happened.
 fn moments(open: Option<&str>, close: Option<&str>) -> Value {
     let moment = |text: Option<&str>| text?.parse::<Timestamp>().ok();
     let (as_of, closes_at) = (moment(open), moment(close));

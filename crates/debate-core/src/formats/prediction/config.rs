@@ -98,7 +98,7 @@ pub struct Config {
 /// The moments that a question depends on, as the request states them (rule K19).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dates {
-    /// As of when is forecast; as of when the debate was opened where there is none.
+    /// The moment as of which roles forecast; the opening of the debate where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Timestamp>,
     /// When the question closes.

@@ -26,7 +26,7 @@ pub struct Subject {
     pub brief: Prose<Brief>,
     /// The possible answers, in order; prompts show aliases for them.
     pub outcomes: Vec<OutcomeId>,
-    /// As of when is forecast (rule K19).
+    /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
     /// The moments that the question depends on.
     pub dates: Dates,

@@ -18,7 +18,7 @@ pub struct Visible {
     pub heard: Vec<Heard>,
     /// What is asked for.
     pub task: Task,
-    /// As of when is debated (rule K19).
+    /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
 }
 

@@ -41,7 +41,7 @@ pub struct Visible {
     pub context: Context,
     /// Why the answer before was rejected, where one was.
     pub rejection: Prose<String>,
-    /// As of when is debated (rule K19).
+    /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
 }
 
