@@ -8,7 +8,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::roundtable::Roundtable;
 use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
-use debate_llm::Models;
+use debate_llm::{Models, Window};
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
@@ -118,7 +118,7 @@ impl House {
     fn of(
         ttl: Duration,
         store: Store,
-        (models, windows): (Models, Vec<(String, u32)>),
+        (models, windows): (Models, Vec<(String, Window)>),
         prices: Prices,
         settings: Settings,
         tools: ToolBench,
@@ -132,8 +132,8 @@ impl House {
             .format(InvestigationPrompts)
             .prices(prices)
             .settings(settings);
-        for (model, tokens) in windows {
-            engine = engine.context_window(&model, tokens);
+        for (model, window) in windows {
+            engine = engine.context_window(&model, window);
         }
         if let Some(search) = tools.search {
             engine = engine.tools(Roundtable::NAME, search.tools());

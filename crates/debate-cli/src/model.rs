@@ -8,7 +8,7 @@ use std::sync::Arc;
 use debate_llm::simulated::debater;
 use debate_llm::{
     ChatModel, ConfigError, Gate, Governed, HttpConfig, HttpModel, Models, Provider, ProviderLimits,
-    ScriptedAnswer, ScriptedModel, SimulatedConfig,
+    ScriptedAnswer, ScriptedModel, SimulatedConfig, Window,
 };
 
 use crate::args::Options;
@@ -154,16 +154,16 @@ impl Opening<'_> {
     }
 }
 
-/// Returns the context window of each model by its name, in tokens, where the options or its server say it.
-pub(crate) async fn windows(options: &Options, models: &Models) -> Vec<(String, u32)> {
+/// Returns the context window of each model by its name, where the options or its server say it.
+pub(crate) async fn windows(options: &Options, models: &Models) -> Vec<(String, Window)> {
     let mut windows = Vec::new();
     for name in models.names() {
         let Some(model) = models.get(name).filter(|model| !model.is_simulated()) else { continue };
         let asked = match options.context_window {
-            Some(tokens) => Some(tokens),
-            None => model.window().await.map(|window| window.input_and_output),
+            Some(tokens) => Some(tokens.into()),
+            None => model.window().await,
         };
-        windows.extend(asked.map(|tokens| (name.to_owned(), tokens)));
+        windows.extend(asked.map(|window| (name.to_owned(), window)));
     }
     windows
 }

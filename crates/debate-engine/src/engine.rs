@@ -16,8 +16,8 @@ use debate_core::formats::any::format_of;
 use debate_core::id::{DebateId, Seq};
 use debate_core::prices::Prices;
 use debate_core::prose::Prose;
-use debate_llm::Models;
 use debate_llm::turns::Turns;
+use debate_llm::{Models, Window};
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ReadError, RequestKey};
 use futures::stream::Stream;
@@ -110,10 +110,10 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the context window of a model in tokens, by the model's name; prompts are fitted to it.
+    /// Sets the context window of a model, by the model's name; prompts are fitted to it. A number is its tokens.
     #[must_use]
-    pub fn context_window(self, model: &str, tokens: u32) -> Self {
-        self.windows.set(model, tokens);
+    pub fn context_window(self, model: &str, window: impl Into<Window>) -> Self {
+        self.windows.set(model, window.into());
         self
     }
 

@@ -10,7 +10,7 @@ use debate_core::event::Event;
 use debate_core::format::Format;
 use debate_core::id::Timestamp;
 use debate_core::request::Violation;
-use debate_llm::{ChatModel, Thinks};
+use debate_llm::{ChatModel, Thinks, Window as Limits};
 use debate_prompts::prompts::{Prompt, Prompts, RenderError};
 use debate_prompts::room::Room;
 
@@ -32,21 +32,21 @@ const LATER_SHARE: u32 = 8;
 /// The field of a request that names no model: the model is the process's.
 const MODEL: &str = "model";
 
-/// The context windows of models, in tokens, as far as they are known.
+/// The context windows of models, as far as they are known.
 #[derive(Debug, Default)]
-pub(crate) struct Windows(Mutex<HashMap<String, u32>>);
+pub(crate) struct Windows(Mutex<HashMap<String, Limits>>);
 
 impl Windows {
     /// Sets the window of a model by its name.
-    pub(crate) fn set(&self, model: &str, tokens: u32) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), tokens);
+    pub(crate) fn set(&self, model: &str, limits: Limits) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), limits);
     }
 
     /// Takes in the window that a model's server named when it refused a prompt; a smaller one that is known stays.
     pub(crate) fn learn(&self, model: &str, tokens: u32) {
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = windows.entry(model.to_owned()).or_insert(tokens);
-        *known = tokens.min(*known);
+        let known = windows.entry(model.to_owned()).or_insert(tokens.into());
+        known.input_and_output = tokens.min(known.input_and_output);
     }
 
     fn are_unknown(&self) -> bool {
@@ -55,8 +55,12 @@ impl Windows {
 
     /// Returns the window of a model, if it is known.
     pub(crate) fn of(&self, model: &dyn ChatModel) -> Option<Window> {
-        let tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(model.name()).copied();
-        tokens.map(|tokens| Window { tokens, thinks: model.thinks() == Thinks::Yes })
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(model.name()).copied();
+        known.map(|Limits { input_and_output, output_max }| Window {
+            tokens: input_and_output,
+            output_max: output_max.unwrap_or(u32::MAX),
+            thinks: model.thinks() == Thinks::Yes,
+        })
     }
 }
 
@@ -65,6 +69,8 @@ impl Windows {
 pub(crate) struct Window {
     /// The tokens that prompt, thinking and answer have together.
     tokens: u32,
+    /// The most tokens of thinking and answer together.
+    output_max: u32,
     /// Whether the model is known to think before it answers.
     thinks: bool,
 }
@@ -80,7 +86,9 @@ impl Window {
     /// Returns the thinking for which the window has room next to a prompt and its answer.
     pub(crate) fn thinking(self, prompt: &Prompt, thinking: Thinking) -> Thinking {
         let taken = FRAME_TOKENS.saturating_add(prompt.tokens).saturating_add(prompt.output_tokens_max);
-        Thinking { tokens: thinking.tokens.min(self.tokens.saturating_sub(taken)), ..thinking }
+        let left = self.tokens.saturating_sub(taken);
+        let left = left.min(self.output_max.saturating_sub(prompt.output_tokens_max));
+        Thinking { tokens: thinking.tokens.min(left), ..thinking }
     }
 
     fn fit<V>(
@@ -138,7 +146,7 @@ pub(crate) fn fit<V>(
 }
 
 /// Returns what is wrong with the models of a debate that starts with these events: a prompt of its first questions does
-/// not fit the known window of its model even in its smallest form.
+/// not fit the known window of its model even in its smallest form, or asks for a longer answer than the model gives.
 pub(crate) fn violation<P: Prompts>(
     house: &House,
     prompts: &P,
@@ -168,15 +176,24 @@ fn violation_of<P: Prompts>(
     // What is said and found later needs room too.
     let later = window.tokens / LATER_SHARE;
     let shared = window.shared(0).saturating_sub(later);
-    let error = window.fit(render(Room::default()).ok()?, shared, render).err()?;
-    let RenderError::OverWindow { version, tokens, answer, window } = error else { return None };
+    let whole = render(Room::default()).ok()?;
+    let (answer, model) = (whole.1.output_tokens_max, model.name());
+    let reason = if answer > window.output_max {
+        format!(
+            "{} asks for an answer of up to {answer} tokens; {model} gives at most {}: limit `{}` in \
+             `output_tokens`, or choose another model",
+            whole.1.version, window.output_max, want.call.kind
+        )
+    } else {
+        let error = window.fit(whole, shared, render).err()?;
+        let RenderError::OverWindow { version, tokens, answer, window } = error else { return None };
+        format!(
+            "{version} takes at least {tokens} tokens, its answer {answer} and what is said later {later}; the context \
+             window of {model} has {window}: choose a model with a larger one, or say with --context-window what it has"
+        )
+    };
     let mut fields = P::Format::models_named(config).into_iter();
     let field = fields.find(|(_, name)| Some(name) == named).map_or(MODEL.to_owned(), |(field, _)| field);
-    let reason = format!(
-        "{version} takes at least {tokens} tokens, its answer {answer} and what is said later {later}; the context window \
-         of {} has {window}: choose a model with a larger one, or say with --context-window what it has",
-        model.name()
-    );
     Some(Violation { field, reason })
 }
 
@@ -233,7 +250,7 @@ mod tests {
         cap: u32,
     ) -> Result<(Option<u32>, Option<u32>, u32), RenderError> {
         let (tokens, thinks) = window;
-        let window = Window { tokens, thinks };
+        let window = Window { tokens, output_max: u32::MAX, thinks };
         let render = |room: Room| {
             let budget = room.input(whole);
             let least = if room.keeps_all { short } else { least };

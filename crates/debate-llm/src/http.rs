@@ -234,7 +234,7 @@ impl ChatModel for HttpModel {
 
     async fn window(&self) -> Option<Window> {
         if let Some(input_and_output) = self.config.context_window {
-            return Some(Window { input_and_output, output_max: None });
+            return Some(input_and_output.into());
         }
         if self.config.is_providers_own() {
             return None;

@@ -8,3 +8,9 @@ pub struct Window {
     /// The most tokens of an answer, where that is bounded apart.
     pub output_max: Option<u32>,
 }
+
+impl From<u32> for Window {
+    fn from(input_and_output: u32) -> Self {
+        Self { input_and_output, output_max: None }
+    }
+}

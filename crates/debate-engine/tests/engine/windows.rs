@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use debate_core::formats::accept::{self, AcceptedRequest};
 use debate_engine::{Engine, Settings, StartError};
+use debate_llm::Window;
 use debate_prompts::tokens;
 
 use crate::bench_of_one::{self, model};
@@ -92,4 +93,20 @@ async fn k12_a_window_smaller_than_the_first_prompts_is_refused() {
     let Err(StartError::Invalid(violations)) = engine.start(named).await else { panic!("it started") };
     assert_eq!(violations.0[0].field, "options.models.default", "{violations}");
     assert_eq!(engine.store().list(Default::default()).await.unwrap().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn k12_an_answer_longer_than_the_model_gives_is_refused() {
+    let window = |output_max| Window { input_and_output: 200_000, output_max: Some(output_max) };
+    let name = model(PLAIN).name().to_owned();
+    let engine = builder(PLAIN).context_window(&name, window(499)).build();
+    let Err(StartError::Invalid(violations)) = engine.start(bench_of_one::start(None)).await else {
+        panic!("it started")
+    };
+    let [violation] = &violations.0[..] else { panic!("{violations}") };
+    for part in ["up to 500 tokens", "at most 499", "`argue` in `output_tokens`", "simulated:7"] {
+        assert!(violation.reason.contains(part), "{part}: {violation:?}");
+    }
+    let engine = builder(PLAIN).context_window(&name, window(500)).build();
+    engine.start(bench_of_one::start(None)).await.unwrap();
 }

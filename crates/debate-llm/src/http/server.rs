@@ -74,7 +74,7 @@ pub(super) async fn window(model: &HttpModel) -> Result<Option<Window>, Unreacha
     }
     match entry.or(llama).filter(|_| llama.is_some()) {
         // An old one says what the model was made for alone.
-        Some(entry) => Ok(number(entry, "/meta/n_ctx_train").map(whole)),
+        Some(entry) => Ok(number(entry, "/meta/n_ctx_train").map(Window::from)),
         None => Ok(of_ollama(model, name).await),
     }
 }
@@ -147,7 +147,7 @@ fn of_entry(entry: &Value) -> Option<Window> {
 /// Asks llama.cpp how large one of its slots is.
 async fn of_llama(model: &HttpModel) -> Option<Window> {
     let (_, props) = ask(model, Method::GET, model.root_url("/props"), None).await?;
-    number(&props, "/default_generation_settings/n_ctx").map(whole)
+    number(&props, "/default_generation_settings/n_ctx").map(Window::from)
 }
 
 /// Asks Ollama how it has loaded a model, else how it would, else what the model was made for.
@@ -159,7 +159,7 @@ async fn of_ollama(model: &HttpModel, name: &str) -> Option<Window> {
     }
     let loaded = entries(&list).into_iter().find(|entry| is_same(id(entry), name));
     if let Some(tokens) = loaded.and_then(|entry| number(entry, "/context_length")) {
-        return Some(whole(tokens));
+        return Some(tokens.into());
     }
     let (_, shown) =
         ask(model, Method::POST, model.root_url("/api/show"), Some(json!({"model": name}))).await?;
@@ -170,11 +170,7 @@ async fn of_ollama(model: &HttpModel, name: &str) -> Option<Window> {
         let (_, tokens) = facts.iter().find(|(name, _)| name.ends_with(".context_length"))?;
         u32::try_from(tokens.as_u64()?).ok()
     };
-    set.or_else(made_for).map(whole)
-}
-
-fn whole(tokens: u32) -> Window {
-    Window { input_and_output: tokens, output_max: None }
+    set.or_else(made_for).map(Window::from)
 }
 
 fn number(value: &Value, pointer: &str) -> Option<u32> {

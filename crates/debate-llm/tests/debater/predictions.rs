@@ -227,7 +227,7 @@ fn p5_scores_differ_and_lie_where_ordinary_arguments_do() {
 #[test]
 fn p13_p14_the_synthesis_names_disagreements_and_insights_of_the_debate() {
     for name in EXAMPLES {
-        let result = result(&run(&example(name), "simulated:6"));
+        let result = result(&run(&example(name), "simulated:7"));
         assert!(result.extra.judge_reasoning.contains("r3."), "{}", result.extra.judge_reasoning);
         assert!(!result.disagreement_map.is_empty() && !result.key_insights.is_empty(), "{name}");
         assert!(result.key_insights.iter().all(|insight| !insight.affected_outcomes.is_empty()), "{name}");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use debate_llm::{CallTime, ChatModel as _, ChatRequest, ChunkSink, HttpModel, Provider};
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{Instant, sleep};
 
 use crate::fault_server::{FaultServer, Response};
@@ -47,17 +47,21 @@ fn patient() -> ChatRequest {
     ChatRequest { time: CallTime { give_up_at, ..CALL.into() }, ..request() }
 }
 
-/// Returns an address at which nothing listens.
-fn nobody() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+/// Returns an address at which nothing listens, and nothing else can while the socket is held: a connection from an
+/// ephemeral port to itself would succeed.
+fn nobody() -> (TcpSocket, SocketAddr) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = socket.local_addr().unwrap();
+    (socket, address)
 }
 
 #[tokio::test]
 async fn k22_a_server_that_comes_back_costs_no_time_and_no_error() {
-    let (provider, address) = (Provider::OpenAi, nobody());
+    let (provider, (socket, address)) = (Provider::OpenAi, nobody());
     let coming = tokio::spawn(async move {
         sleep(AWAY).await;
-        FaultServer::start_at(address, vec![ok(provider)]).await
+        FaultServer::start_at(socket.listen(1_024).unwrap(), vec![ok(provider)]).await
     });
     let model = model(provider, &format!("http://{address}/v1"));
     let (mut ear, request) = (Ear::default(), patient());
@@ -98,7 +102,8 @@ async fn k22_an_absent_server_is_asked_until_time_is_up_or_it_is_there() {
 #[tokio::test]
 async fn k22_an_absent_server_is_not_waited_for_without_end() {
     for provider in Provider::ALL {
-        let base_url = format!("http://{}/v1", nobody());
+        let (_socket, address) = nobody();
+        let base_url = format!("http://{address}/v1");
         let short = || ChatRequest {
             time: CallTime { give_up_at: Some(Instant::now() + CALL), ..CallTime::default() },
             ..request()

@@ -154,11 +154,11 @@ pub(crate) struct FaultServer {
 
 impl FaultServer {
     pub(crate) async fn start(responses: Vec<Response>) -> Self {
-        Self::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), responses).await
+        Self::start_at(TcpListener::bind("127.0.0.1:0").await.unwrap(), responses).await
     }
 
-    pub(crate) async fn start_at(address: SocketAddr, responses: Vec<Response>) -> Self {
-        let listener = TcpListener::bind(address).await.unwrap();
+    /// Starts to answer on a listener that is open.
+    pub(crate) async fn start_at(listener: TcpListener, responses: Vec<Response>) -> Self {
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared { responses: Mutex::new(responses.into()), ..Shared::default() });
         let accepting = Arc::clone(&shared);

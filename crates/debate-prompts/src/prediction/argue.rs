@@ -173,14 +173,17 @@ fn words_max(view: &ArgueView, reply_tokens_max: u32) -> u32 {
 }
 
 /// Returns the points of a view as blocks, the oldest round first, so that a round adds to what the one before showed;
-/// within a round in the view's order.
+/// within a round in the view's order, but the role's own point last: the others' are what it answers.
 fn points(view: &ArgueView) -> Vec<Block> {
     let latest = view.points.iter().map(|point| point.id.round).max().unwrap_or_default();
     let required = required(view);
     let mut blocks = Vec::with_capacity(view.points.len());
     for round in 1..=latest {
         let age = u8::try_from(latest - round).unwrap_or(u8::MAX);
-        for (place, point) in view.points.iter().enumerate().filter(|(_, point)| point.id.round == round) {
+        let mut of_round: Vec<_> =
+            view.points.iter().enumerate().filter(|(_, point)| point.id.round == round).collect();
+        of_round.sort_by_key(|(_, point)| point.id.role == view.role);
+        for (place, point) in of_round {
             let is_newer = |other: &Point| other.id.role == point.id.role && other.id.round > round;
             let is_newest = !view.points.iter().any(is_newer);
             let share = if Some(place) == required {

@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn k22_small_window_recommends_its_option() {
-        let window = Some(Window { input_and_output: 4_096, output_max: None });
+        let window = Some(Window::from(4_096));
         let answers = [measured(900, 500, 100, 40)];
         let known = Found { window, ..found(&answers, &[]) };
         assert!(line(&known, "window").contains("4,096 tokens"));
