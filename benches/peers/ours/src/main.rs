@@ -80,7 +80,7 @@ impl Ours {
         let request = with_number(&self.request, &numbered(number));
         let accepted = accept_bytes(request.as_bytes()).context("the request is not valid")?;
         let AcceptedRequest::Prediction(accepted) = accepted else { bail!("the example is no prediction") };
-        let Accepted { config, brief, limits, digest } = *accepted;
+        let Accepted { config, brief, limits, digest, .. } = *accepted;
         let author = Author { tenant: String::new(), actor: "peers".to_owned(), trace: None };
         let start =
             Start::<Prediction> { config, brief, limits, request_digest: digest, request_id: None, author };
