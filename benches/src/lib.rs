@@ -47,6 +47,8 @@ pub fn config(roles: usize, rounds: u32, outcomes: usize) -> Config {
         judge_passes: 1,
         schedule: Schedule::Strict,
         dates: Default::default(),
+        preset: None,
+        input_tokens: Default::default(),
         rules: RULES,
     }
 }
@@ -182,6 +184,7 @@ fn answer(state: &Debate<Prediction>, want: &Want) -> Answer {
             let cited =
                 state.config().roles.first().map(|first| Citation { point: format!("r1.{first}"), quote });
             Answer::Argue(Argument {
+                claim: String::new(),
                 argument: WORDS.to_owned(),
                 supports: OutcomeRef::Known(0),
                 probabilities,

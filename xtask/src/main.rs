@@ -15,6 +15,7 @@ mod npm;
 mod packages;
 mod peers;
 mod postgres;
+mod prompts;
 mod python;
 mod readme;
 mod real;
@@ -51,9 +52,10 @@ enum Task {
     ///
     /// In a criterion group the function named `floor` is the floor; a parameter is compared with the
     /// floor of the same parameter, or else with the group's only floor.
-    /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md.
+    /// `peers` is no bench target: it holds the same debate with other orchestrators, see docs/benchmarks.md. Nor is
+    /// `prompts`, which prints what the prompts of each format and preset take.
     Bench {
-        /// The bench target: maths, log, engine, schedule, store, catchup, replay, wake, replicas, fanout; or peers
+        /// The bench target: maths, log, engine, schedule, store, catchup, replay, wake, replicas, fanout; or peers, or prompts
         name: String,
         /// Of peers: fewer debates and rounds, and slow peers not under load; of store, catchup, replay, wake, replicas and
         /// fanout: fewer of all
@@ -134,6 +136,10 @@ fn run(task: Task) -> Result<ExitCode> {
         }
         Task::Bench { name, json, quick, only, .. } if name == "peers" => {
             peers::run(&workspace, &peers::Wanted { quick, json, only })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Bench { name, json, quick: false, ref only, .. } if name == "prompts" && only.is_empty() => {
+            prompts::run(&workspace, json)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench { name, quick, only, .. }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::deliberation;
 use debate_core::formats::roundtable::flags::Flags;
-use debate_core::request::{Violation, Violations};
+use debate_core::request::Violations;
 use debate_grpc::Admission;
-use debate_prompts::prediction::check_fits;
+use debate_prompts::prediction;
 
 use crate::args::Options;
 use crate::exit::Failure;
@@ -26,7 +26,10 @@ pub(crate) fn admission(options: &Options, skills_dir: Option<PathBuf>) -> anyho
             tracing::warn!("{left_out}");
         }
         workspace::admit(request, options.workspace.as_deref());
-        search::admit(request, &options)
+        if let Some(left_out) = search::admit(request, &options) {
+            tracing::warn!("{left_out}");
+        }
+        Ok(())
     }))
 }
 
@@ -43,10 +46,7 @@ pub(crate) fn admit(
 ) -> Result<Vec<String>, Violations> {
     match request {
         AcceptedRequest::Prediction(accepted) => {
-            check_fits(&accepted.config, &accepted.brief).map_err(|error| {
-                let reason = error.to_string();
-                Violation { field: "prediction_context".to_owned(), reason }
-            })?;
+            prediction::admit(accepted)?;
             Ok(Vec::new())
         }
         AcceptedRequest::Deliberation(accepted) => {

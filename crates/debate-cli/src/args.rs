@@ -63,6 +63,10 @@ pub(crate) struct Options {
     )]
     pub(crate) store: StoreChoice,
 
+    /// Folder of texts for prompts in place of the program's own, such as prediction/argue.txt; see `debate prompts list`
+    #[arg(long, global = true, env = "DEBATE_PROMPTS", value_name = "FOLDER")]
+    pub(crate) prompts: Option<PathBuf>,
+
     /// Seconds for which other programs on the same PostgreSQL leave a debate alone after the one that drives it was last
     /// heard of
     #[arg(

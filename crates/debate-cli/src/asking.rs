@@ -1,4 +1,5 @@
-//! How long a debate that is started here may take, and how much its models think (rules K22, P23).
+//! How long a debate that is started here may take, how much its models think, and how much its prompts show (rules K22,
+//! P15, P23).
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -6,8 +7,10 @@ use std::time::Duration;
 use clap::ValueEnum;
 use debate_core::call;
 use debate_core::formats::accept::AcceptedRequest;
+use debate_core::formats::prediction::config::Preset;
 use debate_core::limits::NO_DEADLINE_MS;
 use debate_core::request::sizes::DEADLINE_MS;
+use debate_prompts::prediction;
 
 use crate::args::Options;
 use crate::exit::Failure;
@@ -24,6 +27,31 @@ pub(crate) struct Asking {
     /// How much models think; wins over the request's own default. Left to the provider unless set
     #[arg(long, env = "DEBATE_EFFORT", value_name = "EFFORT", value_enum, hide_possible_values = false)]
     effort: Option<Effort>,
+
+    /// How much the prompts of a prediction show; wins over the request. Standard where neither says it
+    #[arg(long, env = "DEBATE_PRESET", value_name = "PRESET", value_enum, hide_possible_values = false)]
+    preset: Option<PresetName>,
+}
+
+/// How much the prompts of a prediction show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PresetName {
+    /// The least: up to 600 tokens for each argument
+    Contract,
+    /// Whole arguments: up to 6,000 tokens for each argument
+    Standard,
+    /// All that was said: up to 20,000 tokens for each argument
+    Deep,
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Contract => Self::Contract,
+            PresetName::Standard => Self::Standard,
+            PresetName::Deep => Self::Deep,
+        }
+    }
 }
 
 /// A deadline, or that there is none.
@@ -74,10 +102,17 @@ impl Asking {
     /// Applies it to a request.
     ///
     /// # Errors
-    /// A call may take longer than the debate.
+    /// A call may take longer than the debate, or the preset is too small for the request.
     pub(crate) fn apply(self, request: &mut AcceptedRequest, options: &Options) -> anyhow::Result<()> {
         if let Some(effort) = self.effort {
             request.models_mut().effort.default = Some(effort.into());
+        }
+        if let AcceptedRequest::Prediction(accepted) = request {
+            let is_open = accepted.config.preset.is_none() && accepted.config.input_tokens.is_empty();
+            if let Some(preset) = self.preset.map(Preset::from).or(is_open.then_some(Preset::Standard)) {
+                accepted.take_preset(preset);
+                prediction::admit(accepted).map_err(|refused| Failure::bad_input(refused.to_string()))?;
+            }
         }
         let says_deadline = request.says_deadline();
         let limits = request.limits_mut();

@@ -22,6 +22,7 @@ mod list;
 mod log;
 mod mcp;
 mod policy;
+mod prompts;
 mod redact;
 mod replay;
 mod report;
@@ -78,6 +79,7 @@ pub(crate) enum Command {
     Influence(influence::Influence),
     Redact(redact::Redact),
     Policy(policy::Policy),
+    Prompts(prompts::Prompts),
     Golden(golden::Golden),
     Flags(flags::Flags),
     Config(config::Config),
@@ -119,6 +121,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<End> {
         Command::Influence(influence) => influence.run(options).await,
         Command::Redact(redact) => redact.run(options).await,
         Command::Policy(policy) => policy.run(options).await,
+        Command::Prompts(prompts) => prompts.run(options),
         Command::Golden(golden) => golden.run(),
         Command::Flags(flags) => flags.run(options),
         Command::Config(config) => config.run(options),

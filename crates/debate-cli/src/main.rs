@@ -12,6 +12,7 @@ mod config;
 mod estimate;
 mod exit;
 mod failures;
+mod first_prompts;
 mod flags;
 mod follow;
 mod handles;
@@ -21,6 +22,7 @@ mod lines;
 mod live;
 mod logging;
 mod model;
+mod own_prompts;
 mod page;
 mod paper;
 mod plain;
@@ -70,6 +72,7 @@ fn runtime(args: Args) -> anyhow::Result<End> {
         Telemetry::open(&args)?
     };
     logging::begin(&args.options, &telemetry)?;
+    args.options.prompts.as_deref().map_or(Ok(()), own_prompts::take)?;
     let ended = runtime.block_on(commands::run(args));
     telemetry.close();
     // A second Ctrl-C or a blocked disk must not keep the process alive.

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::roundtable::tool::Tool as Name;
-use debate_core::request::{Violation, Violations};
 use debate_engine::Tool;
 use debate_llm::ApiKey;
 use debate_llm::http::search::{SearchAnswer, SearchEndpoint, SearchQuestion};
@@ -75,17 +74,14 @@ pub(crate) fn endpoint(options: &Options) -> anyhow::Result<Option<SearchEndpoin
     Ok(Some(SearchEndpoint::new(url, key.as_ref()).map_err(refused)?))
 }
 
-/// Checks that tools which a request names are to be had here.
-///
-/// # Errors
-/// They are not.
-pub(crate) fn admit(request: &AcceptedRequest, options: &Options) -> Result<(), Violations> {
-    let AcceptedRequest::Roundtable(accepted) = request else { return Ok(()) };
+/// Leaves tools that a request names out of it where they are not to be had here; returns a line that says so.
+pub(crate) fn admit(request: &mut AcceptedRequest, options: &Options) -> Option<String> {
+    let AcceptedRequest::Roundtable(accepted) = request else { return None };
     if accepted.config.tools.is_empty() || options.search_endpoint.is_some() || options.is_simulated() {
-        return Ok(());
+        return None;
     }
-    let reason = "nothing searches here: set --search-endpoint, or leave them out".to_owned();
-    Err(Violation { field: "tools".to_owned(), reason }.into())
+    let missing = accepted.config.lose_tools().join(", ");
+    Some(format!("agents cannot use {missing}: nothing searches here; set --search-endpoint"))
 }
 
 /// One tool that searches.

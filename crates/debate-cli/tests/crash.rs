@@ -22,7 +22,8 @@ use serde_json::{Value, json};
 use server::{Server, follow, open, request};
 
 /// Slow enough that the server is always killed in the middle.
-const MODEL: [&str; 2] = ["--model", "simulated:latency=60ms,sigma=0.5,malformed=0.05,weak_argument=0.1"];
+const MODEL: [&str; 2] =
+    ["--model", "simulated:seed=3,latency=60ms,sigma=0.5,malformed=0.05,weak_argument=0.1"];
 const DEBATES: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -126,6 +126,8 @@ pub struct CallState {
     pub turns_before: Vec<TurnState>,
     /// What the latest start was shown.
     pub sees: Vec<Sight>,
+    /// The kinds of parts that the prompt of the latest start did not show whole, such as `findings` or `point` (rule K20).
+    pub shortened: Vec<Box<str>>,
     /// The latest revision that was answered.
     pub answered: Option<u32>,
     /// Tokens that providers reported for it, over all revisions.
@@ -202,6 +204,7 @@ impl CallState {
         self.attempt = started.attempt;
         self.turn_started = started.turn;
         self.sees.clone_from(&started.sees);
+        self.shortened = shortened(&started.prompt.omitted);
         self.open.push(OpenAttempt {
             attempt: started.attempt,
             turn: started.turn,
@@ -394,4 +397,12 @@ impl CallState {
         self.cut_in_thinking = 0;
         self.unusable = None;
     }
+}
+
+/// Returns the kinds of parts that a prompt did not show whole, each once, out of lines such as `point r1.judge: left out`.
+fn shortened(omitted: &[String]) -> Vec<Box<str>> {
+    let mut kinds: Vec<&str> = omitted.iter().filter_map(|line| line.split([' ', ':']).next()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.into_iter().map(Box::from).collect()
 }

@@ -31,6 +31,9 @@ pub struct ModelPlan {
     /// The most tokens of the visible answer by kind of call, where that is not the format's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub output_tokens: BTreeMap<String, u32>,
+    /// The language of answers, a BCP 47 tag; that of the question or topic where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
 }
 
 /// How much models think (rule P23): an effort for everything, by kind of call, by role; the narrowest counts.
@@ -106,8 +109,8 @@ impl ModelPlan {
     ) -> Result<Self, String> {
         let models = vec![model.to_owned()];
         if choice.is_empty() {
-            let (effort, output_tokens) = (self.effort.clone(), self.output_tokens.clone());
-            return Ok(Self { default: models, effort, output_tokens, ..Self::default() });
+            let Self { effort, output_tokens, language, .. } = self.clone();
+            return Ok(Self { default: models, effort, output_tokens, language, ..Self::default() });
         }
         let mut plan = self.clone();
         match choice.strip_prefix("roles.") {

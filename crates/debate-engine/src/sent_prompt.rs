@@ -10,6 +10,7 @@ use debate_core::envelope::Envelope;
 use debate_core::event::{CallStarted, KernelEvent, PromptRef};
 use debate_core::formats::any::{AnyReplayError, format_of};
 use debate_core::record::Record as _;
+use debate_prompts::catalog;
 use debate_prompts::prompts::{Prompt, RenderError};
 use debate_prompts::room::Room;
 
@@ -125,7 +126,7 @@ impl Engine {
         let are_words_gone = before.iter().any(|event| event.is_redacted());
         let (finding, rendered) = match rendered {
             Ok((prompt, digest)) if digest == sent.digest => (Finding::Agrees, Some(prompt)),
-            Ok((prompt, _)) if prompt.version != sent.version => {
+            Ok((prompt, _)) if catalog::version(prompt.version) != sent.version => {
                 (Finding::OtherTemplate { now: prompt.version }, Some(prompt))
             }
             Ok(_) | Err(RenderError::Redacted { .. }) if are_words_gone => (Finding::WordsDeleted, None),

@@ -13,6 +13,7 @@ use debate_core::prices::Price;
 use debate_core::prose::Prose;
 use debate_llm::{CallTime, ChatModel, ChatReply, ChatRequest, Ending, Message, ModelError, ModelErrorKind};
 use debate_prompts::again;
+use debate_prompts::catalog;
 use debate_prompts::prompts::{Prompt, Prompts, Reading, Received, RenderError, Speaker};
 use debate_prompts::room::Room;
 
@@ -110,7 +111,7 @@ impl<F: Format> Question<F> {
     /// Returns what the log says of the prompt.
     pub(crate) fn prompt_ref(&self) -> PromptRef {
         PromptRef {
-            version: self.prompt.version.to_owned(),
+            version: catalog::version(self.prompt.version),
             digest: Digest(self.request.prompt_digest()),
             tokens: self.prompt.tokens,
             omitted: self.prompt.omitted.clone(),

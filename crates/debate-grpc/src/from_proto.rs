@@ -144,6 +144,9 @@ fn options(options: v1::DebateOptions) -> Value {
         .some("as_of", options.as_of)
         .some("closes_at", options.closes_at)
         .some("resolves_at", options.resolves_at)
+        .some("preset", options.preset)
+        .map("input_tokens", options.input_tokens, Value::from)
+        .some("language", options.language)
         .some("limits", options.limits.map(limits))
         .asking(options.effort, options.output_tokens)
         .json()
@@ -178,6 +181,7 @@ fn deliberation(request: v1::DeliberationRequest) -> Value {
         Object::default()
             .some("models", options.models.map(deliberation_models))
             .some("limits", options.limits.map(limits))
+            .some("language", options.language)
             .asking(options.effort, options.output_tokens)
             .json()
     };

@@ -22,8 +22,10 @@ use debate_core::formats::deliberation::config::{
 use debate_core::formats::deliberation::visible::{Remark, Visible};
 use minijinja::{Environment, context};
 
+use crate::catalog;
 use crate::copies;
 use crate::fitting::Bounds;
+use crate::language;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
 };
@@ -54,10 +56,10 @@ struct Kind {
 
 fn kind(phase: Phase) -> Kind {
     let (version, template) = match phase {
-        Phase::Initial => ("deliberation/initial@2", "initial"),
-        Phase::Rebuttal => ("deliberation/rebuttal@2", "rebuttal"),
-        Phase::Revised => ("deliberation/revised@2", "revised"),
-        Phase::Consensus => ("deliberation/consensus@2", "consensus"),
+        Phase::Initial => ("deliberation/initial@3", "initial"),
+        Phase::Rebuttal => ("deliberation/rebuttal@3", "rebuttal"),
+        Phase::Revised => ("deliberation/revised@3", "revised"),
+        Phase::Consensus => ("deliberation/consensus@3", "consensus"),
     };
     let (output_tokens_max, public) = match phase {
         Phase::Initial | Phase::Rebuttal | Phase::Revised => (CONTRIBUTION_OUTPUT_TOKENS, PublicPart::Whole),
@@ -69,13 +71,13 @@ fn kind(phase: Phase) -> Kind {
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
-        ("system", include_str!("../templates/deliberation/system@2.txt")),
-        ("initial", include_str!("../templates/deliberation/initial@1.txt")),
-        ("rebuttal", include_str!("../templates/deliberation/rebuttal@1.txt")),
-        ("revised", include_str!("../templates/deliberation/revised@1.txt")),
-        ("consensus", include_str!("../templates/deliberation/consensus@1.txt")),
-        ("verification", include_str!("../templates/deliberation/verification@1.txt")),
-        ("skills", include_str!("../templates/deliberation/skills@1.txt")),
+        ("system", catalog::text("deliberation/system@3")),
+        ("initial", catalog::text("deliberation/initial@1")),
+        ("rebuttal", catalog::text("deliberation/rebuttal@1")),
+        ("revised", catalog::text("deliberation/revised@1")),
+        ("consensus", catalog::text("deliberation/consensus@1")),
+        ("verification", catalog::text("deliberation/verification@1")),
+        ("skills", catalog::text("deliberation/skills@1")),
     ];
     for (name, text) in texts {
         templates.add_template(name, text).expect("the templates are fixed and tested");
@@ -175,6 +177,7 @@ fn system(visible: &Visible, output_tokens_max: u32) -> Result<String, minijinja
         // Half a word a token leaves room for languages and lists that take more tokens.
         words => (output_tokens_max / 20 * 10).max(10),
         today => visible.as_of.day(),
+        language => language::named(visible.language.as_deref(), "the language of the topic"),
     };
     fill("system", values)
 }

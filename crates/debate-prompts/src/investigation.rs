@@ -25,6 +25,7 @@ use debate_core::formats::investigation::fact::Stage;
 use debate_core::formats::investigation::visible::{InvestigateView, Looks, Task, Visible};
 use minijinja::{Environment, context};
 
+use crate::catalog;
 use crate::fitting::Bounds;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
@@ -46,10 +47,10 @@ pub struct InvestigationPrompts;
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let texts = [
-        ("persona.en", include_str!("../templates/investigation/persona.en@3.txt")),
-        ("persona.zh", include_str!("../templates/investigation/persona.zh@3.txt")),
-        ("task.en", include_str!("../templates/investigation/task.en@2.txt")),
-        ("task.zh", include_str!("../templates/investigation/task.zh@2.txt")),
+        ("persona.en", catalog::text("investigation/persona.en@3")),
+        ("persona.zh", catalog::text("investigation/persona.zh@3")),
+        ("task.en", catalog::text("investigation/task.en@3")),
+        ("task.zh", catalog::text("investigation/task.zh@3")),
     ];
     for (name, text) in texts {
         templates.add_template(name, text).expect("the templates are fixed and tested");
@@ -59,20 +60,20 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
 
 fn version(task: &Task, language: Language) -> &'static str {
     match (kind(task), language) {
-        ("propose", Language::En) => "investigation/propose.en@3",
-        ("propose", Language::Zh) => "investigation/propose.zh@3",
-        ("report", Language::En) => "investigation/report.en@3",
-        ("report", Language::Zh) => "investigation/report.zh@3",
-        ("respond", Language::En) => "investigation/respond.en@3",
-        ("respond", Language::Zh) => "investigation/respond.zh@3",
-        ("challenge", Language::En) => "investigation/challenge.en@3",
-        ("challenge", Language::Zh) => "investigation/challenge.zh@3",
-        ("status", Language::En) => "investigation/status.en@3",
-        ("status", Language::Zh) => "investigation/status.zh@3",
-        ("verdict", Language::En) => "investigation/verdict.en@3",
-        ("verdict", Language::Zh) => "investigation/verdict.zh@3",
-        (_, Language::En) => "investigation/convey.en@3",
-        (_, Language::Zh) => "investigation/convey.zh@3",
+        ("propose", Language::En) => "investigation/propose.en@4",
+        ("propose", Language::Zh) => "investigation/propose.zh@4",
+        ("report", Language::En) => "investigation/report.en@4",
+        ("report", Language::Zh) => "investigation/report.zh@4",
+        ("respond", Language::En) => "investigation/respond.en@4",
+        ("respond", Language::Zh) => "investigation/respond.zh@4",
+        ("challenge", Language::En) => "investigation/challenge.en@4",
+        ("challenge", Language::Zh) => "investigation/challenge.zh@4",
+        ("status", Language::En) => "investigation/status.en@4",
+        ("status", Language::Zh) => "investigation/status.zh@4",
+        ("verdict", Language::En) => "investigation/verdict.en@4",
+        ("verdict", Language::Zh) => "investigation/verdict.zh@4",
+        (_, Language::En) => "investigation/convey.en@4",
+        (_, Language::Zh) => "investigation/convey.zh@4",
     }
 }
 

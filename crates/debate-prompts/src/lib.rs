@@ -5,6 +5,8 @@
 
 /// Asks again with the reason (K5, K18).
 pub mod again;
+/// The texts of all prompts (P24).
+pub mod catalog;
 mod copies;
 /// The words of a deliberation (D3, D5, D8).
 pub mod deliberation;
@@ -13,6 +15,7 @@ pub mod escape;
 mod fitting;
 /// The words of an investigation (I1–I10).
 pub mod investigation;
+mod language;
 /// The words of proposals for reviewers (V7, V8).
 pub mod policy;
 /// The words of the prediction debate.

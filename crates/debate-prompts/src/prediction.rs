@@ -22,7 +22,19 @@
 //! shared beginning all the same. The budget decides how much of the points of earlier rounds a later one still shows;
 //! only their order is promised.
 //!
-//! The persona stands before the material, though the material is what all roles share: it is the request's text, and
+//! That is the layout of the preset `contract`. In `standard` and `deep` all calls of a debate begin alike,
+//! and what was argued stands in one order for all roles but the judge:
+//!
+//! ```text
+//! argument    system | brief | points             | persona, rejection, task
+//! score       system | brief | scorer, rubric     | argument, evidence, task
+//! synthesis   system | brief | points with scores | persona, task
+//! ```
+//!
+//! The brief is the material of the request, within three fifths of what an argument or a score may have; every point has
+//! its forecast, so that a round only adds to what the one before showed.
+//!
+//! In `contract` the persona stands before the material, though the material is what all roles share: it is the request's text, and
 //! the one message that models obey is no place for it (K13), and every protocol wants that message first. What this
 //! costs is the head once a role. That a scorer's words differ from a judge's ends what kinds could share, so the heads
 //! of scores are their own and have the rubric in them, the longest of all that is the same.
@@ -35,6 +47,7 @@
 //!
 //! ```text
 //! <question>text</question>
+//! <criteria>text</criteria>        of the task's `resolution_criteria`; not in a score prompt of `contract`
 //! <outcomes>
 //! A | label | prior 0.21           letters A to Z, AA, AB …; no prior where none is given or none fits;
 //! B | label                        bars in labels become slashes; a score prompt lists the one outcome argued for
@@ -43,8 +56,7 @@
 //! A | text
 //! </descriptions>
 //! <background>
-//! resolution: text                 of the task's `resolution_criteria`, `description`, `background`
-//! description: text
+//! description: text                of the task's `description`, `background`
 //! background: text
 //! </background>
 //! <findings>
@@ -61,7 +73,7 @@
 //! gap: text
 //! </data>
 //! <points>
-//! <point id="r1.optimist" supports="A" p="A 0.60, B 0.40" score="0.71">text</point>
+//! <point id="r1.optimist" supports="A" claim="text" p="A 0.60, B 0.40" score="0.71">text</point>
 //! </points>
 //! <rejection>text</rejection>
 //! <argument supports="A" precedents="2">text</argument>
@@ -70,8 +82,8 @@
 //! </evidence>
 //! ```
 //!
-//! `p` has at most three outcomes, the likeliest of more, and is there on a role's newest point, in the synthesis on all;
-//! `score` is there in the synthesis alone; a role's own newest point may be there without its text. A text that was cut
+//! `claim` is there where one was asked for: not in `contract`. `p` has at most three outcomes, the likeliest of more, and
+//! is there on a role's newest point, in the synthesis and outside `contract` on all; `score` is there in the synthesis alone; a role's own newest point may be there without its text. A text that was cut
 //! ends with `…`. A redacted text is `[redacted]`.
 //!
 //! The task begins, when a role argues, with `Role: optimist. Phase: rebuttal, round 2 of 3.`; when an argument is
@@ -82,7 +94,7 @@
 //!
 //! Tokens are counted over all messages. When not everything fits (P15), the task and the outcomes stay; then comes
 //! what must be there at its least: the rejection, the question, and one point that can be rebutted and cited; then
-//! floors, in this order: points of the latest round, the role's own forecast, findings; then what is left goes to
+//! floors, in this order: the whole question and the whole criteria, points of the latest round, the role's own forecast, findings; then what is left goes to
 //! rejection, question, points of the latest round (shortened evenly), findings, variables, data, background and
 //! descriptions, the role's own words, older points from the newest round on. Priors are given up before a required block loses its floor. In a
 //! score prompt the argument comes first, then question, evidence, findings, data. In the synthesis all points are
@@ -109,11 +121,12 @@ mod score;
 #[cfg(test)]
 mod seed_tests;
 mod shapes;
+mod standard;
 mod stem;
 mod synthesise;
 mod templates;
 
-pub use fits::check_fits;
+pub use fits::{admit, check_fits};
 
 use debate_core::call::Want;
 use debate_core::calls::TurnState;

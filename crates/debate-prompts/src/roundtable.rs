@@ -25,6 +25,7 @@ use debate_core::formats::roundtable::visible::Visible;
 
 use crate::escape;
 use crate::fitting::Bounds;
+use crate::language;
 use crate::prompts::{
     Message, ParseError, Prompt, Prompts, PublicPart, Reading, Received, RenderError, Speaker,
 };
@@ -32,9 +33,9 @@ use crate::room::Room;
 use crate::tokens;
 
 /// The prompt of a response.
-const RESPOND: &str = "roundtable/respond@4";
+const RESPOND: &str = "roundtable/respond@5";
 /// The prompt by which an agent is asked once more, blind.
-const REPOLL: &str = "roundtable/repoll@4";
+const REPOLL: &str = "roundtable/repoll@5";
 
 /// The words of a roundtable.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,8 +103,9 @@ impl Prompts for RoundtablePrompts {
 /// Returns the system message and the task: what the prompt says of its own accord.
 fn instructions(visible: &Visible) -> [String; 2] {
     let today = visible.as_of.day();
+    let language = language::named(visible.language.as_deref(), "the language of the topic");
     let system = format!(
-        "{}\n\n{}\n\nWrite in the language of the topic. Today is {today}.",
+        "{}\n\n{}\n\nWrite in {language}. Today is {today}.",
         anchor::layer(visible),
         contract::layer(visible)
     );

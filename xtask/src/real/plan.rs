@@ -115,6 +115,10 @@ impl Planned {
             };
         }
         request["options"]["limits"]["deadline_ms"] = json!(deadline_ms);
+        if self.name.starts_with("prediction") {
+            // Small models have small windows.
+            request["options"]["preset"] = json!("contract");
+        }
         for kind in self.long_kinds() {
             request["options"]["output_tokens"][*kind] = json!(OUTPUT_TOKENS);
         }

@@ -1,12 +1,15 @@
 //! `debate log`: the events of a debate, and the prompts of its requests.
 
 use std::num::NonZeroU64;
+use std::str::FromStr;
 
 use clap::builder::FalseyValueParser;
+use debate_core::envelope::Envelope;
 use debate_core::event::PromptRef;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Seq};
 use debate_viewer::PromptShown;
+use serde_json::Value;
 
 use super::print;
 use crate::args::Options;
@@ -33,9 +36,10 @@ pub(crate) struct Log {
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
 
-    /// Print the prompt of the request that this event began, rendered again from the log, and whether it is what was sent
-    #[arg(long, env = "DEBATE_PROMPT", value_name = "NUMBER")]
-    prompt: Option<NonZeroU64>,
+    /// Print the prompt of the request that this event began, rendered again from the log, and whether it is what was sent.
+    /// Takes the number of the event, or the name of a call such as score/1/judge, or of an argument such as r2.pessimist
+    #[arg(long, env = "DEBATE_PROMPT", value_name = "NUMBER|NAME")]
+    prompt: Option<Asked>,
 }
 
 impl Log {
@@ -46,7 +50,8 @@ impl Log {
         let engine = house.engine.clone();
         house.close().await?;
         let history = history?;
-        if let Some(seq) = self.prompt.map(|seq| Seq(seq.get())) {
+        if let Some(asked) = &self.prompt {
+            let seq = asked.seq(self.id, &history)?;
             let log = debate_viewer::Log::fold(self.id, history)?;
             let (head, _) = log.head();
             if seq > head {
@@ -86,6 +91,51 @@ impl Log {
         }
         print(&text)?;
         Ok(End::Done)
+    }
+}
+
+/// The request whose prompt is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Asked {
+    /// The event that began it.
+    Event(NonZeroU64),
+    /// The last one of a call, such as `argue/2/pessimist`.
+    Call(String),
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(number) = text.parse() {
+            return Ok(Self::Event(number));
+        }
+        if let Some((round, role)) = text.strip_prefix('r').and_then(|text| text.split_once('.'))
+            && round.parse::<u32>().is_ok()
+        {
+            return Ok(Self::Call(format!("argue/{round}/{role}")));
+        }
+        if text.contains('/') {
+            return Ok(Self::Call(text.to_owned()));
+        }
+        Err("write the number of an event, a call such as score/1/judge, or an argument such as r2.pessimist"
+            .to_owned())
+    }
+}
+
+impl Asked {
+    /// Returns the number of the event that began the request.
+    fn seq(&self, id: DebateId, history: &[Envelope]) -> anyhow::Result<Seq> {
+        let call = match self {
+            Self::Event(seq) => return Ok(Seq(seq.get())),
+            Self::Call(call) => call,
+        };
+        let begins = |envelope: &&Envelope| {
+            let body = serde_json::from_str::<Value>(&envelope.body).unwrap_or_default();
+            envelope.kind == "call_started" && envelope.stream == id.into() && body["call"] == **call
+        };
+        let found = history.iter().rev().find(begins).map(|envelope| envelope.seq);
+        found.ok_or_else(|| Failure::bad_input(format!("debate {id} has asked no model for {call}")))
     }
 }
 

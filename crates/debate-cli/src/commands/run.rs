@@ -71,8 +71,9 @@ impl Run {
     fn request(&self, options: &Options) -> anyhow::Result<AcceptedRequest> {
         let mut request = RequestFile(&self.file).read(self.skills_dir.as_deref(), &options.offered())?;
         workspace::admit(&mut request, options.workspace.as_deref());
-        search::admit(&request, options)
-            .map_err(|violations| RequestFile(&self.file).refused(&violations))?;
+        if let Some(left_out) = search::admit(&mut request, options) {
+            writeln!(io::stderr(), "warning: {left_out}")?;
+        }
         if let (AcceptedRequest::Prediction(accepted), Some(seed)) = (&mut request, options.seed) {
             accepted.config.seed = seed;
         }

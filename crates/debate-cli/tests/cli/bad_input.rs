@@ -137,12 +137,17 @@ fn t9_a_flag_of_the_environment_that_does_not_parse_is_named_with_its_source() {
 #[test]
 fn p15_a_request_that_cannot_fit_its_prompts_is_refused_with_the_count() {
     let outcome = |number: usize| json!({"id": format!("o{number}"), "label": format!("{number} {}", "long ".repeat(60))});
-    let request = with("/prediction_context/outcomes", (0..50).map(outcome).collect());
-    refused(request.to_string(), &["prediction_context"]);
+    let mut request = with("/prediction_context/outcomes", (0..50).map(outcome).collect());
+    request["options"]["preset"] = json!("contract");
+    refused(request.to_string(), &["options.preset"]);
     let program = Program::new();
     let path = program.write("request.json", request.to_string());
     let ran = program.run(["run".as_ref(), path.as_os_str()]);
-    assert!(ran.stderr.contains(" tokens; 600 are allowed"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(" tokens; 600 are allowed; standard is the smallest preset that fits"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

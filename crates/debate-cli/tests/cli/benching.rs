@@ -213,5 +213,8 @@ fn d9_rehearsed_roundtables_use_tools_and_real_ones_need_something_that_searches
     let mut command = program.command(["bench", "scenarios", path.to_str().unwrap()].iter().chain(&real));
     let refused = Ran::of(command.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").output().unwrap());
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("searching: tools: nothing searches here"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("searching: tools: agents cannot use search_web: nothing searches here"),
+        "{refused:?}"
+    );
 }

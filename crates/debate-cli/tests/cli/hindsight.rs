@@ -43,7 +43,10 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     assert_eq!((&blind["of"], &blind["finding"]), (&"blind".into(), &"too_few".into()));
     assert!(blind["brier"].is_null() && last["brier"].is_null(), "of too few nothing is told");
     let prompts = found["groups"][0]["prompts"].to_string();
-    assert!(prompts.contains("prediction/argue@") && prompts.contains("prediction/score@"), "{prompts}");
+    assert!(
+        prompts.contains("prediction/argue.standard@") && prompts.contains("prediction/score.standard@"),
+        "{prompts}"
+    );
     let page = program.run(["calibration"]).stdout;
     assert!(
         page.contains("1 simulated debate on 1 question resolved") && page.contains("SIMULATED"),

@@ -22,6 +22,7 @@ mod names;
 mod postgres;
 mod prices;
 mod program;
+mod prompts;
 mod provider;
 mod proving;
 mod reading;

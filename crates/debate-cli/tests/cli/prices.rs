@@ -51,7 +51,8 @@ fn k8_money_that_runs_out_gives_a_partial_result_that_says_so() {
     let program = Program::new();
     let prices = program.write("prices.json", PRICES).display().to_string();
     let file = limited(&program, 12_000);
-    let ran = program.run(["run", &file, "--seed", "7", "--prices", &prices, "--quiet"]);
+    let ran =
+        program.run(["run", &file, "--preset", "contract", "--seed", "7", "--prices", &prices, "--quiet"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("PARTIAL"), "{}", ran.stdout);
     assert!(ran.stdout.contains("stopped by budget of cost_micros"), "{}", ran.stdout);

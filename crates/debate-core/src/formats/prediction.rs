@@ -19,6 +19,7 @@ pub mod notes;
 pub mod outcome;
 mod plan;
 pub mod point;
+mod preset;
 pub(super) mod request;
 pub mod scores;
 mod sights;

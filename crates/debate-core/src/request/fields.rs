@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::fmt::Display;
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 
+use oxilangtag::LanguageTag;
 use serde_json::{Map, Number, Value};
 
 use super::path::Path;
@@ -296,6 +297,18 @@ impl<'a> Field<'a> {
     pub(crate) fn moment(&self) -> Option<Timestamp> {
         let moment = self.words(LABEL_CHARS_MAX)?.parse();
         moment.map_err(|error: TimestampError| self.refuse(error)).ok()
+    }
+
+    /// Reads a language as a BCP 47 tag such as `de` or `pt-BR`.
+    pub(crate) fn language(&self) -> Option<String> {
+        let tag = self.words(LABEL_CHARS_MAX)?;
+        match LanguageTag::parse_and_normalize(tag) {
+            Ok(tag) => Some(tag.into_inner()),
+            Err(error) => {
+                self.refuse(format_args!("{tag:?} is not a BCP 47 tag such as de or pt-BR: {error}"));
+                None
+            }
+        }
     }
 
     /// Reads a truth value.

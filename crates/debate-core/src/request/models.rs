@@ -50,6 +50,7 @@ pub(crate) fn read_asking(
         Some(Value::Object(_)) => efforts(&field, kinds, is_role, who),
         Some(_) | None => EffortPlan { default: effort(&field), ..EffortPlan::default() },
     };
+    plan.language = options.field("language").language();
     let caps = options.field("output_tokens").object(kinds);
     for kind in kinds {
         if let Some(tokens) = caps.field(kind).whole(OUTPUT_TOKENS) {

@@ -222,6 +222,7 @@ fn argument(view: &ArgueView, probabilities: Vec<(OutcomeRef, f64)>, silent: boo
         relevance: "The same wind.".to_owned(),
     };
     Argument {
+        claim: String::new(),
         argument: format!("{} holds its ground in round {}.", view.role, view.round),
         supports: OutcomeRef::Known(0),
         probabilities,

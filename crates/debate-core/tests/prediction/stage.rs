@@ -46,6 +46,8 @@ pub(crate) fn config(rounds: u32) -> Config {
         judge_passes: 1,
         schedule: Schedule::Strict,
         dates: Default::default(),
+        preset: None,
+        input_tokens: Default::default(),
         rules: RULES,
     }
 }
@@ -213,6 +215,7 @@ pub(crate) fn argument(debate: &Play, round: u32, role: &str) -> Argument {
         relevance: "the same actors".to_owned(),
     };
     Argument {
+        claim: String::new(),
         argument: words(round, role),
         supports: OutcomeRef::Known(usize::from(yes < 0.5)),
         probabilities: vec![(OutcomeRef::Known(0), yes), (OutcomeRef::Known(1), 1.0 - yes)],

@@ -51,10 +51,10 @@ async fn p15_every_format_runs_in_a_small_context_window() {
             assert!(spelling == FAULTY || is_whole, "{window}: {}", end.body);
         }
     }
-    for version in ["prediction/argue@4", "prediction/synthesise@4", "deliberation/consensus@2"] {
+    for version in ["prediction/argue@5", "prediction/synthesise@5", "deliberation/consensus@3"] {
         assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
     }
-    for version in ["roundtable/respond@4", "review/judge@3", "investigation/convey.en@3"] {
+    for version in ["roundtable/respond@5", "review/judge@4", "investigation/convey.en@4"] {
         assert!(shortened.contains(&(1_024, version.to_owned())), "{version} in {shortened:?}");
     }
 }

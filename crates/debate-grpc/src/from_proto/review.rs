@@ -82,6 +82,7 @@ fn options(options: v1::ReviewOptions) -> Value {
         .some("seed", options.seed)
         .some("models", options.models.map(models))
         .some("limits", options.limits.map(limits))
+        .some("language", options.language)
         .asking(options.effort, options.output_tokens)
         .json()
 }

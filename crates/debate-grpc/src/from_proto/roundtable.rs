@@ -87,6 +87,7 @@ fn options(options: v1::RoundtableOptions) -> Value {
         .some("similarity", options.similarity)
         .some("limits", options.limits.map(limits))
         .some("models", options.models.map(models))
+        .some("language", options.language)
         .asking(options.effort, options.output_tokens)
         .json()
 }

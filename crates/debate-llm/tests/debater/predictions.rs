@@ -245,7 +245,7 @@ fn p15_a_tight_reply_is_still_whole() {
             "prediction_context": {"task": {"question": "Who will win the election?"}, "outcomes": listed},
             "config": {"rounds": 3, "max_argument_length": tokens, "roles": ["optimist", "pessimist", "judge"]},
         });
-        let ended = run(&accepted(&request.to_string()), "simulated:1");
+        let ended = run(&accepted(&request.to_string()), "simulated:2");
         check_flawless(&ended, &format!("{tokens} tokens, {outcomes} outcomes"));
     }
 }

@@ -24,6 +24,7 @@ fn visible(phase: Phase, history: Vec<Remark>) -> Visible {
         searches_web: false,
         history,
         as_of: Timestamp::default(),
+        language: None,
     }
 }
 
@@ -291,7 +292,7 @@ fn d10_contributions_are_shown_live_and_the_consensus_is_not() {
         let expected = if phase == Phase::Consensus { PublicPart::Nothing } else { PublicPart::Whole };
         assert_eq!(prompt.public, expected);
         assert_eq!(prompt.shape, None);
-        assert_eq!(prompt.version, format!("deliberation/{}@2", phase.as_str()));
+        assert_eq!(prompt.version, format!("deliberation/{}@3", phase.as_str()));
         let counted = prompt.messages.iter().map(|message| tokens::count(&message.text));
         assert_eq!(prompt.tokens, counted.sum::<u32>());
     }
@@ -330,14 +331,14 @@ fn a_topic_beyond_the_budget_is_refused_with_the_count() {
     let brief = Prose::new(Brief { topic: "word ".repeat(70_000), skills: Vec::new() });
     let error = render(&Visible { brief, ..visible(Phase::Initial, Vec::new()) }).unwrap_err();
     let RenderError::OverBudget { version, tokens, budget } = error else { panic!("{error}") };
-    assert_eq!((version, budget), ("deliberation/initial@2", INPUT_TOKENS));
+    assert_eq!((version, budget), ("deliberation/initial@3", INPUT_TOKENS));
     assert!(tokens > 70_000);
 }
 
 #[test]
 fn k15_redacted_words_cannot_be_shown() {
     let gone = Remark { content: None, ..remark(Phase::Initial, "bo", "") };
-    let redacted = Err(RenderError::Redacted { version: "deliberation/revised@2" });
+    let redacted = Err(RenderError::Redacted { version: "deliberation/revised@3" });
     assert_eq!(render(&visible(Phase::Revised, vec![gone])), redacted);
     assert_eq!(render(&Visible { brief: Prose::default(), ..visible(Phase::Revised, Vec::new()) }), redacted);
 }
@@ -374,5 +375,17 @@ fn k19_speakers_and_moderator_are_told_what_day_it_is() {
             "{:?}",
             prompt.messages[0]
         );
+    }
+}
+
+#[test]
+fn k19_contributions_are_in_the_language_that_the_request_sets() {
+    let set = Visible { language: Some("de".to_owned()), ..visible(Phase::Initial, Vec::new()) };
+    for (visible, language) in [
+        (visible(Phase::Initial, Vec::new()), "the language of the topic"),
+        (set, "the language de (BCP 47)"),
+    ] {
+        let system = render(&visible).unwrap().messages[0].text.to_string();
+        assert!(system.contains(&format!("Write in {language}, at most")), "{system}");
     }
 }

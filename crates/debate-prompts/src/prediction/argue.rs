@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use debate_core::formats::prediction::answer::{Answer, Argument, Citation, OutcomeRef};
 use debate_core::formats::prediction::call::HISTORIAN;
-use debate_core::formats::prediction::config::{ARGUE_INPUT_TOKENS, Brief, Phase};
+use debate_core::formats::prediction::config::{Brief, Phase};
 use debate_core::formats::prediction::visible::{ArgueView, Point, Subject};
 use debate_core::id::Role;
 use debate_core::prose::REDACTED;
@@ -19,6 +19,7 @@ use super::outcomes::{self, Letters, Names};
 use super::personas::{self, Persona};
 use super::replies::{self, ArgumentReply};
 use super::shapes;
+use super::standard;
 use super::stem::{self, Form, Stem};
 use super::templates::{self, Values};
 use crate::copies;
@@ -29,8 +30,9 @@ use crate::room::Room;
 const PUBLIC: &str = "argument";
 
 /// Keys that tell an argument from other objects in a reply.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "thinking",
+    "claim",
     "argument",
     "supports",
     "probabilities",
@@ -45,11 +47,14 @@ const KEYS: [&str; 9] = [
 const NEEDED: [&str; 4] = ["argument", "supports", "probabilities", "confidence"];
 
 const REJECTION: Share = Share { most: 80, ..Share::required(1, 24, 60) };
-const QUESTION: Share = Share::required(2, 24, 60);
+const QUESTION: Share = Share { rank: 0, ..Share::required(2, 24, u32::MAX) };
+const CRITERIA: Share = Share { rank: 0, ..Share::floored(2, u32::MAX) };
 /// The point that must be there: one that can be rebutted and, in the closing, cited.
 const CITABLE: Share = Share { rank: 3, ..Share::required(4, 14, 24) };
 /// Points of the latest round.
 const LATEST: Share = Share::floored(4, 24);
+/// Tokens of a claim at most.
+const CLAIM_TOKENS_MAX: u32 = 60;
 /// The role's own latest point: its forecast, and its words where there is room.
 const OWN: Share = Share { rank: 5, bare: true, ..Share::spare(10, 12) };
 const FINDINGS: Share = Share::floored(6, 28);
@@ -63,14 +68,26 @@ const OLDER: Share = Share::spare(11, 24);
 /// Renders the prompt of an argument.
 pub(super) fn render(view: &ArgueView, room: Room) -> Result<Prompt, RenderError> {
     let (brief, role) = (&view.subject.brief, &view.role);
-    let stem =
-        stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?;
-    let fitted = draft(view, &stem, room).fit()?;
+    let stem = if standard::is_of(&view.subject) {
+        standard::shared(&view.subject)?
+    } else {
+        stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?
+    };
+    let fitted = draft(view, &stem, room)?.fit()?;
     let output_tokens_max = room.output(view.max_argument_length);
     let ids = view.points.iter().map(|point| point.id.to_string());
     let shown: Vec<String> = ids.filter(|id| fitted.shows_point(id)).collect();
     let shape = shapes::argument(view, words_max(view, output_tokens_max), brings_precedents(view), &shown);
-    Ok(fitted.into_prompt(templates::ARGUE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
+    Ok(fitted.into_prompt(version(view), shape, output_tokens_max, PublicPart::Field(PUBLIC)))
+}
+
+fn version(view: &ArgueView) -> &'static str {
+    if standard::is_of(&view.subject) { templates::ARGUE_STANDARD } else { templates::ARGUE }
+}
+
+/// Returns who the role is, in its own message or at the beginning of the last one.
+fn persona<'a>(view: &'a ArgueView, brief: &'a Brief) -> Persona<'a> {
+    personas::persona(&view.role, brief)
 }
 
 /// Returns what every role is shown in every round, as it was made the first time.
@@ -94,6 +111,7 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
         findings: Some(FINDINGS),
         variables: Some(VARIABLES),
         data: Some(DATA),
+        criteria: Some(CRITERIA),
         background: Some(BACKGROUND),
         descriptions: Some(DESCRIPTIONS),
     };
@@ -105,24 +123,32 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
 }
 
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Draft {
+///
+/// # Errors
+/// The persona was redacted or cannot be rendered.
+pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Result<Draft, RenderError> {
+    let version = version(view);
     let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
+    if standard::is_of(&view.subject) {
+        let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version })?;
+        blocks.push(standard::persona(&persona(view, brief))?);
+    }
     let rejection = view
         .rejection
         .shown()
         .and_then(|reason| Block::inline(Slot::Rejection, "rejection", reason, REJECTION));
     let is_rejected = rejection.is_some();
     blocks.extend(rejection);
-    Draft {
-        version: templates::ARGUE,
-        budget: room.input(ARGUE_INPUT_TOKENS),
+    Ok(Draft {
+        version,
+        budget: room.input(view.subject.input_tokens.argue),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
         values: values(view, is_rejected, room.output(view.max_argument_length)),
-    }
+    })
 }
 
 fn values(view: &ArgueView, is_rejected: bool, reply_tokens_max: u32) -> Values {
@@ -161,7 +187,7 @@ fn argument_tokens_max(reply_tokens_max: u32) -> u32 {
 /// Returns how many words are asked for, so that the whole reply fits its tokens.
 fn words_max(view: &ArgueView, reply_tokens_max: u32) -> u32 {
     let outcomes = u32::try_from(view.subject.outcomes.len()).unwrap_or(u32::MAX);
-    let thinking_and_frame = 90;
+    let thinking_and_frame = if standard::is_of(&view.subject) { 150 } else { 90 };
     let evidence = 45;
     let probabilities = outcomes.saturating_mul(6);
     let cites = if view.phase == Phase::Opening { 0 } else { 50 };
@@ -176,13 +202,14 @@ fn words_max(view: &ArgueView, reply_tokens_max: u32) -> u32 {
 /// within a round in the view's order, but the role's own point last: the others' are what it answers.
 fn points(view: &ArgueView) -> Vec<Block> {
     let latest = view.points.iter().map(|point| point.id.round).max().unwrap_or_default();
-    let required = required(view);
+    let (required, is_standard) = (required(view), standard::is_of(&view.subject));
     let mut blocks = Vec::with_capacity(view.points.len());
     for round in 1..=latest {
         let age = u8::try_from(latest - round).unwrap_or(u8::MAX);
         let mut of_round: Vec<_> =
             view.points.iter().enumerate().filter(|(_, point)| point.id.round == round).collect();
-        of_round.sort_by_key(|(_, point)| point.id.role == view.role);
+        // In other presets all roles are shown the same, so that they share it.
+        of_round.sort_by_key(|(_, point)| !is_standard && point.id.role == view.role);
         for (place, point) in of_round {
             let is_newer = |other: &Point| other.id.role == point.id.role && other.id.round > round;
             let is_newest = !view.points.iter().any(is_newer);
@@ -195,7 +222,7 @@ fn points(view: &ArgueView) -> Vec<Block> {
             } else {
                 Share { fill: OLDER.fill.saturating_add(age), ..OLDER }
             };
-            blocks.push(self::point(&view.subject, point, is_newest, None, share));
+            blocks.push(self::point(&view.subject, point, is_newest || is_standard, None, share));
         }
     }
     blocks
@@ -227,8 +254,11 @@ fn tagged(letters: &Letters, point: &Point, (forecast, score): Form, share: Shar
     let id = blocks::attribute(&point.id.to_string());
     let attributes = format!(" id=\"{id}\" supports=\"{}\"", letters.get(point.supports));
     let mut spare = String::new();
+    if !point.words.claim().is_empty() {
+        spare = format!(" claim=\"{}\"", blocks::attribute(point.words.claim()));
+    }
     if forecast {
-        spare = format!(" p=\"{}\"", outcomes::shown(letters, &point.probabilities));
+        spare.push_str(&format!(" p=\"{}\"", outcomes::shown(letters, &point.probabilities)));
     }
     if let Some(score) = score {
         spare.push_str(&format!(" score=\"{score:.2}\""));
@@ -258,6 +288,7 @@ pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Ans
     };
     let confidence = replies::confidence(reply.confidence, &mut repairs);
     let argument = Argument {
+        claim: measure::cut(reply.claim.trim(), CLAIM_TOKENS_MAX),
         argument: within(reply.argument.trim(), argument_tokens_max(view.max_argument_length), &mut repairs),
         supports,
         probabilities,
@@ -273,11 +304,11 @@ pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Ans
 /// Returns an error where an argument copies its own prompt (rule P27).
 fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     let rejection = view.rejection.shown().map_or("", String::as_str);
-    let task =
-        templates::task(templates::ARGUE, values(view, !rejection.is_empty(), view.max_argument_length));
-    let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
+    let task = templates::task(version(view), values(view, !rejection.is_empty(), view.max_argument_length));
+    let system = view.subject.brief.shown().map(|brief| system(&persona(view, brief)));
     let system = system.transpose()?.unwrap_or_default();
-    let instructions = [system.as_str(), &task?, rejection];
+    let shared = standard::system(&view.subject)?;
+    let instructions = [system.as_str(), &shared, &task?, rejection];
     copies::check_instructions(argument, &instructions, &KEYS, PUBLIC)?;
     let shown =
         view.points.iter().filter_map(|point| Some((point.id.role == view.role, point.words.argument()?)));
@@ -322,6 +353,7 @@ fn cited(view: &ArgueView, citation: Citation) -> Citation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use debate_core::formats::prediction::config::Preset;
     use debate_core::formats::prediction::visible::Subject;
     use debate_core::id::{OutcomeId, Role};
     use debate_core::prose::Prose;
@@ -334,6 +366,9 @@ mod tests {
                 outcomes,
                 as_of: Default::default(),
                 dates: Default::default(),
+                preset: Preset::Contract,
+                input_tokens: Preset::Contract.input_tokens(&Default::default()),
+                language: None,
             },
             role: Role::from(role),
             round: 1,

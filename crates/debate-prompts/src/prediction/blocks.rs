@@ -9,6 +9,7 @@ use crate::escape;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slot {
     Question,
+    Criteria,
     Outcomes,
     Descriptions,
     Background,
@@ -18,17 +19,21 @@ pub(super) enum Slot {
     Points,
     Argument,
     Evidence,
+    Persona,
     Rejection,
+    /// No block: what stands before it is a message of its own.
+    End,
 }
 
 impl Slot {
     /// How many there are.
-    pub(super) const COUNT: usize = 11;
+    pub(super) const COUNT: usize = 14;
 
     /// Returns the slot that has a name in templates.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "question" => Self::Question,
+            "criteria" => Self::Criteria,
             "outcomes" => Self::Outcomes,
             "descriptions" => Self::Descriptions,
             "background" => Self::Background,
@@ -38,7 +43,9 @@ impl Slot {
             "points" => Self::Points,
             "argument" => Self::Argument,
             "evidence" => Self::Evidence,
+            "persona" => Self::Persona,
             "rejection" => Self::Rejection,
+            "end" => Self::End,
             _ => return None,
         })
     }
@@ -137,6 +144,19 @@ impl Block {
         let body = line(text);
         (!body.is_empty())
             .then(|| Self::new(tag.to_owned(), slot, format!("<{tag}>"), body, format!("</{tag}>\n"), share))
+    }
+
+    /// Makes a block of the prompt's own words, which are always there.
+    pub(super) fn words(slot: Slot, name: &str, words: &str) -> Self {
+        let share = Share::required(0, 0, 0);
+        Self::new(
+            name.to_owned(),
+            slot,
+            format!("{}\n", words.trim_end()),
+            String::new(),
+            String::new(),
+            share,
+        )
     }
 
     /// Makes a block of one item a line, each behind `prefix`; `None` without items that say anything.

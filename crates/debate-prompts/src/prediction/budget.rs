@@ -21,9 +21,9 @@ pub(super) fn seams(blocks: &[Block]) -> u32 {
     blocks.iter().filter(|block| block.share.required).map(|_| 2).sum()
 }
 
-/// Returns the tokens that the required blocks take with their floors.
+/// Returns the tokens that the required blocks take with their floors, and those of the first rank.
 pub(super) fn comfort(blocks: &[Block]) -> u32 {
-    let required = blocks.iter().filter(|block| block.share.required);
+    let required = blocks.iter().filter(|block| block.share.required || block.share.rank == 0);
     required
         .map(|block| block.frame_tokens() + block.body_tokens().min(block.share.least.max(block.share.floor)))
         .sum()

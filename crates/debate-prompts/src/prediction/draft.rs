@@ -38,13 +38,19 @@ pub(super) struct Draft {
 pub(super) struct Fitted {
     system: Arc<str>,
     head: Arc<str>,
-    user: String,
+    written: Written,
     tokens: u32,
-    omitted: Vec<String>,
 }
 
-/// A user message with its prompt's tokens and what was left out.
-type Written = (String, u32, Vec<String>);
+/// What the user says last.
+#[derive(Debug, Default)]
+struct Written {
+    user: String,
+    /// Bytes at its beginning that are a message of their own.
+    own: usize,
+    /// What was cut or left out.
+    omitted: Vec<String>,
+}
 
 impl Draft {
     /// Returns an upper bound of the tokens of the smallest form of this prompt.
@@ -64,8 +70,9 @@ impl Draft {
     pub(super) fn fit(mut self) -> Result<Fitted, RenderError> {
         let task = self.task()?;
         for head in self.heads.split_last().map_or(&[][..], |(_, shared)| shared) {
-            if let Ok(written) = self.fit_form(head, &task, 0, false) {
-                return Ok(Fitted::new(self.system, head, written));
+            if let Ok((mut written, tokens)) = self.fit_form(head, &task, 0, false) {
+                written.omitted.splice(..0, head.omitted.iter().cloned());
+                return Ok(Fitted::new(self.system, head, written, tokens));
             }
         }
         let head = self.last_head();
@@ -78,14 +85,14 @@ impl Draft {
             }
             let place = form.min(forms.saturating_sub(1));
             match self.fit_form(&head, &task, place, is_shortest || form + 1 == forms) {
-                Ok((user, tokens, mut omitted)) => {
+                Ok((mut written, tokens)) => {
                     if place > 0 {
-                        omitted.insert(0, "priors: left out".to_owned());
+                        written.omitted.insert(0, "priors: left out".to_owned());
                     }
                     if is_shortest {
-                        omitted.insert(0, "forecasts of points: left out".to_owned());
+                        written.omitted.insert(0, "forecasts of points: left out".to_owned());
                     }
-                    return Ok(Fitted::new(self.system, &head, (user, tokens, omitted)));
+                    return Ok(Fitted::new(self.system, &head, written, tokens));
                 }
                 Err(tokens) => tokens_min = tokens,
             }
@@ -98,7 +105,7 @@ impl Draft {
     ///
     /// # Errors
     /// The tokens that it takes at least, where it does not fit.
-    fn fit_form(&self, head: &Head, task: &str, form: usize, is_last: bool) -> Result<Written, u32> {
+    fn fit_form(&self, head: &Head, task: &str, form: usize, is_last: bool) -> Result<(Written, u32), u32> {
         let outcomes = self.outcomes.get(form).filter(|_| !head.has_outcomes);
         let outcomes = outcomes.map_or("", |outcomes| &**outcomes);
         let blocks = self.blocks.get(head.blocks..).unwrap_or_default();
@@ -110,10 +117,10 @@ impl Draft {
         }
         for _ in 0..ROUNDS_MAX {
             let Ok(shares) = budget::share(blocks, room) else { break };
-            let (user, omitted) = self.write(task, outcomes, blocks, &shares);
-            let tokens = measure::count(&self.system) + head.tokens + measure::count(&user);
+            let written = self.write(task, outcomes, blocks, &shares);
+            let tokens = measure::count(&self.system) + head.tokens + written.tokens();
             if tokens <= self.budget {
-                return Ok((user, tokens, omitted));
+                return Ok((written, tokens));
             }
             tokens_min = tokens_min.max(tokens);
             room = room.saturating_sub(tokens - self.budget);
@@ -134,33 +141,28 @@ impl Draft {
     }
 
     fn fixed_tokens(&self, head: &Head, task: &str, outcomes: &str) -> u32 {
-        let (user, _) = self.write(task, outcomes, &[], &[]);
+        let written = self.write(task, outcomes, &[], &[]);
         let has_points = self.blocks.iter().any(|block| block.slot == Slot::Points);
         let points = if has_points { measure::count(POINTS_OPEN) + measure::count(POINTS_CLOSE) } else { 0 };
-        measure::count(&self.system) + head.tokens + measure::count(&user) + points
+        measure::count(&self.system) + head.tokens + written.tokens() + points
     }
 
     fn task(&self) -> Result<Arc<str>, RenderError> {
         templates::task(self.version, self.values.clone())
     }
 
-    /// Writes the last user message.
-    fn write(
-        &self,
-        task: &str,
-        outcomes: &str,
-        blocks: &[Block],
-        shares: &[Option<u32>],
-    ) -> (String, Vec<String>) {
+    /// Writes what the user says last.
+    fn write(&self, task: &str, outcomes: &str, blocks: &[Block], shares: &[Option<u32>]) -> Written {
         let mut texts = [const { String::new() }; Slot::COUNT];
         let mut omitted = Vec::new();
         for (block, share) in blocks.iter().zip(shares) {
             omitted.extend(block.write(*share, &mut texts[block.slot as usize]));
         }
-        let mut user = String::new();
+        let (mut user, mut own) = (String::new(), 0);
         for slot in templates::slots(self.version) {
             match (slot, texts[*slot as usize].as_str()) {
                 (Slot::Outcomes, _) => user.push_str(outcomes),
+                (Slot::End, _) => own = user.len(),
                 (Slot::Points, points) if !points.is_empty() => {
                     user.extend([POINTS_OPEN, points, POINTS_CLOSE]);
                 }
@@ -171,18 +173,30 @@ impl Draft {
             user.push('\n');
         }
         user.push_str(task);
-        (user, omitted)
+        Written { user, own, omitted }
+    }
+}
+
+impl Written {
+    /// Returns the messages, the shared one first if there is one.
+    fn messages(&self) -> impl Iterator<Item = &str> {
+        let (shared, last) = self.user.split_at(self.own);
+        [shared, last].into_iter().filter(|text| !text.is_empty())
+    }
+
+    fn tokens(&self) -> u32 {
+        self.messages().map(measure::count).sum()
     }
 }
 
 impl Fitted {
-    fn new(system: Arc<str>, head: &Head, (user, tokens, omitted): Written) -> Self {
-        Self { system, head: Arc::clone(&head.text), user, tokens, omitted }
+    fn new(system: Arc<str>, head: &Head, written: Written, tokens: u32) -> Self {
+        Self { system, head: Arc::clone(&head.text), written, tokens }
     }
 
     /// Returns whether the prompt shows a point.
     pub(super) fn shows_point(&self, id: &str) -> bool {
-        self.user.contains(&format!("<point id=\"{}\"", blocks::attribute(id)))
+        self.written.user.contains(&format!("<point id=\"{}\"", blocks::attribute(id)))
     }
 
     /// Makes the prompt.
@@ -194,19 +208,19 @@ impl Fitted {
         public: PublicPart,
     ) -> Prompt {
         let message = |speaker, text| Message { speaker, text };
-        let mut messages = Vec::with_capacity(3);
+        let mut messages = Vec::with_capacity(4);
         messages.push(message(Speaker::System, self.system));
         if !self.head.is_empty() {
             messages.push(message(Speaker::User, self.head));
         }
-        messages.push(message(Speaker::User, Arc::from(self.user)));
+        messages.extend(self.written.messages().map(|text| message(Speaker::User, Arc::from(text))));
         Prompt {
             version,
             messages,
             shape: Some(shape),
             output_tokens_max,
             tokens: self.tokens,
-            omitted: self.omitted,
+            omitted: self.written.omitted,
             public,
             web_search: false,
             web_searches_max: None,

@@ -2,19 +2,23 @@
 
 use std::sync::Arc;
 
+use debate_core::formats::accept::Accepted;
+use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::config::{
-    Brief, Config, DataSummary, OutcomeText, Phase, SimulationSummary,
+    Brief, Config, DataSummary, OutcomeText, Phase, Preset, SimulationSummary,
 };
 use debate_core::formats::prediction::fact::ArgumentProse;
 use debate_core::formats::prediction::point::PointId;
 use debate_core::formats::prediction::visible::{ArgueView, Point, ScoreView, Subject, SynthesisView, Words};
-use debate_core::id::Role;
+use debate_core::id::{Role, Timestamp};
 use debate_core::measures::distribution::Distribution;
 use debate_core::prose::Prose;
+use debate_core::request::Violation;
 
+use super::blocks::Slot;
 use super::draft::Draft;
 use super::outcomes::Letters;
-use super::{argue, measure, score, synthesise};
+use super::{argue, measure, score, standard, synthesise};
 use crate::prompts::RenderError;
 use crate::room::Room;
 
@@ -24,7 +28,37 @@ what matters is that it is longer than the least that is shown of any such text,
 that this least is what is counted, and not the length of this text, which has to have some seventy words for that, \
 because the least of an argument that is to be scored is sixty tokens long.";
 
-/// Checks that every prompt which a debate can need fits its budget in its smallest form.
+/// Checks that a request fits its preset; one that names none gets the smallest that it fits (P15).
+///
+/// # Errors
+/// It does not fit the preset that it names, or none; the smallest that fits is named.
+pub fn admit(accepted: &mut Accepted<Prediction>) -> Result<(), Violation> {
+    let Err(error) = check_fits(&accepted.config, &accepted.brief) else { return Ok(()) };
+    let named = accepted.config.preset;
+    let fits = |preset: &Preset| {
+        let config = Config { preset: Some(*preset), ..accepted.config.clone() };
+        check_fits(&config, &accepted.brief).is_ok()
+    };
+    let larger = Preset::ALL.into_iter().filter(|preset| *preset > accepted.config.preset()).find(fits);
+    let violation = |field: &str, reason: String| Violation { field: field.to_owned(), reason };
+    match (larger, named) {
+        (Some(preset), None) => {
+            accepted.take_preset(preset);
+            Ok(())
+        }
+        (Some(preset), Some(_)) => {
+            let reason = format!("{error}; {} is the smallest preset that fits", preset.as_str());
+            Err(violation("options.preset", reason))
+        }
+        (None, _) if !accepted.config.input_tokens.is_empty() => {
+            Err(violation("options.input_tokens", error.to_string()))
+        }
+        (None, _) => Err(violation("prediction_context", error.to_string())),
+    }
+}
+
+/// Checks that every prompt which a debate can need fits its budget in its smallest form, with the question, the criteria
+/// of its resolution and the outcomes uncut.
 ///
 /// Where this is so, no prompt of the debate is ever refused for its length, whatever is said in it.
 ///
@@ -33,35 +67,35 @@ because the least of an argument that is to be scored is sixty tokens long.";
 /// fit.
 pub fn check_fits(config: &Config, brief: &Brief) -> Result<(), RenderError> {
     let (brief, room) = (&needed(brief), Room::default());
-    let subject = Subject {
-        brief: Prose::new(brief.clone()),
-        outcomes: config.outcomes.clone(),
-        as_of: config.dates.as_of.unwrap_or_default(),
-        dates: config.dates,
-    };
+    let subject = Subject::of(config, Prose::new(brief.clone()), Timestamp::default());
+    let is_standard = standard::is_of(&subject);
     let mut arguments = Vec::new();
-    let material = argue::stem(&subject, brief);
+    let material = if is_standard { standard::stem(&subject, brief)? } else { argue::stem(&subject, brief) };
     for role in &config.roles {
-        let stem = material.spoken_by(role, brief)?;
+        let stem = if is_standard { material.clone() } else { material.spoken_by(role, brief)? };
         for phase in [Phase::Opening, Phase::Rebuttal, Phase::Closing] {
-            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), &stem, room));
+            arguments.push(argue::draft(&argue_view(config, &subject, role, phase), &stem, room)?);
         }
     }
     check(arguments)?;
     let score = score_view(config, brief, &subject);
-    check(vec![score::draft(&score, &score::stem(&score, brief)?, (brief, TEXT), room)])?;
-    let stem = synthesise::stem(&subject, brief, Arc::clone(&material.heads))?;
+    let stem = if is_standard { material.clone() } else { score::stem(&score, brief)? };
+    check(vec![score::draft(&score, &stem, (brief, TEXT), room)?])?;
+    let stem = match is_standard {
+        true => material,
+        false => synthesise::stem(&subject, brief, Arc::clone(&material.heads))?,
+    };
     let synthesis =
         SynthesisView { subject, roles: config.roles.clone(), rounds: config.rounds, points: Vec::new() };
-    check(vec![synthesise::draft(&synthesis, &stem, room)])
+    check(vec![synthesise::draft(&synthesis, &stem, room)?])
 }
 
-/// Returns a brief without what may be left out of prompts.
+/// Returns a brief without what may be left out of prompts; of its task only question and criteria are counted.
 fn needed(brief: &Brief) -> Brief {
     let label = |text: &OutcomeText| OutcomeText { label: text.label.clone(), description: String::new() };
     Brief {
         question: brief.question.clone(),
-        task: String::new(),
+        task: brief.task.clone(),
         outcomes: brief.outcomes.iter().map(label).collect(),
         key_variables: Vec::new(),
         simulation_summary: SimulationSummary::default(),
@@ -74,7 +108,12 @@ fn needed(brief: &Brief) -> Brief {
 fn check(drafts: Vec<Draft>) -> Result<(), RenderError> {
     let mut worst: Option<RenderError> = None;
     let mut most = 0;
-    for draft in drafts {
+    for mut draft in drafts {
+        for block in &mut draft.blocks {
+            if matches!(block.slot, Slot::Question | Slot::Criteria) {
+                (block.share.required, block.share.least) = (true, u32::MAX);
+            }
+        }
         let (version, budget) = (draft.version, draft.budget);
         let tokens = draft.tokens_min()?;
         if tokens > budget && tokens > most {
@@ -125,7 +164,6 @@ fn score_view(config: &Config, brief: &Brief, subject: &Subject) -> ScoreView {
 }
 
 fn words() -> Words {
-    let prose =
-        ArgumentProse { argument: TEXT.to_owned(), evidence_cited: Vec::new(), precedents: Vec::new() };
+    let prose = ArgumentProse { argument: TEXT.to_owned(), ..ArgumentProse::default() };
     Words::of(&Prose::new(prose))
 }

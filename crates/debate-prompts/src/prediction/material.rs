@@ -15,6 +15,7 @@ pub(super) struct Shares {
     pub(super) findings: Option<Share>,
     pub(super) variables: Option<Share>,
     pub(super) data: Option<Share>,
+    pub(super) criteria: Option<Share>,
     pub(super) background: Option<Share>,
     pub(super) descriptions: Option<Share>,
 }
@@ -23,6 +24,7 @@ pub(super) struct Shares {
 pub(super) fn blocks(brief: &Brief, outcomes: &[OutcomeId], shares: &Shares) -> Vec<Block> {
     let parts = [
         Block::inline(Slot::Question, "question", &brief.question, shares.question),
+        shares.criteria.and_then(|share| criteria(brief, share)),
         shares.descriptions.and_then(|share| descriptions(brief, outcomes, share)),
         shares.background.and_then(|share| background(brief, share)),
         shares.findings.and_then(|share| findings(brief, share)),
@@ -113,15 +115,18 @@ struct Task {
     background: Value,
 }
 
+fn criteria(brief: &Brief, share: Share) -> Option<Block> {
+    let task: Task = serde_json::from_str(&brief.task).ok()?;
+    Block::inline(Slot::Criteria, "criteria", task.resolution_criteria.as_str()?, share)
+}
+
 fn background(brief: &Brief, share: Share) -> Option<Block> {
     let task: Task = serde_json::from_str(&brief.task).ok()?;
-    let lines = [
-        ("resolution: ", &task.resolution_criteria),
-        ("description: ", &task.description),
-        ("background: ", &task.background),
-    ];
+    let criteria = task.resolution_criteria.as_str().map(str::trim);
+    let lines = [("description: ", &task.description), ("background: ", &task.background)];
     let texts = lines.into_iter().filter_map(|(label, value)| Some((label, value.as_str()?)));
-    let beyond = texts.filter(|(_, text)| text.trim() != brief.question.trim());
+    let is_new = |text: &str| text != brief.question.trim() && Some(text) != criteria;
+    let beyond = texts.filter(|(_, text)| is_new(text.trim()));
     Block::list(Slot::Background, "background", beyond, share)
 }
 
@@ -194,16 +199,15 @@ mod tests {
             findings: Some(WHOLE),
             variables: Some(WHOLE),
             data: Some(WHOLE),
+            criteria: Some(WHOLE),
             background: Some(WHOLE),
             descriptions: Some(WHOLE),
         };
         let expected = "<question>Will it rain?</question>
+<criteria>More than 1 mm</criteria>
 <descriptions>
 B | It stays dry
 </descriptions>
-<background>
-resolution: More than 1 mm
-</background>
 <findings>
 - It &lt;often&gt; rains
 </findings>
@@ -228,6 +232,7 @@ gap: No radar
             findings: None,
             variables: None,
             data: None,
+            criteria: None,
             background: None,
             descriptions: None,
         };

@@ -18,6 +18,8 @@ pub(super) struct ArgumentReply {
     #[serde(default, rename = "thinking", deserialize_with = "lenient::text")]
     _thinking: String,
     #[serde(default, deserialize_with = "lenient::text")]
+    pub(super) claim: String,
+    #[serde(default, deserialize_with = "lenient::text")]
     pub(super) argument: String,
     #[serde(default, deserialize_with = "lenient::text")]
     pub(super) supports: String,

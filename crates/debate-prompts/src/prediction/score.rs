@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use debate_core::formats::prediction::answer::{Answer, Scores};
-use debate_core::formats::prediction::config::{Brief, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS};
+use debate_core::formats::prediction::config::{Brief, SCORE_OUTPUT_TOKENS};
 use debate_core::formats::prediction::visible::ScoreView;
 use minijinja::{Value, context};
 
@@ -15,6 +15,7 @@ use super::outcomes::{self, Letters};
 use super::replies::{self, ScoresReply};
 use super::rubric;
 use super::shapes;
+use super::standard;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::prompts::{CUT, ParseError, Prompt, PublicPart, Reading, Received, RenderError};
@@ -26,7 +27,7 @@ const KEYS: [&str; 2] = ["reason", "scores"];
 /// Who scores; one for all arguments.
 const SCORER: &str = "scorer";
 
-const QUESTION: Share = Share::required(2, 24, 60);
+const QUESTION: Share = Share { rank: 0, ..Share::required(2, 24, u32::MAX) };
 const ARGUMENT: Share = Share::required(1, 60, 300);
 const EVIDENCE: Share = Share::floored(3, 24);
 const FINDINGS: Share = Share::spare(4, 16);
@@ -34,15 +35,23 @@ const DATA: Share = Share::spare(5, 16);
 
 /// Renders the prompt of a score.
 pub(super) fn render(view: &ScoreView, room: Room) -> Result<Prompt, RenderError> {
-    let redacted = || RenderError::Redacted { version: templates::SCORE };
+    let version = version(view);
+    let redacted = || RenderError::Redacted { version };
     let brief = view.subject.brief.shown().ok_or_else(redacted)?;
     let argument = view.words.argument().ok_or_else(redacted)?;
-    let stem =
-        stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?;
-    let fitted = draft(view, &stem, (brief, argument), room).fit()?;
+    let stem = if standard::is_of(&view.subject) {
+        standard::shared(&view.subject)?
+    } else {
+        stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?
+    };
+    let fitted = draft(view, &stem, (brief, argument), room)?.fit()?;
     let shape = shapes::scores(&criteria(view));
     let output_tokens_max = room.output(SCORE_OUTPUT_TOKENS);
-    Ok(fitted.into_prompt(templates::SCORE, shape, output_tokens_max, PublicPart::Nothing))
+    Ok(fitted.into_prompt(version, shape, output_tokens_max, PublicPart::Nothing))
+}
+
+fn version(view: &ScoreView) -> &'static str {
+    if standard::is_of(&view.subject) { templates::SCORE_STANDARD } else { templates::SCORE }
 }
 
 /// Returns what every argument is scored with; the rubric stands before the argument, because all scores share it.
@@ -52,20 +61,34 @@ pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError>
         findings: Some(FINDINGS),
         variables: None,
         data: Some(DATA),
+        criteria: None,
         background: None,
         descriptions: None,
     };
     let system = templates::render(templates::SCORE_SYSTEM, context! {})?;
-    let rubric = Value::from_safe_string(rubric::lines(brief, &view.criteria));
-    let words = templates::render(templates::RUBRIC, context! { rubric, criteria => criteria(view) })?;
+    let words = rubric(view, brief)?;
     let blocks = material::blocks(brief, &view.subject.outcomes, &shares);
     let head = Head::of_question(&blocks, None, &words);
     let heads = head.into_iter().chain([Head::of_words(&words)]).collect();
     Ok(Stem { system: system.into(), heads, outcomes: Vec::new(), blocks })
 }
 
+fn rubric(view: &ScoreView, brief: &Brief) -> Result<String, RenderError> {
+    let rubric = Value::from_safe_string(rubric::lines(brief, &view.criteria));
+    templates::render(templates::RUBRIC, context! { rubric, criteria => criteria(view) })
+}
+
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &ScoreView, stem: &Stem, (brief, argument): (&Brief, &str), room: Room) -> Draft {
+///
+/// # Errors
+/// The rubric cannot be rendered.
+pub(super) fn draft(
+    view: &ScoreView,
+    stem: &Stem,
+    (brief, argument): (&Brief, &str),
+    room: Room,
+) -> Result<Draft, RenderError> {
+    let is_standard = standard::is_of(&view.subject);
     let mut blocks = stem.blocks.clone();
     let letters = Letters::of(&view.subject.outcomes, &brief.outcomes);
     let attributes =
@@ -74,17 +97,24 @@ pub(super) fn draft(view: &ScoreView, stem: &Stem, (brief, argument): (&Brief, &
     blocks.push(Block::tagged(name, Slot::Argument, "argument", &attributes, "", argument, ARGUMENT));
     let evidence = view.words.evidence_cited().iter().map(|evidence| ("- ", evidence.as_str()));
     blocks.extend(Block::list(Slot::Evidence, "evidence", evidence, EVIDENCE));
+    let mut outcomes =
+        vec![outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false).into()];
+    if is_standard {
+        let scorer = templates::render(templates::SCORER, context! {})?;
+        let words = format!("{scorer}\n{}", rubric(view, brief)?);
+        blocks.push(Block::words(Slot::Persona, "rubric", &words));
+        outcomes.clone_from(&stem.outcomes);
+    }
     let values = Values::from([("phase", Value::from(view.phase.as_str()))]);
-    let supported = outcomes::block(brief, &view.subject.outcomes, Some(view.supports), false);
-    Draft {
-        version: templates::SCORE,
-        budget: room.input(SCORE_INPUT_TOKENS),
+    Ok(Draft {
+        version: version(view),
+        budget: room.input(view.subject.input_tokens.score),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
-        outcomes: vec![supported.into()],
+        outcomes,
         blocks,
         values,
-    }
+    })
 }
 
 fn criteria(view: &ScoreView) -> Vec<String> {

@@ -6,6 +6,7 @@ use debate_core::id::Role;
 use serde_json::{Value, json};
 
 use super::outcomes::Letters;
+use super::standard;
 use crate::prompts::ReplyShape;
 use crate::schema::{list, named, number, object, one_of, prose, shape, text};
 
@@ -21,8 +22,9 @@ pub(super) fn argument(view: &ArgueView, words_max: u32, precedents: bool, shown
     let letters = letters.as_slice();
     let opponents: Vec<&str> = view.opponents.iter().map(Role::as_str).collect();
     let phase = view.phase.as_str();
+    let has_claim = standard::is_of(&view.subject);
     let key = format!(
-        "{}\n{words_max}\n{phase}\n{precedents}\n{}\n{}",
+        "{}\n{words_max}\n{phase}\n{precedents}\n{has_claim}\n{}\n{}",
         letters.join("\t"),
         opponents.join("\t"),
         shown.join("\t")
@@ -41,8 +43,9 @@ pub(super) fn argument(view: &ArgueView, words_max: u32, precedents: bool, shown
             ("similarity_score", number(1)),
         ]);
         let (precedents_min, precedents_max) = if precedents { (2, LISTED_MAX) } else { (0, 0) };
-        object([
-            ("thinking", text(30 * WORD_CHARS_MAX)),
+        let thinking = if has_claim { 40 } else { 30 };
+        let claim = has_claim.then(|| ("claim", prose(30 * WORD_CHARS_MAX)));
+        let fields = [
             ("argument", prose(words_max.saturating_mul(WORD_CHARS_MAX))),
             ("supports", one_of(letters)),
             ("probabilities", probabilities(letters)),
@@ -54,7 +57,8 @@ pub(super) fn argument(view: &ArgueView, words_max: u32, precedents: bool, shown
                 list(cite, usize::from(is_closing && !citable.is_empty()), citable.len().min(LISTED_MAX)),
             ),
             ("precedents", list(precedent, precedents_min, precedents_max)),
-        ])
+        ];
+        object([("thinking", text(thinking * WORD_CHARS_MAX))].into_iter().chain(claim).chain(fields))
     })
 }
 
@@ -106,6 +110,7 @@ fn probabilities(letters: &[String]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use debate_core::formats::prediction::config::Preset;
     use debate_core::formats::prediction::visible::Subject;
     use debate_core::id::OutcomeId;
     use debate_core::prose::Prose;
@@ -118,6 +123,9 @@ mod tests {
                 outcomes,
                 as_of: Default::default(),
                 dates: Default::default(),
+                preset: Preset::Contract,
+                input_tokens: Preset::Contract.input_tokens(&Default::default()),
+                language: None,
             },
             role: Role::from("judge"),
             round: 2,

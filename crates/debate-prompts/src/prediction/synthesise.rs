@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use debate_core::formats::prediction::answer::{Answer, DisagreementText, InsightText, Synthesis};
 use debate_core::formats::prediction::call::JUDGE;
-use debate_core::formats::prediction::config::{Brief, SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS};
+use debate_core::formats::prediction::config::{Brief, SYNTHESIS_OUTPUT_TOKENS};
 use debate_core::formats::prediction::visible::{Subject, SynthesisView};
 use debate_core::id::Role;
 use minijinja::Value;
@@ -18,6 +18,7 @@ use super::outcomes::{self, Names};
 use super::personas;
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
 use super::shapes;
+use super::standard;
 use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::copies;
@@ -33,7 +34,8 @@ const KEYS: [&str; 5] = ["reasoning", "probabilities", "confidence", "disagreeme
 /// Keys without which a synthesis that was cut is asked for again.
 const NEEDED: [&str; 3] = ["reasoning", "probabilities", "confidence"];
 
-const QUESTION: Share = Share::required(1, 24, 300);
+const QUESTION: Share = Share { rank: 0, ..Share::required(1, 24, u32::MAX) };
+const CRITERIA: Share = Share { rank: 0, ..Share::floored(1, u32::MAX) };
 const FINDINGS: Share = Share::floored(4, 300);
 const VARIABLES: Share = Share::floored(5, 200);
 const DATA: Share = Share::floored(6, 200);
@@ -46,13 +48,21 @@ const POINT: Share = Share::floored(2, 40);
 /// Renders the prompt of the synthesis.
 pub(super) fn render(view: &SynthesisView, room: Room) -> Result<Prompt, RenderError> {
     let judge = Role::from(JUDGE);
-    let stem = stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| {
-        stem(&view.subject, brief, Arc::clone(&argue::anybodys(&view.subject)?.heads))
-    })?;
-    let fitted = draft(view, &stem, room).fit()?;
+    let stem = if standard::is_of(&view.subject) {
+        standard::shared(&view.subject)?
+    } else {
+        stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| {
+            stem(&view.subject, brief, Arc::clone(&argue::anybodys(&view.subject)?.heads))
+        })?
+    };
+    let fitted = draft(view, &stem, room)?.fit()?;
     let shape = shapes::synthesis(view);
     let output_tokens_max = room.output(SYNTHESIS_OUTPUT_TOKENS);
-    Ok(fitted.into_prompt(templates::SYNTHESISE, shape, output_tokens_max, PublicPart::Field(PUBLIC)))
+    Ok(fitted.into_prompt(version(view), shape, output_tokens_max, PublicPart::Field(PUBLIC)))
+}
+
+fn version(view: &SynthesisView) -> &'static str {
+    if standard::is_of(&view.subject) { templates::SYNTHESISE_STANDARD } else { templates::SYNTHESISE }
 }
 
 /// Returns what the synthesis is shown beside the arguments; it begins as the judge's arguments do.
@@ -62,6 +72,7 @@ pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Resu
         findings: Some(FINDINGS),
         variables: Some(VARIABLES),
         data: Some(DATA),
+        criteria: Some(CRITERIA),
         background: Some(BACKGROUND),
         descriptions: Some(DESCRIPTIONS),
     };
@@ -72,18 +83,26 @@ pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Resu
 }
 
 /// Returns the prompt before it is fitted.
-pub(super) fn draft(view: &SynthesisView, stem: &Stem, room: Room) -> Draft {
+///
+/// # Errors
+/// The persona was redacted or cannot be rendered.
+pub(super) fn draft(view: &SynthesisView, stem: &Stem, room: Room) -> Result<Draft, RenderError> {
+    let version = version(view);
     let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));
-    Draft {
-        version: templates::SYNTHESISE,
-        budget: room.input(SYNTHESIS_INPUT_TOKENS),
+    if standard::is_of(&view.subject) {
+        let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version })?;
+        blocks.push(standard::persona(&personas::persona(&Role::from(JUDGE), brief))?);
+    }
+    Ok(Draft {
+        version,
+        budget: room.input(view.subject.input_tokens.synthesise),
         system: Arc::clone(&stem.system),
         heads: Arc::clone(&stem.heads),
         outcomes: stem.outcomes.clone(),
         blocks,
         values: values(view),
-    }
+    })
 }
 
 fn points(view: &SynthesisView) -> Vec<Block> {
@@ -121,8 +140,9 @@ fn check_copies(view: &SynthesisView, reasoning: &str) -> Result<(), ParseError>
     let judge = Role::from(JUDGE);
     let system = view.subject.brief.shown().map(|brief| argue::system(&personas::persona(&judge, brief)));
     let system = system.transpose()?.unwrap_or_default();
-    let task = templates::task(templates::SYNTHESISE, values(view))?;
-    copies::check_instructions(reasoning, &[&system, &task], &KEYS, PUBLIC)?;
+    let task = templates::task(version(view), values(view))?;
+    let shared = standard::system(&view.subject)?;
+    copies::check_instructions(reasoning, &[&system, &shared, &task], &KEYS, PUBLIC)?;
     let points = view.points.iter().map(|scored| &scored.point);
     let shown = points.filter_map(|point| Some((point.id.role == judge, point.words.argument()?)));
     copies::check_shown(reasoning, shown, || render(view, Room::default()).ok(), PUBLIC)

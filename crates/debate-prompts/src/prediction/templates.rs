@@ -11,31 +11,53 @@ use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 
 use super::blocks::Slot;
 use super::outcomes::Letters;
-use crate::escape;
 use crate::prompts::RenderError;
+use crate::{catalog, escape, language};
 
 /// The prompt of an argument.
-pub(super) const ARGUE: &str = "prediction/argue@4";
+pub(super) const ARGUE: &str = "prediction/argue@5";
+/// The prompt of an argument in `standard` and `deep`.
+pub(super) const ARGUE_STANDARD: &str = "prediction/argue.standard@1";
 /// The prompt of a score.
 pub(super) const SCORE: &str = "prediction/score@2";
+/// The prompt of a score in `standard` and `deep`.
+pub(super) const SCORE_STANDARD: &str = "prediction/score.standard@1";
 /// What every argument is scored by.
 pub(super) const RUBRIC: &str = "prediction/rubric@2";
 /// The prompt of the synthesis.
-pub(super) const SYNTHESISE: &str = "prediction/synthesise@4";
+pub(super) const SYNTHESISE: &str = "prediction/synthesise@5";
+/// The prompt of the synthesis in `standard` and `deep`.
+pub(super) const SYNTHESISE_STANDARD: &str = "prediction/synthesise.standard@1";
 /// The system message of a role.
 pub(super) const SYSTEM: &str = "prediction/system@1";
 /// The system message of the scorer.
 pub(super) const SCORE_SYSTEM: &str = "prediction/score_system@1";
+/// The system message of every call in `standard` and `deep`.
+pub(super) const SYSTEM_STANDARD: &str = "prediction/system.standard@1";
+/// Who a role is, in `standard` and `deep`.
+pub(super) const PERSONA: &str = "prediction/persona@1";
+/// Who the scorer is, in `standard` and `deep`.
+pub(super) const SCORER: &str = "prediction/scorer@1";
 
-/// The texts. The first line of one that begins with blocks names them; the task follows behind a blank line.
-const SOURCES: [(&str, &str); 6] = [
-    (ARGUE, include_str!("../../templates/prediction/argue@4.txt")),
-    (SCORE, include_str!("../../templates/prediction/score@2.txt")),
-    (RUBRIC, include_str!("../../templates/prediction/rubric@2.txt")),
-    (SYNTHESISE, include_str!("../../templates/prediction/synthesise@4.txt")),
-    (SYSTEM, include_str!("../../templates/prediction/system@1.txt")),
-    (SCORE_SYSTEM, include_str!("../../templates/prediction/score_system@1.txt")),
+/// The texts.
+const SOURCES: [&str; 12] = [
+    ARGUE,
+    ARGUE_STANDARD,
+    SCORE,
+    SCORE_STANDARD,
+    RUBRIC,
+    SYNTHESISE,
+    SYNTHESISE_STANDARD,
+    SYSTEM,
+    SCORE_SYSTEM,
+    SYSTEM_STANDARD,
+    PERSONA,
+    SCORER,
 ];
+
+/// Those whose first line names the blocks that they begin with; the task follows behind a blank line.
+const WITH_BLOCKS: [&str; 6] =
+    [ARGUE, ARGUE_STANDARD, SCORE, SCORE_STANDARD, SYNTHESISE, SYNTHESISE_STANDARD];
 
 /// Tasks remembered at most; beyond it the memory starts anew.
 const TASKS_MAX: usize = 256;
@@ -54,6 +76,7 @@ pub(super) fn shared(subject: &Subject) -> Values {
         ("today", Value::from(subject.as_of.day())),
         ("closes", Value::from(until(subject.dates.closes_at))),
         ("resolves", Value::from(until(subject.dates.resolves_at))),
+        ("language", Value::from(language::named(subject.language.as_deref(), "the question's language"))),
         ("is_binary", Value::from(letters.as_slice().len() == 2)),
         ("first", Value::from(letters.get(0))),
         ("second", Value::from(letters.get(1))),
@@ -98,8 +121,9 @@ fn compiled() -> Result<Templates, Error> {
         .map_err(Error::from)
     });
     let mut slots = HashMap::new();
-    for (name, source) in SOURCES {
-        let beginning = source.split_once('\n').and_then(|(line, task)| Some((named_slots(line)?, task)));
+    for (name, source) in SOURCES.map(|name| (name, catalog::text(name))) {
+        let lines = source.split_once('\n').filter(|_| WITH_BLOCKS.contains(&name));
+        let beginning = lines.and_then(|(line, task)| Some((named_slots(line)?, task)));
         match beginning {
             Some((named, task)) => {
                 slots.insert(name, named);
@@ -188,16 +212,22 @@ mod tests {
     #[test]
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
-            (ARGUE, "ba754c3c88dbb29a"),
+            (ARGUE, "c8d502c99bc7e6cb"),
+            (ARGUE_STANDARD, "2b09de76839c88eb"),
             (SCORE, "e073d262e4c63cbd"),
+            (SCORE_STANDARD, "82cb280d5f662516"),
             (RUBRIC, "3079062bd5910b2c"),
-            (SYNTHESISE, "15c5ebf92cfb62f0"),
+            (SYNTHESISE, "7338039f762293f1"),
+            (SYNTHESISE_STANDARD, "03a80dd1ed90a056"),
             (SYSTEM, "07a816dc422f9a82"),
             (SCORE_SYSTEM, "7ff3b1162819f06f"),
+            (SYSTEM_STANDARD, "cc2a150b6d9d0dd5"),
+            (PERSONA, "bdc9df5d5b883c32"),
+            (SCORER, "c257403108e6fb39"),
         ];
-        for ((name, source), (pinned, digest)) in SOURCES.into_iter().zip(digests) {
+        for (name, (pinned, digest)) in SOURCES.into_iter().zip(digests) {
             assert_eq!(name, pinned);
-            let now = Digest::of_text(source).to_string();
+            let now = Digest::of_text(catalog::text(name)).to_string();
             assert_eq!(&now[..16], digest, "{name} is in logs: give the new text a new version");
         }
     }

@@ -6,25 +6,20 @@ use debate_core::formats::review::config::{Brief, Side};
 use debate_core::formats::review::visible::{Heard, Visible};
 use minijinja::{Environment, Value};
 
-use crate::escape;
 use crate::fitting::Bounds;
 use crate::prompts::{Message, Prompt, PublicPart, RenderError, ReplyShape, Speaker};
 use crate::room::Room;
 use crate::tokens::{self, Section};
+use crate::{catalog, escape, language};
 
 /// The texts, by name and version.
-const SOURCES: [(&str, &str); 5] = [
-    ("review/speech_system@2", include_str!("../../templates/review/speech_system@2.txt")),
-    ("review/argue@2", include_str!("../../templates/review/argue@2.txt")),
-    ("review/rebut@2", include_str!("../../templates/review/rebut@2.txt")),
-    ("review/judge_system@2", include_str!("../../templates/review/judge_system@2.txt")),
-    ("review/judge@3", include_str!("../../templates/review/judge@3.txt")),
-];
+const SOURCES: [&str; 5] =
+    ["review/speech_system@3", "review/argue@2", "review/rebut@3", "review/judge_system@3", "review/judge@4"];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
-    for (name, text) in SOURCES {
-        templates.add_template(name, text).expect("the templates are fixed and tested");
+    for name in SOURCES {
+        templates.add_template(name, catalog::text(name)).expect("the templates are fixed and tested");
     }
     templates
 });
@@ -68,6 +63,11 @@ impl<'a> Block<'a> {
     pub(super) fn critique(findings: &'a str) -> Self {
         Self::new("your_findings", findings, CRITIQUE)
     }
+}
+
+/// Names the language of answers.
+pub(super) fn language(visible: &Visible) -> String {
+    language::named(visible.language.as_deref(), "the language of the original prompt")
 }
 
 /// The texts that a debate is about, ready to be shown.
@@ -189,20 +189,20 @@ fn write(tag: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::SOURCES;
+    use super::{SOURCES, catalog};
     use debate_core::id::Digest;
 
     #[test]
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
-            "a5599e0a48caf9dc",
+            "b74040cb893cadbd",
             "1902a9f28a1f3819",
-            "950522024a3752a3",
-            "965185fd4959a5e0",
-            "1b290345fbcabe61",
+            "9105dba6c9f51825",
+            "dc7145cd30492648",
+            "0cdcd42a7ef506ba",
         ];
-        for ((name, source), digest) in SOURCES.into_iter().zip(digests) {
-            let now = Digest::of_text(source).to_string();
+        for (name, digest) in SOURCES.into_iter().zip(digests) {
+            let now = Digest::of_text(catalog::text(name)).to_string();
             assert_eq!(&now[..16], digest, "{name} is in logs: give the new text a new version");
         }
     }

@@ -16,7 +16,7 @@ use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderEr
 use crate::room::Room;
 use crate::schema::{self, list, number, object, one_of, text};
 
-const VERSION: &str = "review/judge@3";
+const VERSION: &str = "review/judge@4";
 
 /// Keys that tell a judgement from other objects in a reply.
 const KEYS: [&str; 3] = ["summary", "feedback", "winner"];
@@ -70,7 +70,8 @@ fn instructions(visible: &Visible, first: Side) -> Result<[String; 2], RenderErr
         first => visible.pair.role(first).as_str(),
         second => visible.pair.role(first.other()).as_str(),
     };
-    Ok([fill("review/judge_system@2", context! { today => visible.as_of.day() })?, fill(VERSION, names)?])
+    let standing = context! { language => blocks::language(visible), today => visible.as_of.day() };
+    Ok([fill("review/judge_system@3", standing)?, fill(VERSION, names)?])
 }
 
 fn shape(visible: &Visible) -> ReplyShape {

@@ -22,7 +22,7 @@ const PERSONA: &str = "You are one of several reviewers of a change.";
 fn version(speech: Speech) -> &'static str {
     match speech {
         Speech::Argue => "review/argue@2",
-        Speech::Rebut => "review/rebut@2",
+        Speech::Rebut => "review/rebut@3",
     }
 }
 
@@ -64,9 +64,10 @@ fn instructions(
     persona: &str,
 ) -> Result<[String; 2], RenderError> {
     let (role, opponent) = (visible.pair.role(side).as_str(), visible.pair.role(side.other()).as_str());
+    let language = blocks::language(visible);
     let system = fill(
-        "review/speech_system@2",
-        context! { persona => escape::xml(persona), role, opponent, today => visible.as_of.day() },
+        "review/speech_system@3",
+        context! { persona => escape::xml(persona), role, opponent, language, today => visible.as_of.day() },
     )?;
     Ok([system, fill(version(speech), context! { opponent })?])
 }

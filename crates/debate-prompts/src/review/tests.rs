@@ -56,6 +56,7 @@ fn visible(task: Task, heard: usize) -> Visible {
         heard: heard.collect(),
         task,
         as_of: Timestamp::default(),
+        language: None,
     }
 }
 
@@ -118,8 +119,8 @@ fn v3_the_last_rebuttal_hears_all_that_was_said_and_begins_with_its_own_operatio
         "<speech reviewer=\"security\" kind=\"argue\">\nIt leaks keys.\n</speech>\n\
          <speech reviewer=\"testing\" kind=\"argue\">\nTests need it.\n</speech>\n\
          <speech reviewer=\"security\" kind=\"rebut\">\nMock it.\n</speech>\n\
-         Answer security's argument itself, in 2-3 sentences: what is wrong with it, or what of it you accept and \
-         what follows."
+         Answer what security has said so far, in 2-3 sentences: what is wrong with it, or what of it you accept \
+         and what follows. Do not repeat your own case."
     ));
 }
 
@@ -289,4 +290,10 @@ fn p27_a_speech_or_summary_that_repeats_its_task_or_another_is_a_copy() {
     let copies = "the summary repeats the instructions (P27); write your own summary";
     assert_eq!(judge("What the debate came down to, in one or two sentences").unwrap_err(), copies);
     judge("Keys against speed.").unwrap();
+}
+
+#[test]
+fn k19_speeches_are_in_the_language_that_the_request_sets() {
+    let set = Visible { language: Some("de".to_owned()), ..visible(speak(Speech::Argue, Side::A), 0) };
+    assert!(texts(&set)[0].contains("Write in the language de (BCP 47). Today"));
 }

@@ -127,7 +127,7 @@ fn of_mode(mode: Mode) -> (&'static [&'static str], &'static [&'static str]) {
         ),
         Mode::Delphi => (
             &[
-                "Form a judgement of your own before you look at those of others",
+                "Judge the topic for yourself, and then weigh what the others say",
                 "Move for reasons only, and name the reason where you move",
                 "Say what evidence would move you",
             ],

@@ -100,8 +100,8 @@ pub(super) fn statistics(of: &Statistics) -> String {
             "Confidence: mean {:.2}, standard deviation {:.2}, from {least:.2} to {most:.2}",
             of.mean_confidence, of.confidence_sd
         ),
-        format!("Camps among positions: {}", of.camps),
-        format!("Agreement level: {:.2}", of.agreement),
+        format!("Camps of like positions: {}", of.camps),
+        format!("Agreement of positions, from 0 to 1: {:.2}", of.agreement),
     ];
     if !of.stances.is_empty() {
         let count = |(stance, takers): &(Stance, usize)| format!("{} {takers}", stance.as_str());

@@ -38,6 +38,7 @@ fn visible(mode: Mode) -> Visible {
         context: Context { name: "ada".to_owned(), responses: Vec::new(), statistics: None },
         rejection: Prose::default(),
         as_of: Timestamp::default(),
+        language: None,
     }
 }
 
@@ -420,5 +421,16 @@ fn k19_agents_are_told_what_day_it_is() {
     for mode in Mode::ALL {
         let system = render(&visible(mode)).messages[0].text.clone();
         assert!(system.ends_with("of the topic. Today is 1970-01-01."), "{system}");
+    }
+}
+
+#[test]
+fn k19_answers_are_in_the_language_that_the_request_sets() {
+    let set = Visible { language: Some("de".to_owned()), ..visible(Mode::Delphi) };
+    for (visible, language) in
+        [(visible(Mode::Delphi), "the language of the topic"), (set, "the language de (BCP 47)")]
+    {
+        let system = render(&visible).messages[0].text.to_string();
+        assert!(system.contains(&format!("Write in {language}. Today")), "{system}");
     }
 }

@@ -65,15 +65,15 @@ pub(crate) fn prediction_visible(debate: &Debate<Prediction>, call: &str) -> Vis
     }
     let (argument, evidence_cited, precedents) = ("Rates rise.".to_owned(), Vec::new(), Vec::new());
     Visible::Score(Box::new(ScoreView {
-        subject: Subject {
-            brief: debate.brief().clone(),
-            outcomes: debate.config().outcomes.clone(),
-            as_of: debate.began_at(),
-            dates: debate.config().dates,
-        },
+        subject: Subject::of(debate.config(), debate.brief().clone(), debate.began_at()),
         phase: debate.config().phase(1),
         criteria: debate.config().criteria.clone(),
-        words: Words::of(&Prose::new(ArgumentProse { argument, evidence_cited, precedents })),
+        words: Words::of(&Prose::new(ArgumentProse {
+            argument,
+            evidence_cited,
+            precedents,
+            ..ArgumentProse::default()
+        })),
         supports: 0,
         precedents: 0,
     }))

@@ -59,12 +59,17 @@ pub(crate) fn hold(
         let visible = Prediction::visible(&debate, work.want());
         let prompt = PredictionPrompts.render(&visible, work.want(), &[]).unwrap();
         let text = reply(work.want(), &visible, &prompt);
-        answer(&mut debate, &work, &visible, text);
+        answer(&mut debate, &work, &visible, (prompt.omitted, text));
     }
     panic!("the debate does not end");
 }
 
-fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text: String) {
+fn answer(
+    debate: &mut Debate<Prediction>,
+    work: &Work,
+    visible: &Visible,
+    (omitted, text): (Vec<String>, String),
+) {
     let Work::Turn { want, turn } = work else { panic!("{work:?}") };
     let answer = match PredictionPrompts
         .parse(visible, want, debate_prompts::prompts::Received::whole(&text))
@@ -74,7 +79,7 @@ fn answer(debate: &mut Debate<Prediction>, work: &Work, visible: &Visible, text:
         Reading::Tools(tools) => panic!("{tools:?}"),
     };
     let prompt =
-        PromptRef { version: String::new(), digest: Digest::default(), tokens: 0, ..PromptRef::default() };
+        PromptRef { version: String::new(), digest: Digest::default(), omitted, ..PromptRef::default() };
     let begin = BeginCall {
         work: work.clone(),
         hedge: None,

@@ -1,6 +1,9 @@
 //! The token budgets of prompts (P15): kept, or the request is refused before anything is recorded.
 
+use debate_core::format::Format as _;
+use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::visible::Visible;
+use debate_core::prose::Texts;
 use debate_prompts::prediction::{PredictionPrompts, check_fits};
 use debate_prompts::prompts::{Prompts as _, RenderError};
 use debate_prompts::tokens;
@@ -82,6 +85,19 @@ fn p15_what_was_left_out_is_said() {
 }
 
 #[test]
+fn k20_a_result_says_what_prompts_did_not_show() {
+    let notes = |preset: &str| {
+        let mut request = request("Will the bank cut its rate in June?", &["yes", "no"]);
+        request["options"]["preset"] = json!(preset);
+        let debate = hold(accepted(&request), |_, visible, _| canned(visible, 13));
+        let notes = Prediction::outcome(&debate, Texts::Shown).extra.notes;
+        notes.into_iter().filter(|note| note.starts_with("of ")).collect::<Vec<_>>()
+    };
+    assert_eq!(notes("contract"), ["of 31 prompts, not all showed the whole of: earlier arguments in 10"]);
+    assert_eq!(notes("standard"), [""; 0]);
+}
+
+#[test]
 fn p15_points_of_the_latest_round_are_shortened_evenly() {
     let request = request("Will the bank cut its rate in June?", &["yes", "no"]);
     hold(accepted(&request), |want, visible, prompt| {
@@ -137,11 +153,11 @@ fn p15_a_request_that_cannot_fit_is_refused_with_the_count() {
     let request = accepted(&many_outcomes(50, "A candidate with a name of no less than a dozen words or so"));
     let error = check_fits(&request.config, &request.brief).unwrap_err();
     let RenderError::OverBudget { version, tokens, budget } = error else { panic!("{error}") };
-    assert_eq!((version, budget), ("prediction/argue@4", 600));
+    assert_eq!((version, budget), ("prediction/argue@5", 600));
     assert!((900..1_300).contains(&tokens), "{tokens}");
     assert_eq!(
         error.to_string(),
-        format!("prediction/argue@4 takes at least {tokens} tokens; 600 are allowed")
+        format!("prediction/argue@5 takes at least {tokens} tokens; 600 are allowed")
     );
 }
 

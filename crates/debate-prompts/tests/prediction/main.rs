@@ -9,4 +9,5 @@ mod prefixes;
 mod questions;
 mod replies;
 mod rules;
+mod standard;
 mod untrusted;

@@ -1,7 +1,8 @@
 //! Real questions, in prompts of every kind.
 
+use debate_core::formats::prediction::config::Preset;
 use debate_core::formats::prediction::visible::Visible;
-use debate_prompts::prediction::check_fits;
+use debate_prompts::prediction;
 use debate_prompts::tokens;
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::debate::{accepted, canned, hold};
 use super::grammar::parse;
 
 /// Returns real questions as requests of the contract, or says that they are not here.
-fn requests() -> Vec<Value> {
+pub(crate) fn requests() -> Vec<Value> {
     let path = format!("{}/../../../shared/data/questions/questions.jsonl", env!("CARGO_MANIFEST_DIR"));
     let Ok(lines) = std::fs::read_to_string(path) else {
         eprintln!("skipped: ../shared/data/questions is not here");
@@ -50,27 +51,39 @@ fn request(question: &Value) -> Value {
 #[test]
 fn p15_prompts_on_real_questions_keep_their_budgets_and_their_form() {
     let requests = requests();
-    let mut whole = 0;
+    let (mut whole, mut larger) = (0, Vec::new());
     for (place, request) in requests.iter().enumerate() {
         let mut request = request.clone();
         let is_default = place % 47 == 0;
         if !is_default {
             request["config"] = json!({"roles": ["historian", "pessimist"], "rounds": 1 + place % 2});
         }
-        let accepted = accepted(&request);
-        let id = &accepted.config.task_id;
-        check_fits(&accepted.config, &accepted.brief).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let mut accepted = accepted(&request);
+        let id = &accepted.config.task_id.clone();
+        prediction::admit(&mut accepted).unwrap_or_else(|error| panic!("{id}: {error}"));
+        larger.extend(accepted.config.preset);
+        let budgets = accepted.config.input_tokens();
         let mut calls = 0;
         hold(accepted.clone(), |want, visible, prompt| {
             calls += 1;
             let budget = match visible {
-                Visible::Argue(_) => 600,
-                Visible::Score(_) => 650,
-                Visible::Synthesise(_) => 6_000,
+                Visible::Argue(_) => budgets.argue,
+                Visible::Score(_) => budgets.score,
+                Visible::Synthesise(_) => budgets.synthesise,
             };
+            let is_cut = |name: &&str| prompt.omitted.iter().any(|line| line.starts_with(*name));
+            assert_eq!(
+                ["question", "criteria", "outcomes"].iter().find(|name| is_cut(name)),
+                None,
+                "{id} {}",
+                want.call
+            );
             let counted: u32 = prompt.messages.iter().map(|message| tokens::count(&message.text)).sum();
             assert_eq!(prompt.tokens, counted, "{id} {}", want.call);
             assert!(counted <= budget, "{id} {}: {counted}", want.call);
+            if accepted.config.preset.is_some() {
+                return canned(visible, 1 + place % 12);
+            }
             let parsed = parse(prompt);
             assert!(parsed.block("outcomes").is_some());
             whole += usize::from(is_shown_as_it_is(&parsed.lines("question")[0], &accepted.brief.question));
@@ -79,6 +92,7 @@ fn p15_prompts_on_real_questions_keep_their_budgets_and_their_form() {
         assert_eq!(calls, if is_default { 31 } else { 5 + 4 * (place % 2) }, "{id}");
     }
     assert!(requests.is_empty() || requests.len() == 188);
+    assert!(larger.len() <= 2 && larger.iter().all(|preset| *preset == Preset::Standard), "{larger:?}");
     assert!(whole >= requests.len() * 7, "{whole} questions are shown whole");
 }
 

@@ -23,17 +23,12 @@ fn subject() -> Subject {
     let mut request = request("Will it rain?", &["wet", "dry"]);
     request["prediction_context"]["outcomes"][0]["label"] = json!("Yes, at least 1 mm");
     let request = accepted(&request);
-    Subject {
-        brief: Prose::new(request.brief),
-        outcomes: request.config.outcomes,
-        as_of: Timestamp::default(),
-        dates: request.config.dates,
-    }
+    Subject::of(&request.config, Prose::new(request.brief), Timestamp::default())
 }
 
 fn words(argument: &str) -> Words {
     let (argument, evidence_cited, precedents) = (argument.to_owned(), Vec::new(), Vec::new());
-    Words::of(&Prose::new(ArgumentProse { argument, evidence_cited, precedents }))
+    Words::of(&Prose::new(ArgumentProse { argument, evidence_cited, precedents, ..ArgumentProse::default() }))
 }
 
 fn point(round: u32, role: &str, argument: Option<&str>) -> Point {
@@ -320,7 +315,7 @@ fn k15_what_was_redacted_is_said_or_refused() {
     assert!(prompt.messages.last().unwrap().text.contains(">[redacted]</point>"));
     view.subject.brief = Prose::default();
     let error = PredictionPrompts.render(&Visible::Argue(view), &want(), &[]).unwrap_err();
-    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@4" });
+    assert_eq!(error, RenderError::Redacted { version: "prediction/argue@5" });
     let Visible::Score(mut view) = score() else { panic!() };
     view.words = Words::default();
     let error = PredictionPrompts.render(&Visible::Score(view), &want(), &[]).unwrap_err();

@@ -1,61 +1,38 @@
 //! The five opening arguments of the example request, asked for exactly as a debate asks.
 
-use debate_core::call::Want;
-use debate_core::debate::Debate;
-use debate_core::event::Opened;
-use debate_core::format::Format;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::prediction::Prediction;
-use debate_core::prose::Prose;
-use debate_engine::{Surroundings, thinking};
+use debate_core::formats::prediction::config::Preset;
+use debate_engine::thinking;
 use debate_llm::{CallTime, ChatRequest, Message, ReplySchema};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::prompts::{Prompt, Prompts as _, Received, Speaker};
+
+use crate::first_prompts::{self, FirstPrompt};
 
 /// The request whose openings are asked for.
 const REQUEST: &str = include_str!("../../../../../examples/ice.json");
 
 /// One opening argument.
-pub(super) struct Opening {
-    want: Want,
-    visible: <Prediction as Format>::Visible,
-    prompt: Prompt,
-}
+pub(super) struct Opening(FirstPrompt<Prediction>);
 
 /// Returns the openings of the example request.
 ///
 /// # Errors
 /// The example is broken: a defect of this program.
 pub(super) fn openings() -> anyhow::Result<Vec<Opening>> {
-    let AcceptedRequest::Prediction(accepted) = accept(REQUEST)? else {
+    let AcceptedRequest::Prediction(mut accepted) = accept(REQUEST)? else {
         anyhow::bail!("the example is not a prediction");
     };
-    let surroundings = Surroundings::real();
-    let now = surroundings.now();
-    let opened = Opened::<Prediction> {
-        format: Prediction::NAME.to_owned(),
-        debate: surroundings.debate_id(),
-        request_digest: accepted.digest,
-        limits: accepted.limits,
-        config: accepted.config,
-        prose: Prose::new(accepted.brief),
-    };
-    let mut debate = Debate::opened(&opened, now);
-    for event in opened.decide(now)?.iter().skip(1) {
-        debate.apply(now, event)?;
-    }
-    let opening = |want: Want| {
-        let visible = Prediction::visible(&debate, &want);
-        let prompt = PredictionPrompts.render(&visible, &want, &[])?;
-        Ok(Opening { want, visible, prompt })
-    };
-    debate.wanted_work().iter().map(|work| opening(work.want().clone())).collect()
+    accepted.take_preset(Preset::Standard);
+    let first = first_prompts::of(&PredictionPrompts, *accepted)?.into_iter();
+    Ok(first.map(Opening).collect())
 }
 
 impl Opening {
     /// Returns the request, with the limits that a debate sends.
     pub(super) fn request(&self, time: CallTime) -> ChatRequest {
-        let Prompt { messages, shape, output_tokens_max, tokens, .. } = &self.prompt;
+        let Prompt { messages, shape, output_tokens_max, tokens, .. } = &self.0.prompt;
         let messages = messages.iter().map(|message| match message.speaker {
             Speaker::System => Message::system(message.text.clone()),
             Speaker::User => Message::user(message.text.clone()),
@@ -73,17 +50,17 @@ impl Opening {
 
     /// Returns the most tokens of the prompt and of its visible answer.
     pub(super) fn tokens_max(&self) -> u32 {
-        self.prompt.tokens + self.prompt.output_tokens_max
+        self.0.prompt.tokens + self.0.prompt.output_tokens_max
     }
 
     /// Returns the most tokens of the visible answer.
     pub(super) fn output_tokens_max(&self) -> u32 {
-        self.prompt.output_tokens_max
+        self.0.prompt.output_tokens_max
     }
 
     /// Returns whether a debate could read an answer.
     pub(super) fn is_read(&self, text: &str) -> bool {
-        PredictionPrompts.parse(&self.visible, &self.want, Received::whole(text)).is_ok()
+        PredictionPrompts.parse(&self.0.visible, &self.0.want, Received::whole(text)).is_ok()
     }
 }
 

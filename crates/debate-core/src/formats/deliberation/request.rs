@@ -75,7 +75,8 @@ pub(in crate::formats) fn accept(
     };
     let mut brief = Brief { topic, skills: Vec::new() };
     skills::admit(&mut config, &mut brief, Vec::new());
-    let options = fields.field("options").object(&["limits", "models", "effort", "output_tokens"]);
+    let options =
+        fields.field("options").object(&["limits", "models", "effort", "output_tokens", "language"]);
     config.models = models(&options, config.participants.iter().chain(&config.orchestrator));
     if config.orchestrator.is_none() && closing.value().is_some() {
         // Whatever the name will be that was refused, somebody sums up, and that is kept back for.

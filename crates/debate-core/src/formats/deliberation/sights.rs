@@ -34,6 +34,7 @@ pub(super) fn visible(debate: &Debate<Deliberation>, want: &Want) -> Visible {
         searches_web: config.searches_web(phase),
         history: history.into_iter().map(remark).collect(),
         as_of: debate.began_at(),
+        language: debate.config().models.language.clone(),
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Visible {
     pub history: Vec<Remark>,
     /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
+    /// The language of answers, a BCP 47 tag; that of the topic where it is absent.
+    pub language: Option<String>,
 }
 
 /// A contribution as others see it.

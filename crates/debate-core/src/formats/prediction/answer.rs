@@ -28,6 +28,8 @@ pub enum OutcomeRef {
 /// An argument as a model made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Argument {
+    /// What it claims, in one sentence; possibly empty.
+    pub claim: String,
     /// The public argument.
     pub argument: String,
     /// The outcome it speaks for.

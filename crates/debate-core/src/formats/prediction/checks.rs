@@ -66,6 +66,7 @@ pub(super) fn argument(
         precedents: u32::try_from(precedents.len()).unwrap_or(u32::MAX),
         breaks: breaks.into_iter().filter_map(|(rule, broken)| broken.then_some(rule)).collect(),
         prose: Prose::new(ArgumentProse {
+            claim: answer.claim.clone(),
             argument: answer.argument.clone(),
             evidence_cited: answer.evidence_cited.clone(),
             precedents,
@@ -208,7 +209,10 @@ fn cited(debate: &Debate<Prediction>, round: u32, citations: &[Citation]) -> Vec
         let Ok(point) = citation.point.parse::<PointId>() else { continue };
         let turn = debate.state().standing(point.round, &point.role).filter(|_| point.round < round);
         let prose = turn.and_then(|turn| turn.made.prose.shown());
-        let stands = prose.is_some_and(|prose| stands_in(&citation.quote, &prose.argument));
+        let shown = |prose: &ArgumentProse| {
+            [&prose.argument, &prose.claim].map(|text| stands_in(&citation.quote, text))
+        };
+        let stands = prose.is_some_and(|prose| shown(prose).contains(&true));
         if stands && !points.contains(&point) {
             points.push(point);
         }

@@ -1,8 +1,11 @@
 //! The rules and the subject of one prediction debate, already valid: what the edge makes of a request.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use super::preset::{InputTokens, Preset};
 use crate::bounds;
 use crate::id::{OutcomeId, Role, Timestamp};
 use crate::measures::pooling::{PoolSettings, Pooling};
@@ -17,19 +20,13 @@ pub const ROUNDS_DEFAULT: u32 = 3;
 pub const ROUNDS_MAX: u32 = 10;
 /// Tokens of one reply to an argument call, unless the request says otherwise (rule P15).
 pub const ARGUMENT_TOKENS_DEFAULT: u32 = 500;
-/// Input tokens of an argument prompt (rule P15).
-pub const ARGUE_INPUT_TOKENS: u32 = 600;
-/// Input tokens of a score prompt (rule P15).
-pub const SCORE_INPUT_TOKENS: u32 = 650;
-/// Input tokens of the synthesis prompt (rule P15).
-pub const SYNTHESIS_INPUT_TOKENS: u32 = 6_000;
 /// Output tokens of a score reply.
 pub const SCORE_OUTPUT_TOKENS: u32 = 200;
 /// Output tokens of the synthesis reply.
 pub const SYNTHESIS_OUTPUT_TOKENS: u32 = 2_000;
 
 /// The version of the rules of results that debates opened now follow; see [`Config::rules`].
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// A criterion by which arguments are scored, with its weight in the composite (rule P5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,11 +83,17 @@ pub struct Config {
     /// The moments that the question depends on.
     #[serde(default, skip_serializing_if = "Dates::is_none")]
     pub dates: Dates,
+    /// How much prompts show; as `contract` where it is absent (rule P15).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
+    /// The most input tokens of a prompt by kind of call, where the request sets its own numbers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub input_tokens: BTreeMap<String, u32>,
     /// The version of the rules by which the log folds into a result, so that an older log keeps its outcome.
     ///
     /// 0 is what logs without a version mean. From 1 on, roles that failed count with their last distribution, the
     /// confidence falls with missing scores and passes too (rule P16), and the result lists repairs (rules K18, P29)
-    /// and notes on equal distributions (rule P27).
+    /// and notes on equal distributions (rule P27). From 2 on, a note says what prompts did not show whole (rule K20).
     #[serde(default, skip_serializing_if = "bounds::is_zero")]
     pub rules: u32,
 }
@@ -144,6 +147,24 @@ impl Config {
     #[must_use]
     pub fn has_revised_rules(&self) -> bool {
         self.rules >= 1
+    }
+
+    /// Returns whether results say what prompts did not show whole.
+    #[must_use]
+    pub fn tells_what_was_shown(&self) -> bool {
+        self.rules >= 2
+    }
+
+    /// Returns how much prompts show.
+    #[must_use]
+    pub fn preset(&self) -> Preset {
+        self.preset.unwrap_or(Preset::Contract)
+    }
+
+    /// Returns the most input tokens of a prompt, by kind of call (rule P15).
+    #[must_use]
+    pub fn input_tokens(&self) -> InputTokens {
+        self.preset().input_tokens(&self.input_tokens)
     }
 
     /// Returns the calls of a debate in which nothing goes wrong: 31 for five roles and three rounds (rule P3).

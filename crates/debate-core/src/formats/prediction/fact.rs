@@ -62,8 +62,11 @@ pub struct ArgumentMade {
 body!(ArgumentMade, "argument_made", prose: ArgumentProse);
 
 /// The words of an argument.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArgumentProse {
+    /// What it claims, in one sentence; empty where none was asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub claim: String,
     /// The public argument.
     pub argument: String,
     /// What it rests on.

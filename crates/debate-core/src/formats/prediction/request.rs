@@ -4,18 +4,19 @@
 
 mod options;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::config::{
-    ARGUE_INPUT_TOKENS, ARGUMENT_TOKENS_DEFAULT, Brief, Config, Criterion, DataSummary, KeyVariable,
-    OutcomeText, Prior, ROLES, ROUNDS_DEFAULT, ROUNDS_MAX, RULES, SCORE_INPUT_TOKENS, SCORE_OUTPUT_TOKENS,
-    SYNTHESIS_INPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS, Schedule, SimulationSummary, Timeframe,
+    ARGUMENT_TOKENS_DEFAULT, Brief, Config, Criterion, DataSummary, InputTokens, KeyVariable, OutcomeText,
+    Preset, Prior, ROLES, ROUNDS_DEFAULT, ROUNDS_MAX, RULES, SCORE_OUTPUT_TOKENS, SYNTHESIS_OUTPUT_TOKENS,
+    Schedule, SimulationSummary, Timeframe,
 };
 use super::{Prediction, call, plan};
 use crate::call::Tokens;
 use crate::format::Format as _;
+use crate::formats::accept::Accepted;
 use crate::id::{Digest, OutcomeId, Role};
 use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::measures::pooling::JUDGE_WEIGHT;
@@ -92,6 +93,8 @@ pub(in crate::formats) fn accept(
         judge_passes: options.judge_passes,
         schedule: options.schedule,
         dates: options.dates,
+        preset: options.preset,
+        input_tokens: options.input_tokens,
         rules: RULES,
     };
     let limits = options
@@ -108,12 +111,22 @@ pub(in crate::formats) fn accept(
         rubrics: options.rubrics,
     };
     if options.seed.is_none() {
-        // How a debate is run does not change what is drawn for it.
-        let models = ModelPlan::default();
-        let meant = Config { schedule: Schedule::Strict, judge_passes: 1, models, ..config.clone() };
-        config.seed = digest(&meant, &brief, &default_limits(&meant, DEADLINE_MS_DEFAULT)).as_seed();
+        config.seed = drawn_seed(&config, &brief);
     }
     complaints.finish((config, brief, limits))
+}
+
+/// Returns the seed of a request that names none. How a debate is run does not change what is drawn for it.
+fn drawn_seed(config: &Config, brief: &Brief) -> u64 {
+    let meant = Config {
+        schedule: Schedule::Strict,
+        judge_passes: 1,
+        models: ModelPlan::default(),
+        preset: None,
+        input_tokens: BTreeMap::new(),
+        ..config.clone()
+    };
+    digest(&meant, brief, &default_limits(&meant, DEADLINE_MS_DEFAULT)).as_seed()
 }
 
 /// Returns the digest of what a request asks for; the spelling of its task counts for nothing (rule K11).
@@ -128,13 +141,15 @@ pub(in crate::formats) fn digest(config: &Config, brief: &Brief, limits: &Limits
 fn default_limits(config: &Config, deadline_ms: u64) -> Limits {
     let arguments = config.roles.len() as u64 * u64::from(config.rounds);
     let cap = |kind: &str, own: u32| config.models.output_tokens.get(kind).copied().unwrap_or(own);
+    let prompts = config.input_tokens();
     let per_argument = Tokens {
-        input: u64::from(ARGUE_INPUT_TOKENS + SCORE_INPUT_TOKENS),
+        input: u64::from(prompts.argue) + u64::from(prompts.score),
         output: u64::from(cap("argue", config.max_argument_length))
             + u64::from(cap("score", SCORE_OUTPUT_TOKENS)),
     };
     let synthesis = u64::from(cap("synthesise", SYNTHESIS_OUTPUT_TOKENS));
-    let closing = Tokens { output: synthesis, ..closing_tokens() }.times(u64::from(config.judge_passes));
+    let closing =
+        Tokens { output: synthesis, ..closing_tokens(prompts) }.times(u64::from(config.judge_passes));
     let tokens = Tokens {
         input: arguments * per_argument.input + closing.input,
         output: arguments * per_argument.output + closing.output,
@@ -143,8 +158,28 @@ fn default_limits(config: &Config, deadline_ms: u64) -> Limits {
 }
 
 /// Returns what is kept back for the synthesis (rules K8, P15).
-fn closing_tokens() -> Tokens {
-    Tokens { input: u64::from(SYNTHESIS_INPUT_TOKENS), output: u64::from(SYNTHESIS_OUTPUT_TOKENS) }
+fn closing_tokens(prompts: InputTokens) -> Tokens {
+    Tokens { input: u64::from(prompts.synthesise), output: u64::from(SYNTHESIS_OUTPUT_TOKENS) }
+}
+
+impl Accepted<Prediction> {
+    /// Sets the preset of a request that names none; limits of tokens that follow from the rules follow it.
+    pub fn take_preset(&mut self, preset: Preset) {
+        let deadline_ms = self.limits.deadline_ms;
+        let before = default_limits(&self.config, deadline_ms);
+        self.config.preset = Some(preset);
+        let after = default_limits(&self.config, deadline_ms);
+        let limits = &mut self.limits;
+        for (limit, before, after) in [
+            (&mut limits.tokens_max.input, before.tokens_max.input, after.tokens_max.input),
+            (&mut limits.closing_tokens.input, before.closing_tokens.input, after.closing_tokens.input),
+        ] {
+            if *limit == before {
+                *limit = after;
+            }
+        }
+        self.digest = digest(&self.config, &self.brief, &self.limits);
+    }
 }
 
 /// Narrows a number whose range was checked to be small.

@@ -2,7 +2,7 @@
 
 use super::Prediction;
 use super::call::{self, Call, JUDGE};
-use super::config::{Config, Phase};
+use super::config::Phase;
 use super::point::PointId;
 use super::state::Turn;
 use super::visible::{ArgueView, Point, ScoreView, ScoredPoint, Subject, SynthesisView, Visible, Words};
@@ -96,13 +96,7 @@ pub(super) fn visible(debate: &Debate<Prediction>, want: &Want) -> Visible {
 }
 
 fn subject(debate: &Debate<Prediction>) -> Subject {
-    let Config { outcomes, dates, .. } = debate.config();
-    Subject {
-        brief: debate.brief().clone(),
-        outcomes: outcomes.clone(),
-        as_of: dates.as_of.unwrap_or(debate.began_at()),
-        dates: *dates,
-    }
+    Subject::of(debate.config(), debate.brief().clone(), debate.began_at())
 }
 
 fn argue_view(debate: &Debate<Prediction>, want: &Want, round: u32, role: Role) -> ArgueView {

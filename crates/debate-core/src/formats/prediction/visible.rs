@@ -1,7 +1,7 @@
 //! What one call of a prediction debate may see. A prompt is rendered from this and cannot show more: the opening
 //! is blind (P4), the scorer is not told who spoke (P3).
 
-use super::config::{Brief, Criterion, Dates, Phase};
+use super::config::{Brief, Config, Criterion, Dates, InputTokens, Phase, Preset};
 use super::fact::ArgumentProse;
 use super::point::PointId;
 use crate::id::{OutcomeId, Role, Timestamp};
@@ -30,6 +30,28 @@ pub struct Subject {
     pub as_of: Timestamp,
     /// The moments that the question depends on.
     pub dates: Dates,
+    /// How prompts are laid out.
+    pub preset: Preset,
+    /// The most input tokens of a prompt, by kind of call.
+    pub input_tokens: InputTokens,
+    /// The language of answers, a BCP 47 tag; that of the question where it is absent.
+    pub language: Option<String>,
+}
+
+impl Subject {
+    /// Returns the subject of a debate that began at this moment.
+    #[must_use]
+    pub fn of(config: &Config, brief: Prose<Brief>, began_at: Timestamp) -> Self {
+        Self {
+            brief,
+            outcomes: config.outcomes.clone(),
+            as_of: config.dates.as_of.unwrap_or(began_at),
+            dates: config.dates,
+            preset: config.preset(),
+            input_tokens: config.input_tokens(),
+            language: config.models.language.clone(),
+        }
+    }
 }
 
 /// What a role sees when it argues.
@@ -83,6 +105,12 @@ impl Words {
     #[must_use]
     pub fn argument(&self) -> Option<&str> {
         self.0.shown().map(|prose| prose.argument.as_str())
+    }
+
+    /// Returns what it claims, in one sentence; empty where it says none or was redacted.
+    #[must_use]
+    pub fn claim(&self) -> &str {
+        self.0.shown().map_or("", |prose| &prose.claim)
     }
 
     /// Returns what it rests on; nothing where that was redacted.

@@ -64,6 +64,7 @@ pub(in crate::formats) fn accept(
         "models",
         "effort",
         "output_tokens",
+        "language",
         "limits",
     ]);
     let config = config(&fields, &options, &mut brief, conflicts_given);

@@ -41,7 +41,8 @@ pub(super) fn visible(debate: &Debate<Review>, want: &Want) -> Visible {
         prose: made.prose.clone(),
     });
     let as_of = debate.began_at();
-    Visible { brief: debate.brief().clone(), number, pair, heard: heard.collect(), task, as_of }
+    let language = debate.config().models.language.clone();
+    Visible { brief: debate.brief().clone(), number, pair, heard: heard.collect(), task, as_of, language }
 }
 
 /// Returns on which side of a pair a reviewer is.

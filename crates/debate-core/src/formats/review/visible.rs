@@ -20,6 +20,8 @@ pub struct Visible {
     pub task: Task,
     /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
+    /// The language of answers, a BCP 47 tag; that of the original prompt where it is absent.
+    pub language: Option<String>,
 }
 
 /// What is asked for.

@@ -146,6 +146,10 @@ fn cautions(debate: &Debate<Roundtable>, completeness: &Completeness) -> Vec<Str
     if forced > 0 {
         cautions.push(format!("{forced} stances were forced and are not those that agents gave"));
     }
+    let missing: Vec<&str> = debate.config().tools_missing.iter().map(|tool| tool.as_str()).collect();
+    if !missing.is_empty() {
+        cautions.push(format!("agents could not use {}: nothing searched here", missing.join(", ")));
+    }
     if *completeness != Completeness::Full {
         cautions.push(format!("the result is {}", completeness.as_str()));
     }

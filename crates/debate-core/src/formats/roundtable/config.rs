@@ -57,6 +57,9 @@ pub struct Config {
     /// The tools that agents may ask for, run by whoever holds the debate (rule T4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
+    /// The tools that the request names and that whoever holds the debate cannot run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools_missing: Vec<Tool>,
     /// Which models are asked: by kind of question, by agent.
     #[serde(default, skip_serializing_if = "ModelPlan::is_empty")]
     pub models: ModelPlan,
@@ -66,6 +69,14 @@ pub struct Config {
     /// (rule P27), and so does a mean confidence below [`PROCEED_CONFIDENCE_MIN`].
     #[serde(default, skip_serializing_if = "bounds::is_zero")]
     pub rules: u32,
+}
+
+impl Config {
+    /// Leaves out all tools, since nobody can run them; results say so. Returns their names.
+    pub fn lose_tools(&mut self) -> Vec<&'static str> {
+        self.tools_missing.append(&mut self.tools);
+        self.tools_missing.iter().map(|tool| tool.as_str()).collect()
+    }
 }
 
 /// What shortens modes in which agents wait for each other (rule T8).

@@ -62,6 +62,7 @@ pub(in crate::formats) fn accept(
         "models",
         "effort",
         "output_tokens",
+        "language",
         "limits",
     ]);
     let seed = options.field("seed").whole(0..=u64::MAX);
@@ -83,6 +84,7 @@ pub(in crate::formats) fn accept(
             .unwrap_or_default(),
         native_web_search: fields.either("native_web_search", "nativeWebSearch").truth().unwrap_or_default(),
         tools: tools(&fields.field("tools")),
+        tools_missing: Vec::new(),
         models: ModelPlan::default(),
         rules: RULES,
         agents,

@@ -54,6 +54,7 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
         context: config.mode.strategy().transform_context(config, statistics.as_ref(), context),
         rejection: rejection.unwrap_or_default(),
         as_of: debate.began_at(),
+        language: config.models.language.clone(),
     }
 }
 

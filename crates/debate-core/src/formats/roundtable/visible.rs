@@ -43,6 +43,8 @@ pub struct Visible {
     pub rejection: Prose<String>,
     /// The moment whose day prompts state (rule K19).
     pub as_of: Timestamp,
+    /// The language of answers, a BCP 47 tag; that of the topic where it is absent.
+    pub language: Option<String>,
 }
 
 /// Who speaks and what has been said: what processors change (rule T2).

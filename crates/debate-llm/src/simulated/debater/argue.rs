@@ -29,6 +29,8 @@ const UNLISTED: &str = "Unlisted outcome";
 struct Reply<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     thinking: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    claim: &'a str,
     argument: &'a str,
     supports: &'a str,
     probabilities: Numbers<'a>,
@@ -84,7 +86,8 @@ pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw, flaws
     room = room.saturating_sub(evidence.iter().map(|text| room::cost(text) + 2).sum());
 
     let thinking = thinking(sheet, &view, if is_tight { 0 } else { 24 });
-    room = room.saturating_sub(room::cost(&thinking));
+    let claim = if sheet.task.claim { claim(sheet, &view, stated[view.supports]) } else { String::new() };
+    room = room.saturating_sub(room::cost(&thinking) + room::cost(&claim));
     let limits = Limits {
         tokens: room.min(ARGUMENT_TOKENS_MAX).min(tokens_max * 9 / 16),
         words: sheet.task.words_max,
@@ -97,6 +100,7 @@ pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw, flaws
     };
     let reply = Reply {
         thinking: &thinking,
+        claim: &claim,
         argument: &argument,
         supports: sheet.outcomes.get(view.supports).map_or("A", |outcome| outcome.letter),
         probabilities,
@@ -107,6 +111,12 @@ pub(super) fn reply(sheet: &Sheet<'_>, tokens_max: usize, draw: &mut Draw, flaws
         precedents,
     };
     serde_json::to_string(&reply).unwrap_or_default()
+}
+
+/// Returns what the argument holds, in one sentence.
+fn claim(sheet: &Sheet<'_>, view: &View, probability: f64) -> String {
+    let label = sheet.outcomes.get(view.supports).map_or("the first outcome", |outcome| &*outcome.label);
+    format!("{label} is the likeliest outcome, at {:.0} %.", probability * 100.0)
 }
 
 impl Precedent<'_> {

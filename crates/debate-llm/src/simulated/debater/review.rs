@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::room;
-use super::sheet::{attribute, blocks, last_said, unescaped};
+use super::sheet::{attribute, blocks, last_said, said, unescaped};
 use crate::simulated::Draw;
 use crate::{ChatRequest, Role};
 
@@ -65,19 +65,26 @@ struct ProposalText {
     proposed_prompt: String,
 }
 
+/// Returns the message that shows what a request is about; a model that is asked again hears why in one behind it.
+fn shown(request: &ChatRequest) -> &str {
+    let mut said = said(request, Role::User);
+    let is_material = |text: &&str| blocks(text).any(|(tag, _)| [SUBJECT, CURRENT].contains(&tag));
+    said.find(is_material).unwrap_or_default()
+}
+
 /// Returns whether a request is one of a review.
 pub(super) fn is_review(request: &ChatRequest) -> bool {
-    blocks(last_said(request, Role::User)).any(|(tag, _)| tag == SUBJECT)
+    blocks(shown(request)).any(|(tag, _)| tag == SUBJECT)
 }
 
 /// Returns whether a request asks for a better prompt of a reviewer.
 pub(super) fn is_proposal(request: &ChatRequest) -> bool {
-    blocks(last_said(request, Role::User)).any(|(tag, _)| tag == CURRENT)
+    blocks(shown(request)).any(|(tag, _)| tag == CURRENT)
 }
 
 /// Returns a proposal: the prompt as it stands, with the first signal as a line of its own.
 pub(super) fn proposal(request: &ChatRequest) -> String {
-    let prompt = last_said(request, Role::User);
+    let prompt = shown(request);
     let current = unescaped(block(prompt, CURRENT)).into_owned();
     let signals = unescaped(block(prompt, "signals")).into_owned();
     let signal = signals.lines().find_map(|line| line.strip_prefix("- ")).unwrap_or("be specific");
@@ -94,7 +101,7 @@ pub(super) fn speaker(request: &ChatRequest) -> Option<&str> {
 
 /// Returns what a reviewer says: two to three sentences, now and then only one.
 pub(super) fn speech(request: &ChatRequest, draw: &mut Draw) -> String {
-    let prompt = last_said(request, Role::User);
+    let prompt = shown(request);
     let me = speaker(request).unwrap_or_default();
     let target = unescaped(block(prompt, SUBJECT)).into_owned();
     let target = room::clipped(&target, 6, 16);
@@ -124,7 +131,7 @@ pub(super) fn speech(request: &ChatRequest, draw: &mut Draw) -> String {
 
 /// Returns what the judge says.
 pub(super) fn judgement(request: &ChatRequest, draw: &mut Draw) -> String {
-    let prompt = last_said(request, Role::User);
+    let prompt = shown(request);
     let heard = speeches(prompt);
     let mut names: Vec<&str> = Vec::new();
     for speech in &heard {

@@ -22,7 +22,7 @@ const SENTENCE_BYTES_MIN: usize = 24;
 /// Everything that the debater reads in a prompt.
 #[derive(Debug, Default)]
 pub(super) struct Sheet<'a> {
-    /// The system message.
+    /// Who speaks: the words before the role line, else the system message.
     pub(super) system: &'a str,
     /// What is asked of the world.
     pub(super) question: Cow<'a, str>,
@@ -94,21 +94,24 @@ pub(super) struct Task<'a> {
     pub(super) round: u32,
     /// How many words the public argument may have.
     pub(super) words_max: usize,
+    /// Whether a claim is asked for.
+    pub(super) claim: bool,
     /// Whether precedents are asked for.
     pub(super) precedents: bool,
 }
 
 impl Default for Task<'_> {
     fn default() -> Self {
-        Self { role: "", phase: "", round: 1, words_max: 150, precedents: false }
+        Self { role: "", phase: "", round: 1, words_max: 150, claim: false, precedents: false }
     }
 }
 
 impl<'a> Sheet<'a> {
     /// Reads a prompt.
     pub(super) fn read(request: &'a ChatRequest) -> Self {
-        let system = last_said(request, Role::System);
-        let task = task(last_said(request, Role::User), system);
+        let last = last_said(request, Role::User);
+        let system = persona(last).unwrap_or(last_said(request, Role::System));
+        let task = task(last, system);
         let mut sheet = Self { system, task, ..Self::default() };
         for (tag, body) in said(request, Role::User).flat_map(blocks) {
             match tag {
@@ -117,7 +120,7 @@ impl<'a> Sheet<'a> {
                 "findings" => sheet.findings(body),
                 "variables" => sheet.variables(body),
                 "data" => sheet.data(body),
-                "background" => sheet.background(body),
+                "criteria" | "background" => sheet.background(body),
                 "rejection" => sheet.is_rejected = true,
                 _ => {
                     let point = tag.strip_prefix("point ").and_then(|tag| point(tag, body, &sheet.outcomes));
@@ -166,6 +169,13 @@ impl<'a> Sheet<'a> {
             self.facts.push(Fact { kind, text: unescaped(text), tone: tone::of(text) });
         }
     }
+}
+
+/// Returns the words with which a message begins, before its material and its role line.
+fn persona(text: &str) -> Option<&str> {
+    let (before, _) = text.split_once("\nRole: ")?;
+    let words = before.split('<').next()?.trim();
+    (!words.is_empty()).then_some(words)
 }
 
 /// Returns the messages of a speaker, in order.
@@ -245,6 +255,7 @@ fn task<'a>(text: &'a str, system: &'a str) -> Task<'a> {
     let after = role_line_on(ending(text)).unwrap_or_default();
     let words = after.split_once("in argument, at most ");
     task.words_max = words.and_then(|(_, number)| leading_number(number)).map_or(150, |words| words as usize);
+    task.claim = after.contains("State in claim");
     task.precedents = after.contains("Give in precedents");
     task
 }

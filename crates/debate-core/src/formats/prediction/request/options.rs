@@ -1,9 +1,12 @@
 //! What a prediction request says beyond the contract, in its field `options`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::super::call::Call;
-use super::super::config::{Dates, Persona, ROLES, Rubric, RubricBand, Schedule};
+use super::super::config::{Dates, Persona, Preset, ROLES, Rubric, RubricBand, Schedule};
+use super::super::preset::INPUT_TOKENS;
 use super::closing_tokens;
 use crate::id::{Role, Timestamp};
 use crate::measures::pooling::{PoolSettings, Pooling};
@@ -27,6 +30,8 @@ pub(super) struct Options<'a> {
     pub(super) judge_passes: u32,
     pub(super) schedule: Schedule,
     pub(super) dates: Dates,
+    pub(super) preset: Option<Preset>,
+    pub(super) input_tokens: BTreeMap<String, u32>,
     pub(super) limits: AskedLimits,
     weights: Vec<(&'a str, f64)>,
     fields: Fields<'a>,
@@ -51,8 +56,14 @@ impl<'a> Options<'a> {
             "as_of",
             "closes_at",
             "resolves_at",
+            "preset",
+            "input_tokens",
+            "language",
             "limits",
         ]);
+        let preset = preset(&fields.field("preset"));
+        let input_tokens = input_tokens(&fields.field("input_tokens"));
+        let prompts = preset.unwrap_or(Preset::Contract).input_tokens(&input_tokens);
         Self {
             personas: personas(&fields.field("personas")),
             rubrics: rubrics(&fields.field("rubrics")),
@@ -62,7 +73,9 @@ impl<'a> Options<'a> {
             judge_passes: if fields.field("judge_passes").whole(1..=2) == Some(2) { 2 } else { 1 },
             schedule: schedule(&fields.field("schedule")),
             dates: dates(&fields),
-            limits: AskedLimits::read(&fields.field("limits"), closing_tokens()),
+            preset,
+            input_tokens,
+            limits: AskedLimits::read(&fields.field("limits"), closing_tokens(prompts)),
             weights: weights(&fields.field("weights")),
             fields,
         }
@@ -127,6 +140,22 @@ fn dates(fields: &Fields<'_>) -> Dates {
     in_order("resolves_at", resolves_at, ("closes_at", closes_at));
     in_order("resolves_at", resolves_at, ("as_of", as_of.filter(|_| closes_at.is_none())));
     Dates { as_of, closes_at, resolves_at }
+}
+
+fn preset(field: &Field<'_>) -> Option<Preset> {
+    let name = field.text(LABEL_CHARS_MAX)?;
+    let preset = Preset::named(name);
+    if preset.is_none() {
+        field.refuse(format_args!("must be one of {}", Preset::ALL.map(Preset::as_str).join(", ")));
+    }
+    preset
+}
+
+fn input_tokens(field: &Field<'_>) -> BTreeMap<String, u32> {
+    let own = field.object(&Call::KINDS);
+    let tokens =
+        |kind: &str| own.field(kind).whole(INPUT_TOKENS).and_then(|tokens| u32::try_from(tokens).ok());
+    Call::KINDS.into_iter().filter_map(|kind| Some((kind.to_owned(), tokens(kind)?))).collect()
 }
 
 /// Reads personas by role, written as in the contract's table of system prompts.

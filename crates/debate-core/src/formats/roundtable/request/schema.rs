@@ -68,6 +68,7 @@ fn options() -> Value {
             "limits": AskedLimits::schema(Tokens::default()),
             "effort": effort_schema(Some(&kinds)),
             "output_tokens": output_tokens_schema(&kinds),
+            "language": { "type": "string", "description": "BCP 47 tag of the answers' language" },
             "models": {
                 "type": "object",
                 "properties": {
