@@ -54,6 +54,9 @@ const PLAN: [Planned; 15] = [
 /// The most tokens of an answer in formats whose own limits are made for large models.
 const OUTPUT_TOKENS: u32 = 600;
 
+/// Attempts at a call of a prediction.
+const ATTEMPTS: u32 = 5;
+
 /// The debates of a quick run.
 const QUICK: [&str; 2] = ["prediction", "roundtable devils-advocate"];
 
@@ -118,6 +121,8 @@ impl Planned {
         if self.name.starts_with("prediction") {
             // Small models have small windows.
             request["options"]["preset"] = json!("contract");
+            // Half of the forecasts of so small a model are no probabilities.
+            request["options"]["limits"]["attempts_max"] = json!(ATTEMPTS);
         }
         for kind in self.long_kinds() {
             request["options"]["output_tokens"][*kind] = json!(OUTPUT_TOKENS);
