@@ -202,7 +202,7 @@ impl Try {
         };
         if first.is_empty() {
             let role = self.role.as_deref().unwrap_or_default();
-            return Err(Failure::bad_input(format!("nobody called {role:?} is asked first")));
+            return Err(Failure::bad_input(format!("no one called {role:?} is asked first")));
         }
         if self.json {
             let entries: Vec<Value> = first.iter().map(|(call, prompt)| as_json(call, prompt)).collect();

@@ -52,8 +52,8 @@ fn p24_the_first_prompts_of_a_request_are_shown_without_a_debate() {
     let historian = program.run(["prompts", "try", ice.to_str().unwrap(), "--role", "historian"]);
     assert_eq!(historian.stdout.matches("# argue/1/historian: prediction/argue.standard@1").count(), 1);
     assert!(historian.stdout.contains("\n--- user\nYou are the Historian."), "{}", historian.stdout);
-    let nobody = program.run(["prompts", "try", ice.to_str().unwrap(), "--role", "poet"]);
-    assert_eq!(nobody.code, Some(2), "{nobody:?}");
+    let unknown = program.run(["prompts", "try", ice.to_str().unwrap(), "--role", "poet"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
     assert_eq!(program.run(["list", "--json"]).stdout, "");
 }
 

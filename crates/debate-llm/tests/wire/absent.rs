@@ -49,7 +49,7 @@ fn patient() -> ChatRequest {
 
 /// Returns an address at which nothing listens, and nothing else can while the socket is held: a connection from an
 /// ephemeral port to itself would succeed.
-fn nobody() -> (TcpSocket, SocketAddr) {
+fn unused() -> (TcpSocket, SocketAddr) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let address = socket.local_addr().unwrap();
@@ -58,7 +58,7 @@ fn nobody() -> (TcpSocket, SocketAddr) {
 
 #[tokio::test]
 async fn k22_a_server_that_comes_back_costs_no_time_and_no_error() {
-    let (provider, (socket, address)) = (Provider::OpenAi, nobody());
+    let (provider, (socket, address)) = (Provider::OpenAi, unused());
     let coming = tokio::spawn(async move {
         sleep(AWAY).await;
         FaultServer::start_at(socket.listen(1_024).unwrap(), vec![ok(provider)]).await
@@ -102,7 +102,7 @@ async fn k22_an_absent_server_is_asked_until_time_is_up_or_it_is_there() {
 #[tokio::test]
 async fn k22_an_absent_server_is_not_waited_for_without_end() {
     for provider in Provider::ALL {
-        let (_socket, address) = nobody();
+        let (_socket, address) = unused();
         let base_url = format!("http://{address}/v1");
         let short = || ChatRequest {
             time: CallTime { give_up_at: Some(Instant::now() + CALL), ..CallTime::default() },

@@ -85,11 +85,6 @@ fn version(view: &ArgueView) -> &'static str {
     if standard::is_of(&view.subject) { templates::ARGUE_STANDARD } else { templates::ARGUE }
 }
 
-/// Returns who the role is, in its own message or at the beginning of the last one.
-fn persona<'a>(view: &'a ArgueView, brief: &'a Brief) -> Persona<'a> {
-    personas::persona(&view.role, brief)
-}
-
 /// Returns what every role is shown in every round, as it was made the first time.
 pub(super) fn anybodys(subject: &Subject) -> Result<Arc<Stem>, RenderError> {
     let anybody = Role::from("");
@@ -132,7 +127,7 @@ pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Result<Draft, 
     blocks.extend(points(view));
     if standard::is_of(&view.subject) {
         let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version })?;
-        blocks.push(standard::persona(&persona(view, brief))?);
+        blocks.push(standard::persona(&personas::persona(&view.role, brief))?);
     }
     let rejection = view
         .rejection
@@ -305,7 +300,7 @@ pub(super) fn parse(view: &ArgueView, reply: Received<'_>) -> Result<Reading<Ans
 fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     let rejection = view.rejection.shown().map_or("", String::as_str);
     let task = templates::task(version(view), values(view, !rejection.is_empty(), view.max_argument_length));
-    let system = view.subject.brief.shown().map(|brief| system(&persona(view, brief)));
+    let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
     let system = system.transpose()?.unwrap_or_default();
     let shared = standard::system(&view.subject)?;
     let instructions = [system.as_str(), &shared, &task?, rejection];

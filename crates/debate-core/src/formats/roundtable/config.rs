@@ -57,7 +57,7 @@ pub struct Config {
     /// The tools that agents may ask for, run by whoever holds the debate (rule T4).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// The tools that the request names and that whoever holds the debate cannot run.
+    /// The tools that the request names and that this process cannot run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools_missing: Vec<Tool>,
     /// Which models are asked: by kind of question, by agent.
@@ -72,7 +72,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Leaves out all tools, since nobody can run them; results say so. Returns their names.
+    /// Leaves out all tools, which cannot be run here; results say so. Returns their names.
     pub fn lose_tools(&mut self) -> Vec<&'static str> {
         self.tools_missing.append(&mut self.tools);
         self.tools_missing.iter().map(|tool| tool.as_str()).collect()
