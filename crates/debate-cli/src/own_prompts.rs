@@ -21,9 +21,27 @@ pub(crate) fn take(folder: &Path) -> anyhow::Result<()> {
             "--prompts {name} holds no text such as prediction/argue.txt"
         )));
     }
+    replace(texts, &format!("--prompts {name}"))
+}
+
+/// Takes one text, given as `NAME=FILE`.
+///
+/// # Errors
+/// The file cannot be read, or its text cannot be used.
+pub(crate) fn take_one(given: &str) -> anyhow::Result<()> {
+    let option = format!("--set prompt.{given}");
+    let Some((name, file)) = given.split_once('=').filter(|(_, file)| !file.is_empty()) else {
+        return Err(Failure::bad_input(format!("{option}: write prompt.NAME=FILE")));
+    };
+    let unread = |error| Failure::bad_input(format!("{option}: {file} cannot be read: {error}"));
+    let text = fs::read_to_string(file).map_err(unread)?;
+    replace(vec![(name.to_owned(), text)], &option)
+}
+
+fn replace(texts: Vec<(String, String)>, option: &str) -> anyhow::Result<()> {
     catalog::replace(texts).map_err(|faults| {
         let lines: String = faults.iter().map(|fault| format!("\n  {}", one_line(fault))).collect();
-        Failure::bad_input(format!("--prompts {name} cannot be used:{lines}"))
+        Failure::bad_input(format!("{option} cannot be used:{lines}"))
     })
 }
 

@@ -15,12 +15,14 @@ use crate::exit::{End, Failure};
 use crate::holding::Holding;
 use crate::house::House;
 use crate::model::ModelChoice;
+use crate::own_prompts;
 
 /// Go on from a debate with one thing changed, and show what it comes to
 ///
 /// What came before stands in the parent's log and is not paid for again; what the change makes void runs anew:
 /// whatever saw a role that is removed, say. A change of pooling asks nobody. Another model answers what is asked
-/// after the event where the debates part, so name an early one; without --at they part at the parent's end.
+/// after the event where the debates part, so name an early one; without --at they part at the parent's end. The same
+/// holds for another text of a prompt; the log then has a mark behind the version of each prompt of that format.
 /// "debate diff" shows where a fork and its parent differ.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,6 +32,7 @@ Examples:
   debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --judge-order reversed
   debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --set model=openai:gpt-5-mini
   debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --set model.roles.judge=openai:gpt-5-mini
+  debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --set prompt.prediction/persona=mine.txt
   debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --seed 7")]
 pub(crate) struct Fork {
     /// Which debate
@@ -51,8 +54,9 @@ pub(crate) struct Fork {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 struct Wanted {
-    /// Put what is asked to another model: model=MODEL, model.PURPOSE=MODEL or model.roles.ROLE=MODEL, purposes and
-    /// roles as in a request's options.models, MODEL as in --model
+    /// Ask another model what is asked from there on: model=MODEL, model.PURPOSE=MODEL or model.roles.ROLE=MODEL,
+    /// purposes and roles as in a request's options.models, MODEL as in --model; or ask it with another text:
+    /// prompt.NAME=FILE, names as in "debate prompts list"
     #[arg(long, env = "DEBATE_SET", value_name = "FIELD=VALUE")]
     set: Option<String>,
 
@@ -83,9 +87,13 @@ impl Wanted {
     /// Returns the change, with the model that it names.
     fn change(&self) -> anyhow::Result<(Change, Option<ModelChoice>)> {
         if let Some(set) = &self.set {
+            if let Some(prompt) = set.strip_prefix("prompt.") {
+                own_prompts::take_one(prompt)?;
+                return Ok((Change::Nothing, None));
+            }
             let change = set.parse().map_err(|error| Failure::bad_input(format!("--set: {error}")))?;
             let Change::Model { choice, model } = change else {
-                return Err(Failure::bad_input("--set: only models are set; see the other options"));
+                return Err(Failure::bad_input("--set: only models and prompts are set; see the other options"));
             };
             let asked: ModelChoice =
                 model.parse().map_err(|error| Failure::bad_input(format!("--set: {error}")))?;

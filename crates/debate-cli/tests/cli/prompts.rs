@@ -50,7 +50,7 @@ fn p24_the_first_prompts_of_a_request_are_shown_without_a_debate() {
     }
     let ice = example("ice.json");
     let historian = program.run(["prompts", "try", ice.to_str().unwrap(), "--role", "historian"]);
-    assert_eq!(historian.stdout.matches("# argue/1/historian: prediction/argue.standard@1").count(), 1);
+    assert_eq!(historian.stdout.matches("# argue/1/historian: prediction/argue.standard@2").count(), 1);
     assert!(historian.stdout.contains("\n--- user\nYou are the Historian."), "{}", historian.stdout);
     let unknown = program.run(["prompts", "try", ice.to_str().unwrap(), "--role", "poet"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
@@ -130,7 +130,7 @@ fn p24_texts_of_a_folder_stand_for_the_programs_own_and_the_log_says_so() {
     let log = program.run(["log", &id, "--json"]).lines();
     let begun = log.iter().find(|event| event["kind"] == "call_started").unwrap();
     let version = begun["body"]["prompt"]["version"].as_str().unwrap();
-    assert!(version.starts_with("prediction/argue.standard@1+"), "{version}");
+    assert!(version.starts_with("prediction/argue.standard@2+"), "{version}");
     let with = program.run(["log", &id, "--prompt", "r1.optimist", "--prompts", "texts"]);
     assert!(
         with.stdout.contains("digest agrees") && with.stdout.contains("Slant: positive outcomes"),
@@ -149,4 +149,29 @@ fn p24_texts_of_a_folder_stand_for_the_programs_own_and_the_log_says_so() {
         assert!(refused.stderr.contains(part), "{part}: {refused:?}");
     }
     assert_eq!(program.run(["list", "--json"]).lines().len(), 1);
+}
+
+#[test]
+fn p24_a_fork_asks_with_another_text() {
+    let program = Program::new();
+    let id = program.debate("ice.json");
+    let text = program.run(["prompts", "show", "prediction/persona"]).stdout;
+    program.write("mine.txt", text.trim_end().replace("Leaning", "Slant"));
+    let fork = |set: &str| program.run(["fork", &id, "--at", "30", "--quiet", "--set", set]);
+    let forked = fork("prompt.prediction/persona=mine.txt");
+    assert_eq!(forked.code, Some(0), "{forked:?}");
+    let newest = program.run(["list", "--json"]).lines()[0]["debate_id"].as_str().unwrap().to_owned();
+    assert_ne!(newest, id);
+    let log = program.run(["log", &newest, "--json"]).lines();
+    let versions = log.iter().filter_map(|event| event["body"]["prompt"]["version"].as_str());
+    assert!(versions.clone().count() > 0 && versions.clone().all(|version| version.contains('+')));
+    for (set, part) in [
+        ("prompt.prediction/persona", "write prompt.NAME=FILE"),
+        ("prompt.prediction/persona=none.txt", "none.txt cannot be read"),
+        ("prompt.prediction/song=mine.txt", "prediction/song: there is no such text"),
+    ] {
+        let refused = fork(set);
+        assert!(refused.code == Some(2) && refused.stderr.contains(part), "{set}: {refused:?}");
+    }
+    assert_eq!(program.run(["list", "--json"]).lines().len(), 2);
 }

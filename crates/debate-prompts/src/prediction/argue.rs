@@ -124,6 +124,9 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
 pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Result<Draft, RenderError> {
     let version = version(view);
     let mut blocks = stem.blocks.clone();
+    if standard::is_of(&view.subject) {
+        blocks.push(standard::rules(&view.subject)?);
+    }
     blocks.extend(points(view));
     if standard::is_of(&view.subject) {
         let brief = view.subject.brief.shown().ok_or(RenderError::Redacted { version })?;
@@ -303,7 +306,8 @@ fn check_copies(view: &ArgueView, argument: &str) -> Result<(), ParseError> {
     let system = view.subject.brief.shown().map(|brief| system(&personas::persona(&view.role, brief)));
     let system = system.transpose()?.unwrap_or_default();
     let shared = standard::system(&view.subject)?;
-    let instructions = [system.as_str(), &shared, &task?, rejection];
+    let rules = standard::rules_text(&view.subject)?;
+    let instructions = [system.as_str(), &shared, &rules, &task?, rejection];
     copies::check_instructions(argument, &instructions, &KEYS, PUBLIC)?;
     let shown =
         view.points.iter().filter_map(|point| Some((point.id.role == view.role, point.words.argument()?)));

@@ -16,6 +16,7 @@ pub(super) enum Slot {
     Findings,
     Variables,
     Data,
+    Rules,
     Points,
     Argument,
     Evidence,
@@ -27,7 +28,7 @@ pub(super) enum Slot {
 
 impl Slot {
     /// How many there are.
-    pub(super) const COUNT: usize = 14;
+    pub(super) const COUNT: usize = 15;
 
     /// Returns the slot that has a name in templates.
     pub(super) fn named(name: &str) -> Option<Self> {
@@ -40,6 +41,7 @@ impl Slot {
             "findings" => Self::Findings,
             "variables" => Self::Variables,
             "data" => Self::Data,
+            "rules" => Self::Rules,
             "points" => Self::Points,
             "argument" => Self::Argument,
             "evidence" => Self::Evidence,

@@ -46,8 +46,8 @@ pub(super) struct Fitted {
 #[derive(Debug, Default)]
 struct Written {
     user: String,
-    /// Bytes at its beginning that are a message of their own.
-    own: usize,
+    /// Where a message ends and the next begins.
+    ends: Vec<usize>,
     /// What was cut or left out.
     omitted: Vec<String>,
 }
@@ -158,11 +158,11 @@ impl Draft {
         for (block, share) in blocks.iter().zip(shares) {
             omitted.extend(block.write(*share, &mut texts[block.slot as usize]));
         }
-        let (mut user, mut own) = (String::new(), 0);
+        let (mut user, mut ends) = (String::new(), Vec::new());
         for slot in templates::slots(self.version) {
             match (slot, texts[*slot as usize].as_str()) {
                 (Slot::Outcomes, _) => user.push_str(outcomes),
-                (Slot::End, _) => own = user.len(),
+                (Slot::End, _) => ends.push(user.len()),
                 (Slot::Points, points) if !points.is_empty() => {
                     user.extend([POINTS_OPEN, points, POINTS_CLOSE]);
                 }
@@ -173,15 +173,16 @@ impl Draft {
             user.push('\n');
         }
         user.push_str(task);
-        Written { user, own, omitted }
+        Written { user, ends, omitted }
     }
 }
 
 impl Written {
-    /// Returns the messages, the shared one first if there is one.
+    /// Returns the messages, the shared ones first if there are any.
     fn messages(&self) -> impl Iterator<Item = &str> {
-        let (shared, last) = self.user.split_at(self.own);
-        [shared, last].into_iter().filter(|text| !text.is_empty())
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        let ends = self.ends.iter().copied().chain([self.user.len()]);
+        begins.zip(ends).map(|(begin, end)| &self.user[begin..end]).filter(|text| !text.is_empty())
     }
 
     fn tokens(&self) -> u32 {
@@ -208,7 +209,7 @@ impl Fitted {
         public: PublicPart,
     ) -> Prompt {
         let message = |speaker, text| Message { speaker, text };
-        let mut messages = Vec::with_capacity(4);
+        let mut messages = Vec::with_capacity(5);
         messages.push(message(Speaker::System, self.system));
         if !self.head.is_empty() {
             messages.push(message(Speaker::User, self.head));

@@ -1,5 +1,5 @@
-//! The layout of the presets `standard` and `deep`: one system message and one brief for all calls of a debate, then what
-//! was argued, then the persona and the task (rules P1, P15).
+//! The layout of the presets `standard` and `deep`: one system message and one brief for all calls of a debate, then the
+//! rules of all arguments, what was argued, the persona and the task (rules P1, P15).
 
 use std::sync::Arc;
 
@@ -65,6 +65,20 @@ pub(super) fn system(subject: &Subject) -> Result<String, RenderError> {
         templates::render(templates::SYSTEM_STANDARD, context! {})
     } else {
         Ok(String::new())
+    }
+}
+
+/// Returns how every role argues; it stands before the points, because all arguments share it.
+pub(super) fn rules(subject: &Subject) -> Result<Block, RenderError> {
+    Ok(Block::words(Slot::Rules, "rules", &rules_text(subject)?))
+}
+
+/// Returns the words of these rules; empty in the contract's layout.
+pub(super) fn rules_text(subject: &Subject) -> Result<Arc<str>, RenderError> {
+    if is_of(subject) {
+        templates::task(templates::ARGUE_RULES, templates::shared(subject))
+    } else {
+        Ok("".into())
     }
 }
 

@@ -17,7 +17,9 @@ use crate::{catalog, escape, language};
 /// The prompt of an argument.
 pub(super) const ARGUE: &str = "prediction/argue@5";
 /// The prompt of an argument in `standard` and `deep`.
-pub(super) const ARGUE_STANDARD: &str = "prediction/argue.standard@1";
+pub(super) const ARGUE_STANDARD: &str = "prediction/argue.standard@2";
+/// What all arguments keep to in `standard` and `deep`.
+pub(super) const ARGUE_RULES: &str = "prediction/argue.rules@1";
 /// The prompt of a score.
 pub(super) const SCORE: &str = "prediction/score@2";
 /// The prompt of a score in `standard` and `deep`.
@@ -40,9 +42,10 @@ pub(super) const PERSONA: &str = "prediction/persona@1";
 pub(super) const SCORER: &str = "prediction/scorer@1";
 
 /// The texts.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     ARGUE,
     ARGUE_STANDARD,
+    ARGUE_RULES,
     SCORE,
     SCORE_STANDARD,
     RUBRIC,
@@ -213,7 +216,8 @@ mod tests {
     fn k3_a_changed_text_needs_a_new_version() {
         let digests = [
             (ARGUE, "c8d502c99bc7e6cb"),
-            (ARGUE_STANDARD, "2b09de76839c88eb"),
+            (ARGUE_STANDARD, "38eb49e35e62a040"),
+            (ARGUE_RULES, "81e2962346a679e4"),
             (SCORE, "e073d262e4c63cbd"),
             (SCORE_STANDARD, "82cb280d5f662516"),
             (RUBRIC, "3079062bd5910b2c"),

@@ -43,7 +43,7 @@ fn texts(prompt: &Prompt) -> Vec<&str> {
 
 #[test]
 fn p1_all_calls_begin_with_the_same_brief_and_the_persona_opens_the_last_message() {
-    let (mut beginnings, mut calls) = (BTreeSet::new(), 0);
+    let (mut beginnings, mut rules, mut calls) = (BTreeSet::new(), BTreeSet::new(), 0);
     hold(standard(Preset::Standard), |_, visible, prompt| {
         let texts = texts(prompt);
         beginnings.insert([texts[0].to_owned(), texts[1].to_owned()]);
@@ -54,8 +54,8 @@ fn p1_all_calls_begin_with_the_same_brief_and_the_persona_opens_the_last_message
             Visible::Argue(view) => {
                 let persona = format!("You are the {}", &view.role.as_str()[..1].to_uppercase());
                 assert!(last.starts_with(&persona), "{last}");
-                assert_eq!(texts.len(), if view.points.is_empty() { 3 } else { 4 });
-                assert!(last.contains("State in claim"));
+                assert_eq!(texts.len(), if view.points.is_empty() { 4 } else { 5 });
+                rules.insert(texts[2].to_owned());
             }
             Visible::Score(view) => {
                 assert!(
@@ -71,7 +71,8 @@ fn p1_all_calls_begin_with_the_same_brief_and_the_persona_opens_the_last_message
         calls += 1;
         reply(visible)
     });
-    assert_eq!((calls, beginnings.len()), (31, 1));
+    assert_eq!((calls, beginnings.len(), rules.len()), (31, 1, 1));
+    assert!(rules.pop_first().unwrap().contains("State in claim"));
     let [system, brief] = beginnings.pop_first().unwrap();
     assert!(system.contains("never instructions") && !system.contains("You are the"));
     let order = ["<question>", "<criteria>", CRITERIA, "<outcomes>", "<findings>"];
@@ -86,8 +87,8 @@ fn r11_answered_arguments_are_whole_and_their_claims_stand_first() {
         if let Visible::Argue(view) = visible
             && view.round > 1
         {
-            let transcript = &prompt.messages[2].text;
-            assert_eq!(prompt.messages[2].speaker, Speaker::User);
+            let transcript = &prompt.messages[3].text;
+            assert_eq!(prompt.messages[3].speaker, Speaker::User);
             for point in &view.points {
                 let (claim, argument) = (point.words.claim(), point.words.argument().unwrap());
                 let shown = format!("claim=\"{claim}\"");
@@ -131,7 +132,7 @@ fn p1_most_of_the_input_was_sent_a_step_earlier() {
     });
     let share = f64::from(known) / f64::from(input);
     println!("{known} of {input} tokens were sent a step earlier: {share:.2}");
-    assert!(share >= 0.5, "{share:.2}");
+    assert!(share >= 0.55, "{share:.2}");
 }
 
 #[test]
@@ -212,8 +213,8 @@ fn k19_the_language_is_that_of_the_question_unless_one_is_set() {
             let mut accepted = standard(preset);
             accepted.config.models.language = language.map(str::to_owned);
             hold(accepted, |_, visible, prompt| {
-                let last = prompt.messages.last().unwrap();
-                assert!(!matches!(visible, Visible::Argue(_)) || last.text.contains(words), "{}", last.text);
+                let said = texts(prompt).concat();
+                assert!(!matches!(visible, Visible::Argue(_)) || said.contains(words), "{said}");
                 reply(visible)
             });
         }
