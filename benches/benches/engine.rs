@@ -139,7 +139,8 @@ fn words(c: &mut Criterion) {
     let prose = Prose::new(brief);
     let debate = DebateId(Uuid::from_u128(1));
     let format = Prediction::NAME.to_owned();
-    let opened = Opened::<Prediction> { format, debate, request_digest: digest, limits, config, prose };
+    let opened =
+        Opened::<Prediction> { format, debate, request_digest: digest, limits, config, models: None, prose };
     let at = Timestamp(0);
     let mut state = Debate::opened(&opened, at);
     for event in &opened.decide(at).expect("it opens")[1..] {

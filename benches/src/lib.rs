@@ -97,6 +97,7 @@ fn debate_called(id: DebateId, config: Config) -> (Vec<Event<Prediction>>, Debat
         limits,
         config,
         prose: Prose::new(brief),
+        models: None,
     };
     let mut state = Debate::opened(&opened, at);
     let mut events = opened.decide(at).expect("a debate opens");

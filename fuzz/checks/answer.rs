@@ -48,6 +48,7 @@ fn answered<P: Prompts>(prompts: &P, accepted: Accepted<P::Format>, reply: &str)
         request_digest: accepted.digest,
         limits: accepted.limits,
         config: accepted.config,
+        models: None,
         prose: Prose::new(accepted.brief),
     };
     let mut debate = Debate::opened(&opened, NOW);

@@ -27,6 +27,7 @@ fn is_read_as_written<F: Format>(accepted: Accepted<F>) {
         limits: accepted.limits,
         config: accepted.config,
         prose: Prose::new(accepted.brief),
+        models: None,
     });
     let prose = opened.prose();
     let read = Event::decode(opened.kind(), opened.version(), &opened.body(), prose.as_deref());

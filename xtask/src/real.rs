@@ -49,10 +49,10 @@ pub(crate) struct Options {
     /// The models that debate [default: both]
     #[arg(long, value_enum)]
     model: Option<Model>,
-    /// Only the prediction whose model server is killed for 15 s
+    /// Only the debate whose model server is killed for 15 s
     #[arg(long, conflicts_with_all = ["quick", "interrupt"])]
     outage: bool,
-    /// Only the prediction whose process is killed, and which is resumed
+    /// Only the debate whose process is killed, and which is resumed
     #[arg(long, conflicts_with = "quick")]
     interrupt: bool,
     /// Threads of the model server, 0 for one per core; 1 is faster where other programs keep the cores busy
@@ -81,7 +81,7 @@ struct Candidate {
 
 const SMOLLM2: Candidate =
     Candidate { name: "smollm2", is_judged: true, deadline: Duration::from_secs(60 * 60) };
-const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: Duration::from_secs(90) };
+const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: Duration::from_secs(60) };
 
 /// Runs the debates and prints how each went.
 ///

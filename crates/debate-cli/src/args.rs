@@ -97,6 +97,10 @@ pub(crate) struct Options {
     #[arg(long, global = true, env = "DEBATE_MODEL", value_name = "MODEL", default_value = "simulated")]
     pub(crate) model: ModelChoice,
 
+    /// Whether the command line itself names the model.
+    #[arg(skip)]
+    pub(crate) has_model_flag: bool,
+
     /// A further model that requests may name, written as for --model; may be given again
     #[arg(long, global = true, env = "DEBATE_OFFER", value_name = "MODEL", value_delimiter = ',')]
     pub(crate) offer: Vec<ModelChoice>,

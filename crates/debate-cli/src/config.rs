@@ -84,7 +84,9 @@ pub(crate) fn parse(argv: &[OsString]) -> anyhow::Result<Args> {
     let file = named.get_one::<OsString>(CONFIG).map(|path| ConfigFile::read(Path::new(path))).transpose()?;
     check(file.as_ref(), &named)?;
     let matches = fed(Args::command(), file.as_ref()).get_matches_from(argv);
-    Ok(Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()))
+    let mut args = Args::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    args.options.has_model_flag = matches.value_source("model") == Some(ValueSource::CommandLine);
+    Ok(args)
 }
 
 /// Ends the process with what `Args` say of a command line that has not their form, or is to be helped with: unless they

@@ -186,7 +186,8 @@ fn of_control(error: &ControlError) -> Option<End> {
             | DecideError::NotVoid
             | DecideError::NotContinuable(_)
             | DecideError::NotFocusable,
-        ) => Some(End::BadInput),
+        )
+        | ControlError::Unoffered(_) => Some(End::BadInput),
         ControlError::Load(_)
         | ControlError::Refused(_)
         | ControlError::Busy { .. }

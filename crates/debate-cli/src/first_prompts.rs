@@ -32,6 +32,7 @@ pub(crate) fn of<P: Prompts>(
         request_digest: accepted.digest,
         limits: accepted.limits,
         config: accepted.config,
+        models: None,
         prose: Prose::new(accepted.brief),
     };
     let mut debate = Debate::opened(&opened, now);

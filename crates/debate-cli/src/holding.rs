@@ -95,8 +95,11 @@ impl Holding {
         print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
         let paper = Paper::stderr(options.ascii);
         let say = |line: &str| writeln!(io::stderr(), "{}", paper.ink(Ink::Warning, line));
-        if debate.is_simulated() {
-            say("SIMULATED: a program made up every reply; this says nothing about the world")?;
+        if let Some(warning) = shown::simulated(debate) {
+            say(warning)?;
+        }
+        if let Some(note) = debate.replacement_note() {
+            say(&format!("MODEL REPLACED: {}", one_line(&note)))?;
         }
         if let Completeness::Void { why } | Completeness::Partial { why, .. } = debate.completeness() {
             say(&format!(

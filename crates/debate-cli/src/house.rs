@@ -7,6 +7,7 @@ use std::time::Duration;
 use debate_core::format::Format as _;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::roundtable::Roundtable;
+use debate_core::id::DebateId;
 use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
 use debate_llm::{Models, Window};
 use debate_prompts::deliberation::DeliberationPrompts;
@@ -14,9 +15,10 @@ use debate_prompts::investigation::InvestigationPrompts;
 use debate_prompts::prediction::PredictionPrompts;
 use debate_prompts::review::ReviewPrompts;
 use debate_prompts::roundtable::RoundtablePrompts;
-use debate_store::{DriverLock, Durability};
+use debate_store::Durability;
 
 use crate::args::Options;
+use crate::commands::ACTOR;
 use crate::exit::Failure;
 use crate::model;
 use crate::prices;
@@ -47,8 +49,6 @@ pub(crate) struct House {
     pub(crate) store: Store,
     /// Whether a program makes up all replies.
     pub(crate) is_simulated: bool,
-    /// Says to other processes that debates are driven here.
-    _driving: Option<DriverLock>,
 }
 
 impl House {
@@ -60,11 +60,7 @@ impl House {
         let store = store::open(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
-        let driving = store.drive()?;
-        Ok(Self {
-            _driving: driving,
-            ..Self::of(options.lease(), store, (models, windows), prices, settings, tools)
-        })
+        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
     /// Opens a house in which debates go on that are stored already.
@@ -75,11 +71,7 @@ impl House {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
-        let driving = store.drive()?;
-        Ok(Self {
-            _driving: driving,
-            ..Self::of(options.lease(), store, (models, windows), prices, settings, tools)
-        })
+        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
     /// Opens a house in which debates are read. Nobody is asked anything there.
@@ -144,7 +136,7 @@ impl House {
         if let Some(leases) = store.leases() {
             engine = engine.sharing(Sharing { leases, replica: replica(), ttl });
         }
-        Self { engine: engine.build(), store, is_simulated, _driving: None }
+        Self { engine: engine.build(), store, is_simulated }
     }
 
     /// Looks whether the server of the default model has it; closes the house where it does not.
@@ -157,6 +149,22 @@ impl House {
         Err(Failure::bad_input(format!("--model {}: {error}", self.engine.model_name())))
     }
 
+    /// Makes sure that a debate can go on with the models of this process (rule K23): a model that the command line itself
+    /// names takes the place of those that it lacks.
+    ///
+    /// # Errors
+    /// It lacks some, and the command line names none.
+    pub(crate) async fn bind_model(&self, options: &Options, debate: DebateId) -> anyhow::Result<()> {
+        let Some(why) = self.engine.missing_models(debate).await? else { return Ok(()) };
+        if options.has_model_flag {
+            return Ok(self.engine.replace_model(debate, ACTOR).await?);
+        }
+        Err(Failure::bad_input(format!(
+            "{why}; name it with --model, or another one there: then all that follows is put to that one, and log and \
+             result say so"
+        )))
+    }
+
     /// Stops driving and closes the store; debates stay as they are in the log.
     pub(crate) async fn close(&self) -> anyhow::Result<()> {
         self.engine.shut_down().await;
@@ -164,7 +172,11 @@ impl House {
     }
 }
 
-/// Returns a name that no other process has.
+/// Returns a name that no other process has, and that leads people to this one.
 fn replica() -> String {
-    format!("{}-{}", process::id(), Surroundings::real().debate_id())
+    #[cfg(unix)]
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    let host = std::env::var("COMPUTERNAME").unwrap_or_default();
+    format!("process {} on {host}, {}", process::id(), Surroundings::real().debate_id())
 }

@@ -12,6 +12,7 @@ mod roundtable;
 
 use debate_core::formats::any::AnyDebate;
 
+pub(crate) use about::simulated;
 pub(crate) use resolution::show as resolution;
 
 use crate::failures::Failures;

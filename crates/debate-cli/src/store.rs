@@ -1,17 +1,16 @@
 //! Which store, and opening it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use debate_core::envelope::StreamId;
 use debate_core::id::DebateId;
 use debate_store::{
-    Archive, DriverLock, Durability, EventStore, Leases, MemoryStore, PostgresOptions, PostgresStore,
-    SqliteOptions, SqliteStore, ToldAddress,
+    Archive, Durability, EventStore, Leases, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions,
+    SqliteStore, ToldAddress,
 };
 
 use crate::believed_file::{is_anothers, is_everybodys};
@@ -146,37 +145,21 @@ impl Store {
         }
     }
 
-    /// Returns who drives which debate, where several programs may.
+    /// Returns who drives which debate, where several processes may.
     pub(crate) fn leases(&self) -> Option<Arc<dyn Leases>> {
         match &self.place {
             Place::Database(database) => Some(database.clone()),
-            Place::Memory | Place::File(_) => None,
+            Place::File(file) => Some(file.clone()),
+            Place::Memory => None,
         }
     }
 
-    /// Says that this process drives debates of the store from here on, until what is returned is dropped. A database
-    /// has leases for that.
-    pub(crate) fn drive(&self) -> anyhow::Result<Option<DriverLock>> {
-        let Place::File(file) = &self.place else { return Ok(None) };
-        let locked = DriverLock::take(file.path());
-        let locked = locked.with_context(|| format!("cannot lock {}.driver", file.path().display()))?;
-        Ok(Some(locked))
-    }
-
-    /// Returns those of some debates that a process drives now. Of a SQLite file it is known only whether any process
-    /// drives debates in it: then these are all.
-    pub(crate) async fn driven(&self, debates: &[DebateId]) -> anyhow::Result<HashSet<DebateId>> {
-        let is_driven = match &self.place {
-            Place::Memory => true,
-            Place::File(file) => DriverLock::is_taken(file.path())
-                .with_context(|| format!("cannot look at {}.driver", file.path().display()))?,
-            Place::Database(database) => {
-                let streams: Vec<StreamId> = debates.iter().copied().map(StreamId::from).collect();
-                let held = database.held(&streams).await?;
-                return Ok(held.into_iter().map(|stream| DebateId(stream.id)).collect());
-            }
-        };
-        Ok(if is_driven { debates.iter().copied().collect() } else { HashSet::new() })
+    /// Returns those of some debates that a process drives now, each with who does.
+    pub(crate) async fn driven(&self, debates: &[DebateId]) -> anyhow::Result<HashMap<DebateId, String>> {
+        let Some(leases) = self.leases() else { return Ok(HashMap::new()) };
+        let streams: Vec<StreamId> = debates.iter().copied().map(StreamId::from).collect();
+        let held = leases.held(&streams).await?;
+        Ok(held.into_iter().map(|(stream, holder)| (DebateId(stream.id), holder)).collect())
     }
 
     /// Returns the database, if that is what it is.

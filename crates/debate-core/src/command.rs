@@ -1,5 +1,6 @@
 //! What a debate can be told to do. Commands are imperative; what becomes of one is decided in [`crate::decide`].
 
+use crate::bound::ModelIdentity;
 use crate::call::{Reserved, Thinking, Work};
 use crate::event::{AttemptRef, FailureKind, PromptRef, ReplyFacts, ReplyProse, Resolved, ToolUse};
 use crate::format::Format;
@@ -68,6 +69,8 @@ pub enum Command<F: Format> {
     Resume,
     /// A process drives the debate now, and none did since its last event (rule K24).
     ResumeDriving,
+    /// Put all that is asked from here on to another model (rule K23).
+    ReplaceModel(ModelIdentity),
     /// End now.
     Cancel {
         /// Why, in the words of whoever asks.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::bound::{BoundModels, ModelIdentity};
 use crate::call::{CallKey, Effort, Sight, Want};
 use crate::calls::{CallState, OpenAttempt};
 use crate::event::{
@@ -18,9 +19,6 @@ pub use crate::lifecycle::Lifecycle;
 use crate::limits::Limits;
 use crate::prose::Prose;
 use crate::spend::Spend;
-
-/// Models whose names begin so give no forecast, only something to try the engine with.
-const SIMULATED_PREFIX: &str = "simulated";
 
 /// One debate of format `F`, folded up to [`Debate::head`].
 ///
@@ -49,6 +47,10 @@ pub struct Debate<F: Format> {
     pub(crate) least_effort: Option<Effort>,
     pub(crate) phases: Vec<(String, u32)>,
     pub(crate) spend: Spend,
+    /// The models that it may use; none where its log does not say (rule K23).
+    pub(crate) bound: Option<BoundModels>,
+    /// The model that all is put to instead, and after which event.
+    pub(crate) replacement: Option<(ModelIdentity, Seq)>,
     pub(crate) models: BTreeSet<String>,
     pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
@@ -109,6 +111,8 @@ impl<F: Format> Debate<F> {
             least_effort: None,
             phases: Vec::new(),
             spend: Spend::NONE,
+            bound: opened.models.clone(),
+            replacement: None,
             models: BTreeSet::new(),
             unpriced_models: BTreeSet::new(),
             conclusion: None,
@@ -217,6 +221,7 @@ impl<F: Format> Debate<F> {
             | KernelEvent::Resumed(_)
             | KernelEvent::DrivingResumed(_)
             | KernelEvent::Reopened(_)
+            | KernelEvent::ModelReplaced(_)
             | KernelEvent::Cancelled(_)
             | KernelEvent::Concluded(_)
             | KernelEvent::Continued(_)
@@ -248,6 +253,9 @@ impl<F: Format> Debate<F> {
                 unanswered.for_each(|call| Arc::make_mut(call).reopen());
                 self.go_on();
                 self.deadline_at = reopened.deadline_at;
+            }
+            KernelEvent::ModelReplaced(replaced) => {
+                self.replacement = Some((replaced.model.clone(), self.head.next()));
             }
             KernelEvent::Concluded(concluded) => {
                 self.lifecycle = Lifecycle::Concluded;
@@ -411,24 +419,6 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn spend(&self) -> Spend {
         self.spend
-    }
-
-    /// Returns the models asked so far, in name order.
-    #[must_use]
-    pub fn models(&self) -> &BTreeSet<String> {
-        &self.models
-    }
-
-    /// Returns the models asked so far that have no price, in name order (rule K8).
-    #[must_use]
-    pub fn unpriced_models(&self) -> &BTreeSet<String> {
-        &self.unpriced_models
-    }
-
-    /// Returns whether any reply came from a simulated model.
-    #[must_use]
-    pub fn is_simulated(&self) -> bool {
-        self.models.iter().any(|model| model.starts_with(SIMULATED_PREFIX))
     }
 
     /// Returns the conclusion that stands and when it was reached.

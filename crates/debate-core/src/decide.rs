@@ -11,8 +11,8 @@ use crate::command::{BeginCall, Command, DecideError};
 use crate::debate::{Debate, Lifecycle};
 use crate::event::{
     AbandonReason, AnswerRejected, AttemptAbandoned, AttemptFailed, AttemptRef, CallAnswered, CallStarted,
-    CallVoided, Cancelled, Event, FailureKind, FailureProse, KernelEvent, Opened, PhaseClosed, PhaseOpened,
-    ReplyFacts, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered, TurnProse,
+    CallVoided, Cancelled, Event, FailureKind, FailureProse, KernelEvent, ModelReplaced, Opened, PhaseClosed,
+    PhaseOpened, ReplyFacts, StopRuleFired, ToolAnswered, ToolStarted, TurnAnswered, TurnProse,
 };
 use crate::format::{Format, Step};
 use crate::id::{Digest, Timestamp};
@@ -173,6 +173,7 @@ impl<F: Format> Draft<F> {
             Command::Pause => self.pause()?,
             Command::Resume => self.resume()?,
             Command::ResumeDriving => self.resume_driving()?,
+            Command::ReplaceModel(model) => self.push(ModelReplaced { model })?,
             Command::Cancel { reason } => {
                 self.not_concluded()?;
                 self.push(Cancelled { prose: Prose::new(reason) })?;

@@ -11,6 +11,7 @@ pub use life::*;
 
 use serde::{Deserialize, Serialize};
 
+use crate::bound::BoundModels;
 use crate::format::Format;
 use crate::id::{DebateId, Digest, Seq, Timestamp};
 use crate::limits::Limits;
@@ -43,6 +44,9 @@ pub struct Opened<F: Format> {
     pub limits: Limits,
     /// The format's rules for this debate.
     pub config: F::Config,
+    /// The models that the debate may use; logs did not always say (rule K23).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<BoundModels>,
     /// The subject, in people's words.
     #[serde(skip)]
     pub prose: Prose<F::Brief>,
@@ -173,6 +177,8 @@ records! {
         DrivingResumed(DrivingResumed),
         /// A void debate is driven again (rule K24).
         Reopened(Reopened),
+        /// All that is asked from here on is put to another model (rule K23).
+        ModelReplaced(ModelReplaced),
         /// Somebody ended the debate.
         Cancelled(Cancelled),
         /// The outcome stands.

@@ -171,6 +171,10 @@ impl<F: Format> Debate<F> {
         self.head = Seq::START;
         self.config = Arc::new(config);
         self.limits = forked.limits.unwrap_or(self.limits);
+        if forked.models.is_some() {
+            self.bound.clone_from(&forked.models);
+            self.replacement = None;
+        }
         self.opened_at = at;
         self.deadline_at = at.plus_ms(self.limits.deadline_ms);
         self.spend = Spend::NONE;

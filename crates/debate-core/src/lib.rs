@@ -5,6 +5,7 @@
 //! random number and is not async; time, seeds and ids are handed to it.
 
 mod account;
+pub mod bound;
 mod bounds;
 mod budget;
 pub mod call;

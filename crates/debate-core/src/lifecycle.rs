@@ -29,12 +29,12 @@ impl Lifecycle {
     }
 
     /// Returns whether an event can happen to a debate that is so: one that runs can rest, one that rests go on without asking
-    /// anything, one that has not ended end. One that has ended can get more rounds, be driven again where it is void, or lead to a fork; the world answers it
+    /// anything, one that has not ended end. One that has ended can get more rounds, be driven again where it is void, be put to another model, or lead to a fork; the world answers it
     /// and its words are deleted then and not before; nothing else follows a conclusion.
     pub(crate) fn admits<F: Format>(self, event: &Event<F>) -> bool {
         use KernelEvent::{
-            CallStarted, Continued, DrivingResumed, Forked, Paused, Redacted, Reopened, Resolved, Resumed,
-            ToolStarted,
+            CallStarted, Continued, DrivingResumed, Forked, ModelReplaced, Paused, Redacted, Reopened,
+            Resolved, Resumed, ToolStarted,
         };
         let Event::Kernel(event) = event else { return self != Self::Concluded };
         match self {
@@ -53,7 +53,10 @@ impl Lifecycle {
                     | Redacted(_)
             ),
             Self::Concluded => {
-                matches!(event, Continued(_) | Reopened(_) | Forked(_) | Resolved(_) | Redacted(_))
+                matches!(
+                    event,
+                    Continued(_) | Reopened(_) | ModelReplaced(_) | Forked(_) | Resolved(_) | Redacted(_)
+                )
             }
         }
     }

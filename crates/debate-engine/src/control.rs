@@ -6,6 +6,7 @@ use debate_core::format::Format;
 use debate_core::id::DebateId;
 use debate_store::AppendError;
 
+use crate::binding::Unoffered;
 use crate::journal::LoadError;
 
 /// Something that people tell a debate to do.
@@ -60,6 +61,9 @@ pub enum ControlError {
     /// The debate cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The debate may not use the models of this process; nothing was recorded (rule K23).
+    #[error("{0}")]
+    Unoffered(Unoffered),
     /// The process holds as many debates as it may; nothing was recorded.
     #[error("{held} debates are held here already")]
     Busy {

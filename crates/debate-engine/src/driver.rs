@@ -25,6 +25,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 use tracing::Instrument as _;
 
+use crate::binding;
 use crate::control::{Control, ControlError};
 use crate::departure::Departure;
 use crate::flights::{Flights, GivenUp, Landing};
@@ -63,6 +64,8 @@ pub enum Ended {
     ClaimLost,
     /// This process is shutting down; the debate can be taken up again.
     ShutDown,
+    /// The debate may not use the models of this process, which leaves it alone (rule K23).
+    Unoffered,
 }
 
 /// A debate could not be driven on. Nothing is lost: it can be taken up again.
@@ -153,7 +156,11 @@ async fn drive_on<P: Prompts>(
 ) -> Result<Ended, DriveError> {
     // Told from before the log is read, so that a follower who reads it too misses nothing in between.
     let _driven = live.tail.drive();
-    let journal = Journal::load(&*house.store, debate, None).await?;
+    let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
+    if let Some(why) = binding::missing(house, &journal.debate) {
+        tracing::warn!(%debate, %why, "left alone");
+        return Ok(Ended::Unoffered);
+    }
     let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
     let spans = Spans::open(&*house.store, &journal.debate, &journal.tenant).await;
     let span = spans.debate();

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::rooms::Coming;
+use crate::binding;
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
 use crate::hedging::Races;
@@ -226,6 +227,7 @@ impl Engine {
             debate,
             request_digest: start.request_digest,
             limits,
+            models: Some(binding::bound::<F>(&self.house, &start.config)),
             config: start.config,
             prose: Prose::new(start.brief),
         };
@@ -453,13 +455,12 @@ impl Engine {
     /// Says whether debates can be read and driven here now.
     ///
     /// # Errors
-    /// The store cannot be read, or leases cannot be renewed.
+    /// The store cannot be used, or leases cannot be renewed.
     pub async fn ready(&self) -> Result<(), NotReady> {
         if self.house.leasing.as_ref().is_some_and(|leasing| !leasing.is_renewed()) {
             return Err(NotReady::Leases);
         }
-        self.house.store.head(StreamId::from(DebateId(uuid::Uuid::nil()))).await?;
-        Ok(())
+        Ok(self.house.store.ready().await?)
     }
 
     /// Stops driving; debates stay as they are in the log and can be taken up again.
@@ -473,8 +474,8 @@ impl Engine {
 /// An engine cannot do its work just now.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
-    /// The store cannot be read.
-    #[error("the store cannot be read")]
+    /// The store cannot be read or written.
+    #[error("the store cannot be used")]
     Store(#[from] ReadError),
     /// Leases could not be had or renewed when that was tried last.
     #[error("leases cannot be had or renewed")]

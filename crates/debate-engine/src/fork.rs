@@ -11,6 +11,7 @@ use debate_core::id::{DebateId, Seq};
 use debate_core::request::Violations;
 use debate_store::{Append, AppendError, LeaseError};
 
+use crate::binding;
 use crate::engine::Engine;
 use crate::house::House;
 use crate::journal::LoadError;
@@ -150,6 +151,7 @@ pub(crate) async fn open<F: Format>(house: &House, fork: &Fork, id: DebateId) ->
         debate: Some(id),
         format: F::NAME.to_owned(),
         limits: Some(limits).filter(|limits| limits != debate.limits()),
+        models: Some(binding::bound::<F>(house, &config)),
     };
     let now = house.surroundings.now();
     let draft = debate.fork(now, forked.clone()).map_err(ForkError::Refused)?;

@@ -111,7 +111,9 @@ pub(crate) async fn keep(
         match ended {
             // Where debates are shared, the replica that resumes it drives it.
             Ended::Resting if house.leasing.is_none() => is_resting = true,
-            Ended::Resting | Ended::Concluded | Ended::ClaimLost | Ended::ShutDown => return Ok(ended),
+            Ended::Resting | Ended::Concluded | Ended::ClaimLost | Ended::ShutDown | Ended::Unoffered => {
+                return Ok(ended);
+            }
         }
     }
 }

@@ -3,7 +3,8 @@
 //! It knows no format by name and no rules; it starts what the kernel wants, appends what the kernel decides, and
 //! lets people follow, control and check debates. It never touches SQL, wire types or prompts' texts.
 
-pub mod control;
+pub mod binding;
+mod control;
 mod departure;
 mod driver;
 pub mod engine;
@@ -40,6 +41,7 @@ pub mod watch;
 
 pub use debate_core::prices::{Price, Prices};
 
+pub use binding::Unoffered;
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
 pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, NotReady};

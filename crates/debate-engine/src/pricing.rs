@@ -33,10 +33,13 @@ pub(crate) fn admit<F: Format>(
     let mut closing_cost_micros = 0;
     if let Some(cost_micros_max) = limits.cost_micros_max {
         let refuse = |reason: String| Violation { field: COST_MICROS_MAX.to_owned(), reason };
-        let asked = models_of::<F>(house, config, |_| true);
+        let models_of = |is_meant: fn(&CallKey) -> bool| {
+            models_of::<F>(house, config, |call| F::models(config, call), is_meant)
+        };
+        let asked = models_of(|_| true);
         let unpriced = asked.iter().filter(|model| house.prices.get(model).is_none());
         violations.extend(unpriced.map(|model| refuse(format!("{model:?} has no price here"))));
-        let closing = models_of::<F>(house, config, F::is_closing);
+        let closing = models_of(F::is_closing);
         closing_cost_micros = dearest(house, &closing, limits.closing_tokens).unwrap_or(0);
         if cost_micros_max < closing_cost_micros {
             let least =
@@ -57,19 +60,20 @@ pub(crate) fn spared<F: Format>(house: &House, debate: &Debate<F>, reserved: Res
     if debate.limits().cost_micros_max.is_none() {
         return reserved;
     }
-    let models = models_of::<F>(house, debate.config(), |_| true);
+    let models = models_of::<F>(house, debate.config(), |call| debate.models_for(call), |_| true);
     Reserved { cost_micros: dearest(house, &models, reserved.tokens()), ..reserved }
 }
 
 /// Returns the models that some of a debate's questions may be put to, those that stand in included.
 fn models_of<'a, F: Format>(
     house: &'a House,
-    config: &'a F::Config,
+    config: &F::Config,
+    models: impl Fn(&CallKey) -> &'a [String],
     is_meant: impl Fn(&CallKey) -> bool,
 ) -> BTreeSet<&'a str> {
     let mut asked = BTreeSet::new();
     for call in F::calls(config).iter().filter(|call| is_meant(call)) {
-        match F::models(config, call) {
+        match models(call) {
             [] => asked.extend([house.models.default_model().name()]),
             named => asked.extend(named.iter().map(String::as_str)),
         }

@@ -19,6 +19,7 @@ use debate_prompts::room::Room;
 use debate_store::{EventStore, ReadError};
 use tokio::sync::mpsc;
 
+use crate::binding::{self, Unoffered};
 use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
 use crate::fork::{self, Fork, ForkError};
@@ -59,6 +60,12 @@ pub(crate) trait Served: Send + Sync {
 
     /// Records that a process drives a debate again after none did, where its deadline counts that (rule K24).
     async fn resume_driving(&self, house: &House, debate: DebateId) -> Result<(), ControlError>;
+
+    /// Returns why a debate cannot go on with the models of this process, if it cannot (rule K23).
+    async fn missing_models(&self, house: &House, debate: DebateId) -> Result<Option<Unoffered>, LoadError>;
+
+    /// Records that all that is asked from here on is put to the default model of this process (rule K23).
+    async fn replace_model(&self, house: &House, debate: DebateId, actor: &str) -> Result<(), ControlError>;
 
     /// Returns whether a debate runs, as it is stored.
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
@@ -125,6 +132,12 @@ impl<P: Prompts> Served for ServedFormat<P> {
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError> {
+        if control.sets_going() {
+            let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
+            if let Some(why) = binding::missing(house, &journal.debate) {
+                return Err(ControlError::Unoffered(why));
+            }
+        }
         let decided = decide::<P::Format>(house, debate, control.command(), actor).await?;
         Ok(!decided.wanted_work().is_empty())
     }
@@ -141,6 +154,16 @@ impl<P: Prompts> Served for ServedFormat<P> {
 
     async fn resume_driving(&self, house: &House, debate: DebateId) -> Result<(), ControlError> {
         decide::<P::Format>(house, debate, Command::ResumeDriving, &house.actor).await.map(drop)
+    }
+
+    async fn missing_models(&self, house: &House, debate: DebateId) -> Result<Option<Unoffered>, LoadError> {
+        let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
+        Ok(binding::missing(house, &journal.debate))
+    }
+
+    async fn replace_model(&self, house: &House, debate: DebateId, actor: &str) -> Result<(), ControlError> {
+        let model = binding::identity(&**house.models.default_model());
+        decide::<P::Format>(house, debate, Command::ReplaceModel(model), actor).await.map(drop)
     }
 
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {

@@ -2,6 +2,7 @@
 //!
 //! The store is asked on a beat of its own, not when somebody asks here, so that strangers cannot keep it busy.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -26,6 +27,11 @@ use crate::telemetry;
 const ASKED_EVERY: Duration = Duration::from_secs(1);
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| (*error).source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
 /// The services whose health is told, and with no name the server's.
 const SERVICES: [&str; 4] = [
     "",
@@ -64,7 +70,7 @@ impl Readiness {
         let ready = tokio::time::timeout(PATIENCE, engine.ready()).await;
         let why = match &ready {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
+            Ok(Err(error)) => Some(with_causes(error)),
             Err(_) => Some("the store does not answer".to_owned()),
         };
         if self.is_ready.load(Ordering::Relaxed) == why.is_none() {

@@ -326,6 +326,7 @@ impl Refusal {
             ControlError::Refused(DecideError::Defect(why)) => Self::defect(&why),
             ControlError::Refused(refused) => Self::State { debate, why: refused.to_string() },
             ControlError::Load(error) => error.into(),
+            ControlError::Unoffered(why) => Self::State { debate, why: why.to_string() },
             ControlError::Busy { held } => Self::Busy { held },
             ControlError::Record(error) => error.into(),
             ControlError::Unsettled(_) => Self::Unavailable,

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::{CallTime, Effort, Ending, ModelError, ReplySchema, Thinks, WebSource, Window};
+use crate::{CallTime, Effort, Ending, ModelError, Place, ReplySchema, Thinks, WebSource, Window};
 
 /// A chat model that answers one request at a time; it may be shared by many callers.
 #[async_trait]
@@ -19,6 +19,11 @@ pub trait ChatModel: Send + Sync {
 
     /// Returns whether answers are made up by a program, so that results made with them say so.
     fn is_simulated(&self) -> bool;
+
+    /// Returns where it answers (rule K23).
+    fn place(&self) -> Place {
+        if self.is_simulated() { Place::Simulated } else { Place::Elsewhere }
+    }
 
     /// Answers `request`; `chunks` is told each piece of the answer's text as it arrives.
     ///

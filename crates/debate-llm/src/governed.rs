@@ -24,8 +24,8 @@ use self::gate::Turn;
 pub use self::limits::{ProviderLimits, ProviderLimitsError};
 use crate::call_time::{ABSENT_MAX, FOREVER};
 use crate::{
-    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Thinks, TimeoutStage, Window,
-    telemetry,
+    ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, ModelErrorKind, Place, Thinks, TimeoutStage,
+    Window, telemetry,
 };
 
 /// What a message costs beyond its text, at most: the marks of its role and its ends.
@@ -177,6 +177,10 @@ impl ChatModel for Governed {
 
     fn is_simulated(&self) -> bool {
         self.model.is_simulated()
+    }
+
+    fn place(&self) -> Place {
+        self.model.place()
     }
 
     async fn complete(

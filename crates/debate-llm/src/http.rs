@@ -51,7 +51,9 @@ use self::schema::Schemas;
 pub(crate) use self::schema::Subset;
 use self::terms::Terms;
 use crate::thinks::Shown;
-use crate::{ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, Thinks, Window, telemetry};
+use crate::{
+    ChatModel, ChatReply, ChatRequest, ChunkSink, Ending, ModelError, Place, Thinks, Window, telemetry,
+};
 
 /// A model behind a provider's HTTP protocol.
 #[derive(Debug)]
@@ -198,6 +200,16 @@ impl ChatModel for HttpModel {
 
     fn is_simulated(&self) -> bool {
         false
+    }
+
+    fn place(&self) -> Place {
+        if self.config.is_providers_own() {
+            Place::Provider
+        } else if connect::is_loopback(&self.endpoint) {
+            Place::Local
+        } else {
+            Place::Elsewhere
+        }
     }
 
     async fn complete(

@@ -23,6 +23,7 @@ pub mod model_error;
 mod models;
 #[cfg(feature = "http")]
 mod openai;
+mod place;
 #[cfg(feature = "http")]
 mod provider;
 mod reply_schema;
@@ -46,6 +47,7 @@ pub use governed::{BreakerPolicy, Gate, Governed, ProviderLimits, ProviderLimits
 pub use http::{ApiKey, ConfigError, HttpConfig, HttpModel};
 pub use model_error::{ModelError, ModelErrorKind, TimeoutStage};
 pub use models::Models;
+pub use place::Place;
 #[cfg(feature = "http")]
 pub use provider::Provider;
 pub use reply_schema::ReplySchema;

@@ -1,6 +1,6 @@
-//! Who drives what: a stream is leased to one replica at a time, for a while, by one clock.
+//! Who drives what: a stream is leased to one process at a time, for a while, by one clock (rule K23).
 //!
-//! A lease keeps replicas out of each other's way; it protects nothing. What protects the log is the key of a stream's
+//! A lease keeps processes from asking models the same question twice. What protects the log is the key of a stream's
 //! events: of two that append after the same event, one is refused, whatever either believes of its lease.
 
 use std::collections::HashMap;
@@ -30,7 +30,12 @@ pub enum Release {
     Finished,
     /// There is, and anybody may take it up at once.
     HandedBack,
+    /// There is, but not for this holder: nobody has it, and nobody adopts it for [`LEFT_FOR`].
+    Left,
 }
+
+/// How long nobody adopts what its holder could not do.
+pub const LEFT_FOR: Duration = Duration::from_secs(60);
 
 /// Leases could not be read or changed; whether they were changed is unknown.
 #[derive(Debug, thiserror::Error)]
@@ -70,11 +75,11 @@ pub trait Leases: Send + Sync + fmt::Debug {
     /// When the leases cannot be reached.
     async fn adopt(&self, holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError>;
 
-    /// Returns those of some streams that are leased now, in no order.
+    /// Returns those of some streams that are leased now, each with its holder, in no order.
     ///
     /// # Errors
     /// When the leases cannot be reached.
-    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError>;
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<(StreamId, String)>, LeaseError>;
 }
 
 /// Keeps leases in memory, for replicas within one process: trials and simulations.
@@ -83,10 +88,11 @@ pub struct MemoryLeases {
     rows: Mutex<HashMap<StreamId, Row>>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Row {
     fence: u64,
     until: Instant,
+    holder: String,
 }
 
 impl MemoryLeases {
@@ -106,16 +112,16 @@ impl Leases for MemoryLeases {
     async fn acquire(
         &self,
         stream: StreamId,
-        _holder: &str,
+        holder: &str,
         ttl: Duration,
     ) -> Result<Option<Lease>, LeaseError> {
         let now = Instant::now();
         let mut rows = self.rows();
-        let row = rows.entry(stream).or_insert(Row { fence: 0, until: now });
-        if row.until > now {
+        let row = rows.entry(stream).or_insert(Row { fence: 0, until: now, holder: String::new() });
+        if row.until > now && !row.holder.is_empty() {
             return Ok(None);
         }
-        *row = Row { fence: row.fence + 1, until: now + ttl };
+        *row = Row { fence: row.fence + 1, until: now + ttl, holder: holder.to_owned() };
         Ok(Some(Lease { stream, fence: row.fence }))
     }
 
@@ -126,6 +132,7 @@ impl Leases for MemoryLeases {
         for lease in leases {
             if let Some(row) = rows.get_mut(&lease.stream)
                 && row.fence == lease.fence
+                && !row.holder.is_empty()
             {
                 row.until = now + ttl;
                 standing.push(*lease);
@@ -140,12 +147,16 @@ impl Leases for MemoryLeases {
             match release {
                 Release::Finished => drop(rows.remove(&lease.stream)),
                 Release::HandedBack => row.until = Instant::now(),
+                Release::Left => {
+                    row.until = Instant::now() + LEFT_FOR;
+                    row.holder.clear();
+                }
             }
         }
         Ok(())
     }
 
-    async fn adopt(&self, _holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError> {
+    async fn adopt(&self, holder: &str, ttl: Duration, leases_max: u32) -> Result<Vec<Lease>, LeaseError> {
         let now = Instant::now();
         let mut rows = self.rows();
         let mut free: Vec<(Instant, StreamId)> = rows
@@ -158,16 +169,19 @@ impl Leases for MemoryLeases {
         let mut adopted = Vec::with_capacity(free.len());
         for (_, stream) in free {
             if let Some(row) = rows.get_mut(&stream) {
-                *row = Row { fence: row.fence + 1, until: now + ttl };
+                *row = Row { fence: row.fence + 1, until: now + ttl, holder: holder.to_owned() };
                 adopted.push(Lease { stream, fence: row.fence });
             }
         }
         Ok(adopted)
     }
 
-    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError> {
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<(StreamId, String)>, LeaseError> {
         let (now, rows) = (Instant::now(), self.rows());
-        let is_held = |stream: &&StreamId| rows.get(stream).is_some_and(|row| row.until > now);
-        Ok(streams.iter().filter(is_held).copied().collect())
+        let holder = |stream: &StreamId| {
+            let row = rows.get(stream).filter(|row| row.until > now && !row.holder.is_empty())?;
+            Some((*stream, row.holder.clone()))
+        };
+        Ok(streams.iter().filter_map(holder).collect())
     }
 }

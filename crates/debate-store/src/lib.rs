@@ -25,11 +25,11 @@ mod wake;
 
 pub use append::{Append, AppendError, EVENTS_PER_APPEND_MAX, RequestKey};
 pub use archive::{Archive, ArchiveError, Archived};
-pub use leases::{Lease, LeaseError, Leases, MemoryLeases, Release};
+pub use leases::{LEFT_FOR, Lease, LeaseError, Leases, MemoryLeases, Release};
 pub use list::{ListFilter, Listed};
 pub use memory::MemoryStore;
 pub use port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 #[cfg(feature = "postgres")]
 pub use postgres::{ConnectError, Holder, Horizon, PostgresOptions, PostgresStore, ToldAddress};
 #[cfg(feature = "sqlite")]
-pub use sqlite::{CloseError, DriverLock, Durability, OpenError, SqliteOptions, SqliteStore};
+pub use sqlite::{CloseError, Durability, OpenError, SqliteOptions, SqliteStore};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use debate_core::envelope::{Envelope, StreamId};
+use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{Digest, Seq};
 
 use crate::append::{Append, AppendError};
@@ -135,6 +135,14 @@ pub trait EventStore: Send + Sync + fmt::Debug {
     /// When the store cannot be read.
     async fn list_archived(&self, _filter: ListFilter) -> Result<Vec<Archived>, ReadError> {
         Ok(Vec::new())
+    }
+
+    /// Says whether events can be stored and read now. A backend that does not say otherwise looks whether it can be read.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written, or is no longer where others find it.
+    async fn ready(&self) -> Result<(), ReadError> {
+        self.head(StreamId { kind: StreamKind::Debate, id: uuid::Uuid::nil() }).await.map(drop)
     }
 
     /// Deletes the prose and the salt of one event for good; its hash still stands (rule K15).

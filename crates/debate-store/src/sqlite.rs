@@ -5,11 +5,15 @@
 
 mod archive;
 mod commit;
-mod driver_lock;
+#[cfg(target_os = "linux")]
+mod file_lock;
 mod heads;
+mod leases;
 mod open;
 mod poll;
 mod read;
+#[cfg(any(test, not(target_os = "linux")))]
+mod whole_file_lock;
 mod writer;
 
 use std::fmt;
@@ -24,8 +28,11 @@ use sqlx::SqlitePool;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
-pub use driver_lock::DriverLock;
+#[cfg(target_os = "linux")]
+use file_lock::FileLock;
 pub use open::OpenError;
+#[cfg(not(target_os = "linux"))]
+use whole_file_lock::FileLock;
 
 use crate::append::{Append, AppendError};
 use crate::archive::{Archive, ArchiveError, Archived};
@@ -33,6 +40,7 @@ use crate::group::AppendJob;
 use crate::list::{ListFilter, Listed};
 use crate::port::{BoxError, EventStore, Head, Position, ReadError, RedactError, RequestOwner};
 use crate::wake::Wakes;
+use leases::FileLeases;
 use writer::Job;
 
 /// When an acknowledged event is safe.
@@ -83,6 +91,7 @@ pub struct SqliteStore {
     jobs: mpsc::Sender<Job>,
     wakes: Arc<Wakes>,
     poller: AbortHandle,
+    leases: FileLeases,
 }
 
 impl SqliteStore {
@@ -97,9 +106,12 @@ impl SqliteStore {
         let opened = open::open(location, &options).await?;
         let wakes = Wakes::new(opened.last);
         let cursor = poll::Cursor::new(opened.last);
-        let jobs = writer::spawn(opened.writer, Arc::clone(&wakes), Arc::clone(&cursor));
+        let lock = Arc::new(opened.lock);
+        let place = writer::Place { path: opened.path.clone(), lock: Arc::clone(&lock) };
+        let jobs = writer::spawn(opened.writer, place, Arc::clone(&wakes), Arc::clone(&cursor));
         let poller = poll::spawn(opened.readers.clone(), Arc::clone(&wakes), cursor, options.poll_interval);
-        Ok(Self { path: opened.path, readers: opened.readers, jobs, wakes, poller })
+        let leases = FileLeases::new(lock, opened.last);
+        Ok(Self { path: opened.path, readers: opened.readers, jobs, wakes, poller, leases })
     }
 
     /// Returns the path of the file that a location names, whether or not there is one; opened by that path it is the same.
@@ -177,6 +189,14 @@ impl EventStore for SqliteStore {
 
     async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
         heads::heads(&self.readers, after, limit).await
+    }
+
+    async fn ready(&self) -> Result<(), ReadError> {
+        read::last_position(&self.readers).await?;
+        let (reply, done) = oneshot::channel();
+        self.jobs.send(Job::Probe { reply }).await.map_err(|_| ReadError::Closed)?;
+        let written = done.await.map_err(|_| ReadError::Closed)?;
+        written.map_err(ReadError::backend)
     }
 
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {

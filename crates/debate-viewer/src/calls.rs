@@ -141,6 +141,7 @@ fn ended(event: KernelEvent) -> Option<(AttemptRef, Option<Value>, Option<ReplyF
         | KernelEvent::Resumed(_)
         | KernelEvent::DrivingResumed(_)
         | KernelEvent::Reopened(_)
+        | KernelEvent::ModelReplaced(_)
         | KernelEvent::Cancelled(_)
         | KernelEvent::Concluded(_)
         | KernelEvent::Continued(_)

@@ -11,7 +11,7 @@ use super::counts::{answered_twice, in_flight, lost_since};
 use super::debate::{Debate, Waited};
 use super::server::{ModelServer, SLOTS};
 
-/// After how many answers a prediction is disturbed: a small model gives fewer than the 31 of a large one.
+/// After how many answers a debate is disturbed.
 const MIDDLE: usize = 2;
 
 /// How long the model server is down.

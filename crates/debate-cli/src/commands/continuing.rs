@@ -51,7 +51,12 @@ impl Continue {
         thread::spawn(tokens::warm_up);
         let settings = options.settings();
         let house = House::forking(options, settings).await?;
-        match go_on(&house.engine, self.id, rounds, focus).await {
+        let bound = house.bind_model(options, self.id).await;
+        let continued = match bound {
+            Ok(()) => go_on(&house.engine, self.id, rounds, focus).await,
+            Err(error) => Err(error),
+        };
+        match continued {
             Ok(before) => self.holding.hold(options, house, self.id, before).await,
             Err(error) => {
                 house.close().await?;

@@ -93,7 +93,9 @@ impl Wanted {
             }
             let change = set.parse().map_err(|error| Failure::bad_input(format!("--set: {error}")))?;
             let Change::Model { choice, model } = change else {
-                return Err(Failure::bad_input("--set: only models and prompts are set; see the other options"));
+                return Err(Failure::bad_input(
+                    "--set: only models and prompts are set; see the other options",
+                ));
             };
             let asked: ModelChoice =
                 model.parse().map_err(|error| Failure::bad_input(format!("--set: {error}")))?;

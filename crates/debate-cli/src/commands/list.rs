@@ -55,8 +55,7 @@ pub(crate) struct List {
 enum Status {
     /// A process drives it
     Running,
-    /// It runs in the log, but no process drives it: `debate resume` does. In a SQLite file all that run count as
-    /// driven while any process drives debates in it
+    /// It runs in the log, but no process drives it: `debate resume` does
     Interrupted,
     /// Nothing new starts
     Paused,
@@ -114,6 +113,9 @@ struct Entry {
     /// Absent unless it is archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     bundle: Option<String>,
+    /// Who drives it; absent unless a process does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<String>,
     title: String,
 }
 
@@ -127,7 +129,7 @@ struct Origin {
 
 impl Entry {
     /// Describes a debate; the `eldest` event is the one that says what it is about, of a fork its first parent's.
-    fn of(listed: &Listed, status: Status, eldest: &Envelope) -> Self {
+    fn of(listed: &Listed, (status, driver): (Status, Option<String>), eldest: &Envelope) -> Self {
         let last = listed.last_of_kinds.as_ref();
         let title = AnyDebate::replay(std::slice::from_ref(eldest)).ok().and_then(|debate| debate.title());
         let forked = codec::forked(&listed.first).and_then(Result::ok);
@@ -148,6 +150,7 @@ impl Entry {
             }),
             cost: concluded.and_then(|found| found.spend).and_then(|spend| spend.cost),
             bundle: None,
+            driver,
             title: title.unwrap_or_else(|| debate_core::prose::REDACTED.to_owned()),
         }
     }
@@ -166,6 +169,7 @@ impl From<Archived> for Entry {
             cost: None,
             title: format!("in {}", one_line(&archived.bundle)),
             bundle: Some(archived.bundle),
+            driver: None,
         }
     }
 }
@@ -208,7 +212,7 @@ impl List {
             let is_last = page.len() < self.limit as usize;
             filter.before = page.last().map(|listed| listed.position);
             for (listed, status) in with_status(house, page).await {
-                if self.status.is_none_or(|wanted| wanted == status) {
+                if self.status.is_none_or(|wanted| wanted == status.0) {
                     let eldest = house.engine.eldest(&listed.first).await?;
                     entries.push((listed.position, Entry::of(&listed, status, &eldest)));
                 }
@@ -232,22 +236,27 @@ impl List {
     }
 }
 
-/// Returns debates with their state: one that runs in the log is interrupted if no process drives it.
-async fn with_status(house: &House, page: Vec<Listed>) -> Vec<(Listed, Status)> {
+/// Returns debates with their state and who drives them: one that runs in the log is interrupted if no process does.
+async fn with_status(house: &House, page: Vec<Listed>) -> Vec<(Listed, (Status, Option<String>))> {
     let in_log = |listed: &Listed| {
         Status::after(listed.last_of_kinds.as_ref().map_or("opened", |last| last.kind.as_str()))
     };
     let id = |listed: &Listed| DebateId(listed.first.stream.id);
     let running: Vec<DebateId> =
         page.iter().filter(|listed| in_log(listed) == Status::Running).map(id).collect();
-    let driven = house.store.driven(&running).await.unwrap_or_else(|error| {
+    let driven = house.store.driven(&running).await.map_err(|error| {
         let error = one_line_of(&error);
         tracing::warn!(error, "cannot see which debates are driven; those that run are listed as running");
-        running.iter().copied().collect()
     });
-    let with_status = |listed: Listed| match in_log(&listed) {
-        Status::Running if !driven.contains(&id(&listed)) => (listed, Status::Interrupted),
-        status => (listed, status),
+    let with_status = |listed: Listed| {
+        let status = match (in_log(&listed), &driven) {
+            (Status::Running, Ok(driven)) => match driven.get(&id(&listed)) {
+                Some(driver) => (Status::Running, Some(driver.clone())),
+                None => (Status::Interrupted, None),
+            },
+            (status, _) => (status, None),
+        };
+        (listed, status)
     };
     page.into_iter().map(with_status).collect()
 }
@@ -275,7 +284,11 @@ fn table(entries: &[Entry], paper: Paper) -> String {
     ];
     let row = |entry: &Entry| {
         let whole = matches!(entry.completeness.as_str(), "" | "full");
-        let status = if whole { entry.status.to_owned() } else { entry.completeness.to_uppercase() };
+        let status = match &entry.driver {
+            Some(driver) => format!("{} ({})", entry.status, one_line(driver)),
+            None if whole => entry.status.to_owned(),
+            None => entry.completeness.to_uppercase(),
+        };
         vec![
             entry.debate_id.clone(),
             // To the minute: a list is for finding, not for measuring.

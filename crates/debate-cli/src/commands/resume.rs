@@ -20,7 +20,8 @@ use crate::store::StoreChoice;
 ///
 /// A paused debate goes on. One that an ended process left under way is driven from where its log ends. A void one is
 /// asked again for what it lacks. Answers on record are never asked for again. One that concluded with a result is left
-/// as it is: continue it, or fork it.
+/// as it is: continue it, or fork it. A debate goes on with the models that it began with; where they are not to be had,
+/// --model puts all that follows to another one, and log and result say so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -42,9 +43,10 @@ impl Resume {
         let (before, lifecycle) = self.look(options).await?;
         let house = House::forking(options, options.settings()).await?;
         house.check_model().await?;
-        let resumed = match lifecycle {
-            Lifecycle::Running => house.engine.drive(self.id).await.map_err(anyhow::Error::from),
-            Lifecycle::Paused { .. } | Lifecycle::Concluded => {
+        let resumed = match (house.bind_model(options, self.id).await, lifecycle) {
+            (Err(error), _) => Err(error),
+            (Ok(()), Lifecycle::Running) => house.engine.drive(self.id).await.map_err(anyhow::Error::from),
+            (Ok(()), Lifecycle::Paused { .. } | Lifecycle::Concluded) => {
                 house.engine.control(self.id, Control::Resume, ACTOR).await.map_err(anyhow::Error::from)
             }
         };
@@ -71,18 +73,17 @@ impl Resume {
         let debate = AnyDebate::replay(&log)?;
         let (store, completeness) = (options.store_flag(), debate.completeness());
         match debate.lifecycle() {
-            Lifecycle::Running if house.store.driven(&[id]).await?.contains(&id) => {
+            Lifecycle::Running if let Some(driver) = house.store.driven(&[id]).await?.remove(&id) => {
                 let ended = match options.store {
                     StoreChoice::Postgres(_) => {
                         let seconds = options.lease_seconds;
                         format!(
-                            "a process drives debate {id}, or did {seconds} s ago; if it has ended, try again"
+                            "{driver} drives debate {id}, or did {seconds} s ago; if it has ended, try again"
                         )
                     }
-                    StoreChoice::Sqlite(_) | StoreChoice::Memory => format!(
-                        "debate {id} runs, and another process drives debates of this store; resume it when \
-                         that process has ended"
-                    ),
+                    StoreChoice::Sqlite(_) | StoreChoice::Memory => {
+                        format!("{driver} drives debate {id}; resume it when that process has ended")
+                    }
                 };
                 Err(Failure::bad_input(format!("{ended}, or follow it: debate watch {id}{store}")))
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 
 use anyhow::Context as _;
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use debate_core::counted::counted;
 use debate_engine::{ReviewersFolder, Settings};
 use debate_grpc::tls::TlsFiles;
@@ -59,6 +59,10 @@ pub(crate) struct Serve {
     /// File of tokens, made by `debate token create`; read again whenever it changes
     #[arg(long, env = "DEBATE_TOKENS", value_name = "FILE")]
     tokens: Option<PathBuf>,
+
+    /// Serve simulated models to others than this machine too: a program makes up what they answer
+    #[arg(long, env = "DEBATE_ALLOW_SIMULATED", value_parser = FalseyValueParser::new())]
+    allow_simulated: bool,
 
     /// Certificate chain of this server in PEM, for TLS; read again whenever it changes
     #[arg(long, env = "DEBATE_TLS_CERTIFICATE", value_name = "FILE")]
@@ -143,6 +147,7 @@ impl Serve {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let tls = self.tls()?;
+        self.check_models(options)?;
         handles::raise();
         thread::spawn(tokens::warm_up);
         let listener = TcpListener::bind(self.listen)
@@ -210,6 +215,24 @@ impl Serve {
             | ServeError::Tls(_) => Failure::bad_input(exit::one_line(&error.into())),
             ServeError::Listener(_) | ServeError::Descriptors(_) => error.into(),
         })
+    }
+
+    /// Refuses to serve made-up answers to others, unless that is wanted (rule O3).
+    fn check_models(&self, options: &Options) -> anyhow::Result<()> {
+        // Without a token others are refused anyway.
+        let serves_others =
+            !self.listen.ip().is_loopback() && (self.token.is_some() || self.tokens.is_some());
+        let mut models = std::iter::once(&options.model).chain(&options.offer);
+        let simulated = models.find(|model| model.is_simulated()).filter(|_| !self.allow_simulated);
+        match simulated {
+            Some(model) if serves_others => Err(Failure::bad_input(format!(
+                "--listen {} serves others too, and {} makes up its answers; choose a model with --model, or add \
+                 --allow-simulated",
+                self.listen,
+                model.name()
+            ))),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Returns the files of TLS, if it is wanted.

@@ -170,6 +170,10 @@ impl EventStore for WithArchive {
         Ok(heads.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
     }
 
+    async fn ready(&self) -> Result<(), ReadError> {
+        self.live.ready().await
+    }
+
     async fn find_request(&self, tenant: &str, request_id: &str) -> Result<Option<RequestOwner>, ReadError> {
         self.live.find_request(tenant, request_id).await
     }

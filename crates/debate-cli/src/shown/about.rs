@@ -14,10 +14,23 @@ use crate::paper::Ink;
 use crate::plain::one_line;
 use crate::prices::{self, dollars};
 
+/// Returns what is to be said of a debate in which a program made up replies.
+pub(crate) fn simulated(debate: &AnyDebate) -> Option<&'static str> {
+    if debate.is_wholly_simulated() {
+        return Some("SIMULATED: a program made up every reply; this says nothing about the world");
+    }
+    debate
+        .is_simulated()
+        .then_some("SIMULATED IN PART: a program made up some replies, so do not rely on this")
+}
+
 /// Says what keeps the result from being what it looks like.
 pub(super) fn warnings(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
-    if debate.is_simulated() {
-        page.warning("SIMULATED: a program made up every reply; this says nothing about the world");
+    if let Some(warning) = simulated(debate) {
+        page.warning(warning);
+    }
+    if let Some(note) = debate.replacement_note() {
+        page.warning(&format!("MODEL REPLACED: {}", one_line(&note)));
     }
     match debate.lifecycle() {
         Lifecycle::Running => page.warning("RUNNING: this is how it stands, not how it ends"),

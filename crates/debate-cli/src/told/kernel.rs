@@ -65,6 +65,9 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         KernelEvent::Reopened(reopened) => {
             mark(format!("void, and asked again{}", until(reopened.deadline_at)))
         }
+        KernelEvent::ModelReplaced(replaced) => {
+            mark(format!("all that follows is put to {}", quoted(&replaced.model.to_string())))
+        }
         KernelEvent::Cancelled(cancelled) => mark(format!("cancelled: {}", words(&cancelled.prose))),
         KernelEvent::Concluded(concluded) => mark(conclusion(concluded)),
         KernelEvent::Continued(continued) => {

@@ -11,6 +11,7 @@ mod concluding;
 mod configuring;
 mod continuing;
 mod doctor;
+mod driving;
 mod forking;
 mod help;
 mod hindsight;

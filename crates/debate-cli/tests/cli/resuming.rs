@@ -90,7 +90,7 @@ fn k24_void_debate_is_resumed_and_asked_again() {
     let id = id.as_str().unwrap();
     let hint = format!("  debate resume {id} --store 'sqlite://a b.db'");
     assert!(void.stderr.contains(&hint), "{}", void.stderr);
-    let ran = program.run(["resume", id, "--json", "--store", "sqlite://a b.db"]);
+    let ran = program.run(["resume", id, "--json", "--store", "sqlite://a b.db", "--model", "simulated"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.json()["extra"]["completeness"]["state"], "full", "{ran:?}");
     let log = program.run(["log", id, "--json", "--store", "sqlite://a b.db"]).lines();

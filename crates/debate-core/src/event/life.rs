@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bound::{BoundModels, ModelIdentity};
 use crate::id::{DebateId, Digest, OutcomeId, Seq, Timestamp};
 use crate::limits::Limits;
 use crate::measures::distribution::Distribution;
@@ -95,6 +96,15 @@ pub struct Reopened {
 }
 body!(Reopened, "reopened");
 
+/// All that is asked from here on is put to another model: what the debate may use was not to be had, or its log does
+/// not say what that is (rule K23).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelReplaced {
+    /// That model.
+    pub model: ModelIdentity,
+}
+body!(ModelReplaced, "model_replaced");
+
 /// Somebody ended the debate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cancelled {
@@ -166,6 +176,9 @@ pub struct Forked {
     /// What it may spend, where that is not what its parent might.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// The models that it may use; its parent's where it does not say (rule K23).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<BoundModels>,
 }
 body!(Forked, "forked");
 

@@ -251,6 +251,18 @@ impl AnyDebate {
         each!(self, debate => debate.is_simulated())
     }
 
+    /// Returns a line that says which model stands in for those that the debate may use, if any does (rule K23).
+    #[must_use]
+    pub fn replacement_note(&self) -> Option<String> {
+        each!(self, debate => debate.replacement_note())
+    }
+
+    /// Returns whether all replies came from simulated models, if any came.
+    #[must_use]
+    pub fn is_wholly_simulated(&self) -> bool {
+        each!(self, debate => debate.is_wholly_simulated())
+    }
+
     /// Returns whether prose of this debate was deleted.
     #[must_use]
     pub fn is_redacted(&self) -> bool {

@@ -191,6 +191,7 @@ pub(crate) fn course() -> Vec<KernelEvent> {
             debate: Some(DebateId(Uuid::from_u128(7))),
             format: "prediction".to_owned(),
             limits: Some(Limits::for_calls(1, Tokens::default(), Tokens::default(), 1)),
+            models: None,
         }
         .into(),
         Resolved { happened_at: Some(Timestamp(90)), ..Resolved::new("yes".into()) }.into(),

@@ -106,6 +106,7 @@ impl<F: Cast> Stage<F> {
             request_digest: Digest::of_text("request"),
             limits,
             config,
+            models: None,
             prose: Prose::new(brief),
         };
         let debate = Debate::opened(&opened, START);

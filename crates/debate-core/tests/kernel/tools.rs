@@ -40,6 +40,7 @@ impl Table {
             request_digest: accepted.digest,
             limits: accepted.limits,
             config: accepted.config,
+            models: None,
             prose: Prose::new(accepted.brief),
         };
         let events = (1..).map(Seq).zip(opened.decide(START).unwrap());

@@ -66,6 +66,7 @@ fn forked(log: &Log, at: Seq, change: &str) -> Result<(Play, Vec<Event<Predictio
         debate: Some(DebateId(Uuid::from_u128(10))),
         format: "prediction".to_owned(),
         limits: None,
+        models: None,
     };
     let draft = parent.fork(Timestamp(50_000), forked)?;
     let mut events = draft.events().to_vec();
@@ -276,6 +277,7 @@ fn k14_a_fork_of_a_fork_counts_from_its_own_beginning_and_forks_lie_only_so_deep
             debate: Some(DebateId(Uuid::from_u128(100 + depth as u128))),
             format: "prediction".to_owned(),
             limits: None,
+            models: None,
         };
         let draft = debate.fork(Timestamp(2_000), opened);
         if depth > fork::DEPTH_MAX {

@@ -88,6 +88,7 @@ pub(crate) fn open_on(config: Config, change: impl FnOnce(&mut Brief)) -> (Play,
         request_digest: Digest::default(),
         limits,
         config,
+        models: None,
         prose,
     };
     let mut debate = Debate::opened(&opened, Timestamp(0));

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use debate_core::call::Want;
 use debate_core::debate::Debate;
-use debate_core::format::Format;
 use debate_llm::ChatModel;
 use debate_prompts::prompts::Prompts;
 use tokio::time::Instant;
 
 use super::Driver;
+use crate::binding;
 use crate::turn::{self, Asking, Question};
 use crate::{room, thinking};
 
@@ -53,12 +53,12 @@ impl<P: Prompts> Driver<P> {
         moves: u32,
     ) -> Result<(Arc<dyn ChatModel>, bool), String> {
         let models = &self.house.models;
-        let named = P::Format::models(debate.config(), &want.call);
+        let named = debate.models_for(&want.call);
         let Some(name) = named.get(moves as usize).or(named.last()) else {
             return Ok((Arc::clone(models.default_model()), false));
         };
         let has_stand_in = named.len() > moves as usize + 1;
-        let model = models.get(name).cloned();
+        let model = binding::offered(&self.house, name).cloned();
         let model = model.ok_or_else(|| format!("{name} is not offered by this process"))?;
         Ok((model, has_stand_in))
     }

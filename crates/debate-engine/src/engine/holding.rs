@@ -10,6 +10,8 @@ use debate_store::{LeaseError, ListFilter, Listed, ReadError, Release};
 use tokio::sync::mpsc;
 
 use super::{Engine, LIFECYCLE_KINDS, Origin};
+use crate::binding::Unoffered;
+use crate::control::ControlError;
 use crate::driver::{DriveError, Ended, Order};
 use crate::house::House;
 use crate::journal::LoadError;
@@ -66,6 +68,24 @@ impl Engine {
         let (origin, _) = self.served(debate).await?;
         self.take_over(debate, &origin, None);
         Ok(())
+    }
+
+    /// Returns why a debate cannot go on with the models of this process, if it cannot (rule K23).
+    ///
+    /// # Errors
+    /// There is no such debate, its format is not served here, or the store failed.
+    pub async fn missing_models(&self, debate: DebateId) -> Result<Option<Unoffered>, LoadError> {
+        let (_, served) = self.served(debate).await?;
+        served.missing_models(&self.house, debate).await
+    }
+
+    /// Records that all that a debate asks from here on is put to the default model of this process (rule K23).
+    ///
+    /// # Errors
+    /// There is no such debate, its format is not served here, or the store failed.
+    pub async fn replace_model(&self, debate: DebateId, actor: &str) -> Result<(), ControlError> {
+        let (_, served) = self.served(debate).await?;
+        served.replace_model(&self.house, debate, actor).await
     }
 
     /// Looks whether the server of the default model has it, before anything is paid for.
@@ -131,14 +151,29 @@ impl Engine {
             let _room = rooms.pop();
             let debate = tenure.debate();
             match self.served(debate).await {
-                Ok((origin, _)) => {
-                    tracing::info!(%debate, "taken over");
-                    self.take_over(debate, &origin, Some(tenure));
-                }
+                Ok((origin, served)) => self.adopt_one(&origin, &*served, tenure).await,
                 // Leased, and then never opened.
                 Err(LoadError::NotFound(_)) => leasing.give_back(&tenure, Release::Finished).await,
                 Err(error) => {
                     tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot take over");
+                    leasing.let_run_out(&tenure);
+                }
+            }
+        }
+    }
+
+    /// Takes over a debate that another process left, unless there is nothing to drive.
+    async fn adopt_one(&self, origin: &Origin, served: &dyn Served, tenure: Arc<Tenure>) {
+        let debate = tenure.debate();
+        match served.wants_driving(&*self.house.store, debate).await {
+            Ok(true) => {
+                tracing::info!(%debate, "taken over");
+                self.take_over(debate, origin, Some(tenure));
+            }
+            Ok(false) => self.give_back(Some(&tenure), false).await,
+            Err(error) => {
+                tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot take over");
+                if let Some(leasing) = &self.house.leasing {
                     leasing.let_run_out(&tenure);
                 }
             }
@@ -272,6 +307,10 @@ impl Engine {
             }
             Ok(Ended::ShutDown) => {
                 leasing.give_back(tenure, Release::HandedBack).await;
+                false
+            }
+            Ok(Ended::Unoffered) => {
+                leasing.give_back(tenure, Release::Left).await;
                 false
             }
             // Somebody tries again later, here or elsewhere.

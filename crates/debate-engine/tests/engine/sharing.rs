@@ -70,7 +70,7 @@ impl Leases for Way {
         adopted
     }
 
-    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError> {
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<(StreamId, String)>, LeaseError> {
         self.look()?;
         self.leases.held(streams).await
     }

@@ -79,6 +79,7 @@ impl<F: Format> Stage<F> {
             request_digest: accepted.digest,
             limits: accepted.limits,
             config: accepted.config.clone(),
+            models: None,
             prose: Prose::new(accepted.brief.clone()),
         };
         let mut debate = Debate::opened(&opened, AT);

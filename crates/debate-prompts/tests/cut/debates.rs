@@ -25,6 +25,7 @@ fn opened<F: Format>(accepted: Accepted<F>) -> Debate<F> {
         request_digest: accepted.digest,
         limits: accepted.limits,
         config: accepted.config,
+        models: None,
         prose: Prose::new(accepted.brief),
     };
     let mut debate = Debate::opened(&opened, NOW);

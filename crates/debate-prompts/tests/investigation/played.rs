@@ -59,6 +59,7 @@ fn open(language: &str, lead_proposes: bool) -> Debate<Investigation> {
         request_digest: accepted.digest,
         limits: accepted.limits,
         config,
+        models: None,
         prose: Prose::new(accepted.brief),
     };
     let mut debate = Debate::opened(&opened, NOW);

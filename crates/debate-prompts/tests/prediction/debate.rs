@@ -50,6 +50,7 @@ pub(crate) fn hold(
         request_digest: accepted.digest,
         limits: accepted.limits,
         config: accepted.config,
+        models: None,
         prose: Prose::new(accepted.brief),
     };
     let mut debate = Debate::opened(&opened, NOW);

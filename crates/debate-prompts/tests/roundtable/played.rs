@@ -54,6 +54,7 @@ pub(crate) fn play(mode: &str, flags: &Value, reply: impl Fn(&Want) -> Value) ->
         request_digest: accepted.digest,
         limits: accepted.limits,
         config: accepted.config,
+        models: None,
         prose: Prose::new(accepted.brief),
     };
     let mut debate = Debate::opened(&opened, START);

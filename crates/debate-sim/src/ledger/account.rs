@@ -178,6 +178,7 @@ impl Account {
             | KernelEvent::PhaseClosed(_)
             | KernelEvent::CallVoided(_)
             | KernelEvent::DrivingResumed(_)
+            | KernelEvent::ModelReplaced(_)
             | KernelEvent::Cancelled(_)
             | KernelEvent::Forked(_)
             | KernelEvent::Resolved(_)

@@ -48,6 +48,7 @@ impl Table {
             request_digest: Digest::default(),
             limits,
             config,
+            models: None,
             prose: Prose::new(Brief { topic: "a table".to_owned() }),
         };
         let at = Timestamp(1_000);

@@ -11,25 +11,30 @@ use uuid::Uuid;
 
 use super::fault::answer;
 use super::{Asked, PostgresStore};
-use crate::leases::{Lease, LeaseError, Leases, Release};
+use crate::leases::{LEFT_FOR, Lease, LeaseError, Leases, Release};
 
 /// Taken where there is none or it ran out; the clock is read once the row is locked.
 const ACQUIRE: &str = "INSERT INTO leases AS l (stream_kind, stream_id, holder, fence, until) \
      VALUES ($1, $2, $3, 1, clock_timestamp() + $4) \
      ON CONFLICT (stream_kind, stream_id) DO UPDATE \
      SET holder = excluded.holder, fence = l.fence + 1, until = clock_timestamp() + $4 \
-     WHERE l.until <= clock_timestamp() \
+     WHERE l.until <= clock_timestamp() OR l.holder = '' \
      RETURNING stream_kind, stream_id, fence";
 
 const RENEW: &str = "UPDATE leases l SET until = clock_timestamp() + $4 \
      FROM unnest($1::text[], $2::uuid[], $3::bigint[]) AS had (stream_kind, stream_id, fence) \
      WHERE l.stream_kind = had.stream_kind AND l.stream_id = had.stream_id AND l.fence = had.fence \
+         AND l.holder <> '' \
      RETURNING l.stream_kind, l.stream_id, l.fence";
 
 const FINISH: &str = "DELETE FROM leases WHERE stream_kind = $1 AND stream_id = $2 AND fence = $3";
 
 const HAND_BACK: &str =
     "UPDATE leases SET until = clock_timestamp() WHERE stream_kind = $1 AND stream_id = $2 AND fence = $3";
+
+/// Without a holder nobody has it, and it is adopted once its time is over.
+const LEAVE: &str = "UPDATE leases SET holder = '', until = clock_timestamp() + $4 \
+     WHERE stream_kind = $1 AND stream_id = $2 AND fence = $3";
 
 /// Replicas that adopt at the same time pass over each other's rows.
 const ADOPT: &str = "WITH free AS MATERIALIZED ( \
@@ -39,9 +44,9 @@ const ADOPT: &str = "WITH free AS MATERIALIZED ( \
      FROM free WHERE l.stream_kind = free.stream_kind AND l.stream_id = free.stream_id \
      RETURNING l.stream_kind, l.stream_id, l.fence";
 
-const HELD: &str = "SELECT l.stream_kind, l.stream_id \
+const HELD: &str = "SELECT l.stream_kind, l.stream_id, l.holder \
      FROM unnest($1::text[], $2::uuid[]) AS asked (stream_kind, stream_id) \
-     JOIN leases l USING (stream_kind, stream_id) WHERE l.until > clock_timestamp()";
+     JOIN leases l USING (stream_kind, stream_id) WHERE l.until > clock_timestamp() AND l.holder <> ''";
 
 impl PostgresStore {
     async fn once<T>(
@@ -91,10 +96,13 @@ impl Leases for PostgresStore {
         let statement = match release {
             Release::Finished => FINISH,
             Release::HandedBack => HAND_BACK,
+            Release::Left => LEAVE,
         };
         let done = self.once(move |connection| {
             let query = sqlx::query(statement).bind(lease.stream.kind.as_str()).bind(lease.stream.id);
-            Box::pin(query.bind(lease.fence.cast_signed()).execute(connection))
+            let query = query.bind(lease.fence.cast_signed());
+            let query = if release == Release::Left { query.bind(LEFT_FOR) } else { query };
+            Box::pin(query.execute(connection))
         });
         done.await.map(|_| ())
     }
@@ -108,12 +116,16 @@ impl Leases for PostgresStore {
         rows.await?.iter().map(lease).collect()
     }
 
-    async fn held(&self, streams: &[StreamId]) -> Result<Vec<StreamId>, LeaseError> {
+    async fn held(&self, streams: &[StreamId]) -> Result<Vec<(StreamId, String)>, LeaseError> {
         let kinds: Vec<&str> = streams.iter().map(|stream| stream.kind.as_str()).collect();
         let ids: Vec<Uuid> = streams.iter().map(|stream| stream.id).collect();
         let rows = self
             .once(move |connection| Box::pin(sqlx::query(HELD).bind(kinds).bind(ids).fetch_all(connection)));
-        rows.await?.iter().map(stream).collect()
+        let held = |row: &PgRow| {
+            let holder = row.try_get(2).map_err(|error| LeaseError(error.into()))?;
+            Ok((stream(row)?, holder))
+        };
+        rows.await?.iter().map(held).collect()
     }
 }
 

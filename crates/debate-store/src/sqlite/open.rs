@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqlitePoolOptions, Sq
 use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _, SqlitePool};
 
 use crate::port::{BoxError, Position};
-use crate::sqlite::{Durability, SqliteOptions, read};
+use crate::sqlite::{Durability, FileLock, SqliteOptions, read};
 
 /// What marks a file as ours: `DBTE` in its header, set by the first migration.
 const APPLICATION_ID: i32 = 1_145_197_637;
@@ -118,6 +118,7 @@ pub(super) struct Opened {
     pub(super) readers: SqlitePool,
     /// The position of the last event.
     pub(super) last: Position,
+    pub(super) lock: FileLock,
 }
 
 /// Opens the file at a location, with its schema up to date.
@@ -129,7 +130,11 @@ pub(super) async fn open(location: &str, options: &SqliteOptions) -> Result<Open
     make_private(&path)
         .map_err(|source| OpenError::Unreachable { path: path.clone(), source: source.into() })?;
     match open_path(&path, options).await {
-        Ok((writer, readers, last)) => Ok(Opened { path, writer, readers, last }),
+        Ok((writer, readers, last)) => {
+            let lock = FileLock::open(&path)
+                .map_err(|source| OpenError::Unreachable { path: path.clone(), source: source.into() })?;
+            Ok(Opened { path, writer, readers, last, lock })
+        }
         Err(failure) => Err(failure.explain(path)),
     }
 }

@@ -83,6 +83,8 @@ const ALL: &str = concat!(
     columns!("e"),
     " FROM events e WHERE e.position > ?1 ORDER BY e.position LIMIT CAST(?2 AS INTEGER)"
 );
+const OPENED: &str = "SELECT position, stream_kind, stream_id, seq FROM events \
+     WHERE stream_kind = ?1 AND seq = 1 AND position > ?2 ORDER BY position LIMIT CAST(?3 AS INTEGER)";
 const PLACES: &str = "SELECT position, stream_kind, stream_id, seq FROM events WHERE position > ?1 ORDER BY position LIMIT CAST(?2 AS INTEGER)";
 const HEAD: &str = "SELECT position, seq, hash FROM events \
      WHERE stream_kind = ?1 AND stream_id = ?2 ORDER BY seq DESC LIMIT 1";
@@ -132,6 +134,21 @@ pub(super) async fn places(
         Ok((fields.position, fields.stream(1)?, Seq(fields.number(3)?)))
     });
     places.collect()
+}
+
+/// Reads which debates were opened after a position, and where.
+pub(super) async fn opened(
+    readers: &SqlitePool,
+    after: Position,
+    limit: u32,
+) -> Result<Vec<(Position, StreamId)>, ReadError> {
+    let query = sqlx::query(OPENED).bind(StreamKind::Debate.as_str()).bind(integer(after.0)).bind(limit);
+    let rows = query.fetch_all(readers).await?;
+    let opened = rows.iter().map(|row| {
+        let fields = Fields::of(row, 0)?;
+        Ok((fields.position, fields.stream(1)?))
+    });
+    opened.collect()
 }
 
 /// Reads the last event's place and hash.

@@ -1,6 +1,7 @@
 //! The one task that writes. What queues up while the disk is busy is the next group.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::append::AppendError;
 use crate::archive::ArchiveError;
 use crate::group::{AppendJob, Group};
 use crate::port::{BoxError, Head, RedactError};
+use crate::sqlite::FileLock;
 use crate::sqlite::commit::{Committer, Written};
 use crate::sqlite::poll::Cursor;
 use crate::sqlite::read::integer;
@@ -26,6 +28,15 @@ const JOBS_MAX: usize = 1_024;
 /// How far apart groups begin at least while several streams are being written, as with PostgreSQL's `commit_delay` and
 /// `commit_siblings`: larger groups write the pages that they share once. Whoever writes alone waits for nothing.
 const PACE: Duration = Duration::from_millis(1);
+
+/// For how long a commit shows that the file can be written.
+const WRITTEN_LATELY: Duration = Duration::from_secs(10);
+
+/// Where the file is; it is looked for before each commit, lest what is acknowledged goes into a file that was removed.
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) lock: Arc<FileLock>,
+}
 
 /// Something to write, and where the answer goes.
 pub(super) enum Job {
@@ -47,6 +58,10 @@ pub(super) enum Job {
         events: Vec<Envelope>,
         reply: oneshot::Sender<Result<(), ArchiveError>>,
     },
+    /// Nothing: whether the file can be written is asked.
+    Probe {
+        reply: oneshot::Sender<Result<(), BoxError>>,
+    },
     Close {
         reply: oneshot::Sender<Result<(), BoxError>>,
     },
@@ -55,18 +70,21 @@ pub(super) enum Job {
 /// Starts the writer. It ends on [`Job::Close`] or when every sender is gone and the queue is empty.
 pub(super) fn spawn(
     connection: SqliteConnection,
+    place: Place,
     wakes: Arc<Wakes>,
     cursor: Arc<Cursor>,
 ) -> mpsc::Sender<Job> {
     let (sender, jobs) = mpsc::channel(JOBS_MAX);
     let (committer, backlog) = (Committer::new(connection), VecDeque::new());
-    let writer = Writer { committer, jobs, backlog, wakes, cursor, not_before: Instant::now() };
+    let not_before = Instant::now();
+    let writer = Writer { committer, place, jobs, backlog, wakes, cursor, not_before, written_at: None };
     tokio::spawn(writer.run());
     sender
 }
 
 struct Writer {
     committer: Committer,
+    place: Place,
     jobs: mpsc::Receiver<Job>,
     /// Jobs taken from the queue that did not fit the last group.
     backlog: VecDeque<Job>,
@@ -74,6 +92,8 @@ struct Writer {
     cursor: Arc<Cursor>,
     /// When the next group begins at the earliest, unless it is full.
     not_before: Instant,
+    /// When something was last written.
+    written_at: Option<Instant>,
 }
 
 impl Writer {
@@ -99,6 +119,7 @@ impl Writer {
                     let restored = self.committer.restore(stream, events).await;
                     let _ = reply.send(restored.map(|written| self.tell(written.as_ref())));
                 }
+                Job::Probe { reply } => drop(reply.send(self.probe().await)),
                 Job::Close { reply } => {
                     self.refuse_rest().await;
                     let _ = reply.send(finish(self.committer).await.map_err(Into::into));
@@ -147,6 +168,7 @@ impl Writer {
                 | Job::Redact { .. }
                 | Job::Archive { .. }
                 | Job::Restore { .. }
+                | Job::Probe { .. }
                 | Job::Close { .. }) => {
                     self.backlog.push_front(other);
                     return group;
@@ -160,6 +182,13 @@ impl Writer {
         self.not_before = Instant::now() + if has_siblings { PACE } else { Duration::ZERO };
         let (appends, replies): (Vec<_>, Vec<_>) =
             group.jobs.into_iter().map(|job| (job.append, job.reply)).unzip();
+        if let Err(error) = self.check_place() {
+            for (append, reply) in appends.into_iter().zip(replies) {
+                let source = error.to_string().into();
+                let _ = reply.send(Err(AppendError::Backend { stream: append.stream, source }));
+            }
+            return;
+        }
         let answers = self.committer.commit(&appends).await;
         self.tell(answers.written.as_ref());
         for (reply, answer) in replies.into_iter().zip(answers.each) {
@@ -168,9 +197,31 @@ impl Writer {
         }
     }
 
+    /// Writes what changes nothing, unless the file was written lately.
+    async fn probe(&mut self) -> Result<(), BoxError> {
+        self.check_place()?;
+        if self.written_at.is_none_or(|at| at.elapsed() >= WRITTEN_LATELY) {
+            sqlx::query("PRAGMA user_version = 0").execute(self.committer.connection()).await?;
+            self.written_at = Some(Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Checks that the path still leads to the file.
+    fn check_place(&self) -> Result<(), BoxError> {
+        let Place { path, lock } = &self.place;
+        if lock.is_at(path) {
+            return Ok(());
+        }
+        let path = path.display();
+        Err(format!("{path} was removed or replaced; stop this process, put the file back and start again")
+            .into())
+    }
+
     /// Wakes those who wait for what was written.
-    fn tell(&self, written: Option<&Written>) {
+    fn tell(&mut self, written: Option<&Written>) {
         if let Some(written) = written {
+            self.written_at = Some(Instant::now());
             self.cursor.skip_own(written.first, written.last);
             self.wakes.committed(&written.heads, written.last);
         }
@@ -205,6 +256,7 @@ impl Writer {
                 Job::Archive { reply, .. } | Job::Restore { reply, .. } => {
                     drop(reply.send(Err(ArchiveError::Closed)));
                 }
+                Job::Probe { reply } => drop(reply.send(Err("the store is closed".into()))),
                 Job::Close { reply } => drop(reply.send(Ok(()))),
             }
         }

@@ -30,7 +30,8 @@ async fn held_streams_are_those_with_a_lease_that_has_not_run_out(leases: Arc<dy
     let held = leases.acquire(stream(1), "a", LONG).await.unwrap().unwrap();
     leases.acquire(stream(2), "a", NONE).await.unwrap().unwrap();
     leases.acquire(stream(3), "b", LONG).await.unwrap().unwrap();
-    assert_eq!(leases.held(&[stream(1), stream(2), stream(4)]).await.unwrap(), [stream(1)]);
+    let named = leases.held(&[stream(1), stream(2), stream(4)]).await.unwrap();
+    assert_eq!(named, [(stream(1), "a".to_owned())]);
     leases.release(held, Release::HandedBack).await.unwrap();
     assert_eq!(leases.held(&[stream(1)]).await.unwrap(), []);
     assert_eq!(leases.held(&[]).await.unwrap(), []);
@@ -70,6 +71,15 @@ async fn what_was_handed_back_is_adopted_at_once_and_what_was_finished_never(lea
     assert_eq!(leases.adopt("c", LONG, 10).await.unwrap(), []);
 }
 
+async fn k23_what_its_holder_cannot_do_is_had_by_nobody_and_can_be_taken(leases: Arc<dyn Leases>) {
+    let left = leases.acquire(stream(1), "a", LONG).await.unwrap().unwrap();
+    leases.release(left, Release::Left).await.unwrap();
+    assert_eq!(leases.held(&[stream(1)]).await.unwrap(), []);
+    assert_eq!(leases.adopt("a", LONG, 10).await.unwrap(), []);
+    assert_eq!(leases.renew(&[left], LONG).await.unwrap(), []);
+    assert!(leases.acquire(stream(1), "b", LONG).await.unwrap().is_some());
+}
+
 async fn nobody_adopts_more_than_it_asked_for(leases: Arc<dyn Leases>) {
     for number in 1..=5 {
         let lease = leases.acquire(stream(number), "a", LONG).await.unwrap().unwrap();
@@ -92,6 +102,16 @@ macro_rules! on_every_keeper {
             })*
         }
 
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                let folder = tempfile::tempdir().unwrap();
+                let path = folder.path().join("a.db");
+                let opened = debate_store::SqliteStore::open(path.to_str().unwrap(), Default::default());
+                super::$test(super::Arc::new(opened.await.unwrap())).await;
+            })*
+        }
+
         #[cfg(unix)]
         mod postgres {
             $(#[tokio::test]
@@ -110,5 +130,6 @@ on_every_keeper!(
     held_streams_are_those_with_a_lease_that_has_not_run_out,
     a_lease_that_ran_out_is_anybodys_and_its_former_holder_is_told,
     what_was_handed_back_is_adopted_at_once_and_what_was_finished_never,
+    k23_what_its_holder_cannot_do_is_had_by_nobody_and_can_be_taken,
     nobody_adopts_more_than_it_asked_for,
 );

@@ -341,6 +341,7 @@ mod tests {
             request_digest: accepted.digest,
             limits: accepted.limits,
             config: accepted.config,
+            models: None,
             prose: Prose::new(accepted.brief),
         };
         let mut result = Review::outcome(&Debate::opened(&opened, Timestamp(0)), Texts::Shown);

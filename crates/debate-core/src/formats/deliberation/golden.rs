@@ -205,6 +205,7 @@ fn run(input: &GoldenInput) -> Result<DeliberationResult, RunError> {
         request_digest: Digest::default(),
         limits: config.limits(TIMEOUT_MS_DEFAULT),
         config,
+        models: None,
         prose: Prose::new(Brief { topic: input.topic.clone(), skills: Vec::new() }),
     };
     let mut debate = Debate::opened(&opened, at);

@@ -75,7 +75,7 @@ pub(super) fn notes(debate: &Debate<Prediction>, texts: Texts) -> Vec<String> {
     let opening: Vec<&Distribution> =
         state.round_turns(config, 1).map(|turn| &turn.made.probabilities).collect();
     let last = state.assessments(config, u32::MAX);
-    let mut notes = Vec::new();
+    let mut notes = Vec::from_iter(debate.replacement_note());
     if are_equal(&opening) {
         notes.push(format!("all {} roles gave the same distribution in the blind opening", opening.len()));
     }

@@ -133,7 +133,7 @@ fn largest_camp(judged: &RoundJudged) -> Vec<Role> {
 
 /// Returns what speaks against trusting a decision (rules K6, T3, T5).
 fn cautions(debate: &Debate<Roundtable>, completeness: &Completeness) -> Vec<String> {
-    let mut cautions = Vec::new();
+    let mut cautions = Vec::from_iter(debate.replacement_note());
     if let Some(found) = evidence::groupthink(debate).filter(|found| found.detected) {
         let rounds: Vec<String> = found.rounds.iter().map(u32::to_string).collect();
         let ended = match debate.stop_rule() {
