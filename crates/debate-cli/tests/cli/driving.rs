@@ -90,7 +90,7 @@ fn k23_a_second_process_leaves_a_debate_to_the_one_that_drives_it() {
     let started = log.iter().filter(|event| event["kind"] == "call_started");
     assert_eq!(
         started.clone().count(),
-        provider.asked().len(),
+        provider.asked().iter().filter(|body| body["messages"].is_array()).count(),
         "every request is on record, and none was sent twice"
     );
     assert!(started.clone().all(|event| event["body"]["cause"] != "lost"));
