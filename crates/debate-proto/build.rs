@@ -16,6 +16,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     ])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("debate_v1.bin"), compiler.encode_file_descriptor_set())?;
-    tonic_prost_build::configure().btree_map(".").compile_fds(compiler.file_descriptor_set())?;
+    let mut names = tonic_prost_build::Config::new();
+    names.enable_type_names();
+    tonic_prost_build::configure()
+        .btree_map(".")
+        .codec_path("crate::codec::BoundedCodec")
+        .compile_fds_with_config(compiler.file_descriptor_set(), names)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! It sets up what a bare machine lacks under the target folder and says so. It holds no knowledge of debates.
 
+mod attack;
 mod bench;
 mod buf;
 mod cargo;
@@ -136,6 +137,10 @@ fn run(task: Task) -> Result<ExitCode> {
         }
         Task::Bench { name, json, quick, only, .. } if name == "peers" => {
             peers::run(&workspace, &peers::Wanted { quick, json, only })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Bench { name, json, quick: false, ref only, .. } if name == "attack" && only.is_empty() => {
+            attack::run(&workspace, json)?;
             Ok(ExitCode::SUCCESS)
         }
         Task::Bench { name, json, quick: false, ref only, .. } if name == "prompts" && only.is_empty() => {

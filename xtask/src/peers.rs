@@ -5,7 +5,7 @@ mod bars;
 pub(crate) mod catchup;
 mod flight;
 pub(crate) mod install;
-mod model_server;
+pub(crate) mod model_server;
 mod roster;
 mod table;
 

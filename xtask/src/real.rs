@@ -3,7 +3,7 @@
 //! It installs a model server and the models below the target folder. Results are kept there too, one file for each
 //! debate and model, so that a second run continues where the first one stopped.
 
-mod child;
+pub(crate) mod child;
 mod counts;
 mod debate;
 mod faults;

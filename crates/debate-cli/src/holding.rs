@@ -61,7 +61,7 @@ impl Holding {
         let mut teller = self.teller(options);
         let followed = follow(&house.engine, debate, after, true, &mut *teller).await;
         drop(teller);
-        house.close().await?;
+        house.close().await;
         let followed = followed?;
         self.show(options, &followed)?;
         let is_void = matches!(followed.debate.completeness(), Completeness::Void { .. });
@@ -101,12 +101,16 @@ impl Holding {
         if let Some(note) = debate.replacement_note() {
             say(&format!("MODEL REPLACED: {}", one_line(&note)))?;
         }
-        if let Completeness::Void { why } | Completeness::Partial { why, .. } = debate.completeness() {
-            say(&format!(
-                "{}: {}",
-                debate.completeness().as_str().to_uppercase(),
-                one_line(&why.join("; "))
-            ))?;
+        let lacks = match debate.completeness() {
+            Completeness::Full => None,
+            Completeness::Partial { why, missing } if why.is_empty() => {
+                Some(format!("missing: {}", missing.join(", ")))
+            }
+            Completeness::Void { why } | Completeness::Partial { why, .. } => Some(why.join("; ")),
+        };
+        if let Some(lacks) = lacks {
+            let state = debate.completeness().as_str().to_uppercase();
+            say(&format!("{state}: {}", one_line(&lacks)))?;
             followed.failures.lines().iter().take(3).try_for_each(|line| say(&format!("  {line}")))?;
         }
         Ok(())

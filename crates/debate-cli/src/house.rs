@@ -74,23 +74,25 @@ impl House {
         Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
-    /// Opens a house in which debates are read. Nobody is asked anything there.
+    /// Opens a house in which debates are read and told things. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
+        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        Ok(Self::without_models(options, store, None))
+    }
+
+    /// Opens a house in which debates are read, and nothing is written: a read-only file or a full disk will do.
+    pub(crate) async fn reading(options: &Options) -> anyhow::Result<Self> {
         Self::with_archive(options, None).await
     }
 
     /// Opens the same, with archived debates to be read from a folder where it is given.
     pub(crate) async fn with_archive(options: &Options, archive: Option<&Path>) -> anyhow::Result<Self> {
-        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        Ok(Self::without_models(options, store::open_to_read(&options.store).await?, archive))
+    }
+
+    fn without_models(options: &Options, store: Store, archive: Option<&Path>) -> Self {
         let (store, nobody) = (store.with_archive(archive), (model::nobody().into(), Vec::new()));
-        Ok(Self::of(
-            options.lease(),
-            store,
-            nobody,
-            Prices::default(),
-            Settings::default(),
-            ToolBench::default(),
-        ))
+        Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), ToolBench::default())
     }
 
     /// Opens a house that holds nothing and forgets what is put into it.
@@ -145,7 +147,7 @@ impl House {
     /// The server lists its models, and this one is not among them.
     pub(crate) async fn check_model(&self) -> anyhow::Result<()> {
         let Err(error) = self.engine.check_model().await else { return Ok(()) };
-        self.close().await?;
+        self.close().await;
         Err(Failure::bad_input(format!("--model {}: {error}", self.engine.model_name())))
     }
 
@@ -166,9 +168,9 @@ impl House {
     }
 
     /// Stops driving and closes the store; debates stay as they are in the log.
-    pub(crate) async fn close(&self) -> anyhow::Result<()> {
+    pub(crate) async fn close(&self) {
         self.engine.shut_down().await;
-        self.store.close().await
+        self.store.close().await;
     }
 }
 

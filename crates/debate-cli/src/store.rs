@@ -14,7 +14,7 @@ use debate_store::{
 };
 
 use crate::believed_file::{is_anothers, is_everybodys};
-use crate::exit::Failure;
+use crate::exit::{Failure, one_line};
 use crate::proof::archive::WithArchive;
 
 /// Where debates are kept.
@@ -170,15 +170,17 @@ impl Store {
         }
     }
 
-    /// Finishes what was handed over and closes the file or the connections.
-    pub(crate) async fn close(&self) -> anyhow::Result<()> {
+    /// Finishes what was handed over and closes the file or the connections. What was acknowledged is stored, so a failure
+    /// is a warning, and no answer waits for it.
+    pub(crate) async fn close(&self) {
         match &self.place {
-            Place::Memory => Ok(()),
-            Place::File(file) => Ok(file.close().await?),
-            Place::Database(database) => {
-                database.close().await;
-                Ok(())
+            Place::Memory => {}
+            Place::File(file) => {
+                if let Err(error) = file.close().await {
+                    tracing::warn!(error = one_line(&error.into()), "the store is not closed cleanly");
+                }
             }
+            Place::Database(database) => database.close().await,
         }
     }
 }
@@ -234,6 +236,21 @@ pub(crate) async fn open_existing(choice: &StoreChoice, durability: Durability) 
         StoreChoice::Sqlite(_) => open(choice, durability).await,
         StoreChoice::Postgres(url) => {
             open_database(url, PostgresOptions { create_missing: false, ..PostgresOptions::default() }).await
+        }
+    }
+}
+
+/// Opens a store that must be there already, for reading alone: nothing is written where that cannot be done.
+pub(crate) async fn open_to_read(choice: &StoreChoice) -> anyhow::Result<Store> {
+    match choice {
+        StoreChoice::Sqlite(path) if path.exists() => {
+            check_writers(path)?;
+            let path = path.to_str().ok_or_else(|| Failure::bad_input("the store's path is not UTF-8"))?;
+            let file = Arc::new(SqliteStore::open_to_read(path).await?);
+            Ok(Store { events: file.clone(), place: Place::File(file) })
+        }
+        StoreChoice::Sqlite(_) | StoreChoice::Memory | StoreChoice::Postgres(_) => {
+            open_existing(choice, Durability::Full).await
         }
     }
 }

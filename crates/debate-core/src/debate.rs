@@ -55,6 +55,8 @@ pub struct Debate<F: Format> {
     pub(crate) unpriced_models: BTreeSet<String>,
     pub(crate) conclusion: Option<(Concluded, Timestamp)>,
     pub(crate) resolved: Option<(Resolved, Timestamp)>,
+    /// The debate as it was when the world first answered: its forecast is the one that is scored (rule K16).
+    pub(crate) scored: Option<Arc<Self>>,
     pub(crate) redacted: BTreeSet<Seq>,
     pub(crate) inherits_redaction: bool,
     /// The forks that led here, the last one last.
@@ -117,6 +119,7 @@ impl<F: Format> Debate<F> {
             unpriced_models: BTreeSet::new(),
             conclusion: None,
             resolved: None,
+            scored: None,
             redacted: BTreeSet::new(),
             inherits_redaction: false,
             lineage: Vec::new(),
@@ -269,7 +272,12 @@ impl<F: Format> Debate<F> {
                 self.stop = None;
                 self.deadline_at = continued.deadline_at;
             }
-            KernelEvent::Resolved(resolved) => self.resolved = Some((resolved.clone(), at)),
+            KernelEvent::Resolved(resolved) => {
+                if self.scored.is_none() {
+                    self.scored = Some(Arc::new(self.clone()));
+                }
+                self.resolved = Some((resolved.clone(), at));
+            }
             KernelEvent::Redacted(redacted) if redacted.seq == Seq::START || redacted.seq > self.head => {
                 return Err(format!("event {} is redacted before it is there", redacted.seq));
             }
@@ -425,12 +433,6 @@ impl<F: Format> Debate<F> {
     #[must_use]
     pub fn conclusion(&self) -> Option<(&Concluded, Timestamp)> {
         self.conclusion.as_ref().map(|(concluded, at)| (concluded, *at))
-    }
-
-    /// Returns what happened in the world, once known, and when that was recorded (rule K16).
-    #[must_use]
-    pub fn resolved(&self) -> Option<(&Resolved, Timestamp)> {
-        self.resolved.as_ref().map(|(resolved, at)| (resolved, *at))
     }
 
     /// Returns whether prose of this debate was deleted.

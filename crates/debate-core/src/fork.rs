@@ -183,6 +183,7 @@ impl<F: Format> Debate<F> {
         // Its own events are numbered anew.
         self.inherits_redaction |= !std::mem::take(&mut self.redacted).is_empty();
         self.resolved = None;
+        self.scored = None;
         self.lineage.push(forked.clone());
         Ok(())
     }

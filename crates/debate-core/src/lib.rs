@@ -26,6 +26,7 @@ pub mod formats;
 pub mod id;
 mod lifecycle;
 pub mod limits;
+pub mod markdown;
 pub mod measures;
 pub mod models;
 pub mod plan;

@@ -2,6 +2,8 @@
 //! until every field was looked at (rule K12). Nothing behind this module sees raw input.
 
 pub mod added;
+pub(crate) mod alike;
+pub mod entries;
 pub(crate) mod fields;
 mod json;
 pub mod limits;

@@ -40,6 +40,7 @@ pub mod verify;
 pub mod watch;
 
 pub use debate_core::prices::{Price, Prices};
+pub use debate_llm::turns::Turns;
 
 pub use binding::Unoffered;
 pub use control::{Control, ControlError};

@@ -1,7 +1,7 @@
 //! The clock and the dice: the two things that the pure core is handed. A simulation brings its own.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use debate_core::id::{DebateId, Timestamp};
@@ -24,11 +24,15 @@ impl Surroundings {
     /// Returns the machine's clock and randomness.
     #[must_use]
     pub fn real() -> Self {
-        Self::new(system_time, || {
-            let mut bytes = [0; 16];
-            rand::rng().fill_bytes(&mut bytes);
-            bytes
-        })
+        let clock = SteadyClock::default();
+        Self::new(
+            move || clock.now(),
+            || {
+                let mut bytes = [0; 16];
+                rand::rng().fill_bytes(&mut bytes);
+                bytes
+            },
+        )
     }
 
     /// Takes a clock and a source of sixteen random bytes.
@@ -64,7 +68,86 @@ impl Surroundings {
     }
 }
 
+/// A clock whose steps nobody notices: between two looks the time that passed is that of the machine's monotonic clock, so
+/// that no deadline comes early or late because somebody set the other one. It follows that one slowly.
+#[derive(Debug, Default)]
+struct SteadyClock(Mutex<Option<Anchor>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Anchor {
+    time: Timestamp,
+    /// What the monotonic clock said then.
+    at: Duration,
+    /// The last time that was told: it never goes back.
+    told: Timestamp,
+}
+
+/// How often the clock is corrected, and by how much at most each time.
+const CORRECTED_EVERY: Duration = Duration::from_secs(60);
+const CORRECTION_MS_MAX: i64 = 1_000;
+
+impl SteadyClock {
+    fn now(&self) -> Timestamp {
+        let mut anchor = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (wall, at) = (system_time(), monotonic());
+        let known = anchor.get_or_insert(Anchor { time: wall, at, told: wall });
+        known.tell(wall, at)
+    }
+}
+
+impl Anchor {
+    fn tell(&mut self, wall: Timestamp, at: Duration) -> Timestamp {
+        let passed = at.saturating_sub(self.at);
+        let mut now = self.time.plus_ms(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX));
+        let due = passed.as_secs() / CORRECTED_EVERY.as_secs();
+        if due > 0 {
+            let most = CORRECTION_MS_MAX.saturating_mul(i64::try_from(due).unwrap_or(i64::MAX));
+            now = Timestamp(now.0.saturating_add(wall.0.saturating_sub(now.0).clamp(-most, most)));
+            (self.time, self.at) = (now, at);
+        }
+        self.told = self.told.max(now);
+        self.told
+    }
+}
+
+/// Returns the time since some moment, by a clock that nobody sets and that goes on while the machine sleeps.
+#[cfg(target_os = "linux")]
+fn monotonic() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+/// Returns the time since some moment, by a clock that nobody sets.
+#[cfg(not(target_os = "linux"))]
+fn monotonic() -> Duration {
+    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    START.elapsed()
+}
+
 fn system_time() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f15_a_step_of_the_wall_clock_ends_no_debate() {
+        let (start, began) = (Timestamp(1_000_000_000), Duration::from_secs(77));
+        let mut anchor = Anchor { time: start, at: began, told: start };
+        let mut tell = |seconds: u64, wall_ms: i64| {
+            anchor.tell(Timestamp(start.0 + wall_ms), began + Duration::from_secs(seconds)).0 - start.0
+        };
+        assert_eq!(tell(10, 3_610_000), 10_000, "an hour ahead");
+        assert_eq!(tell(30, -3_570_000), 30_000, "an hour back");
+        // It follows by a second a minute, forwards and backwards, and never goes back itself.
+        assert_eq!(tell(60, 3_660_000), 61_000);
+        assert_eq!(tell(90, 3_690_000), 91_000);
+        assert_eq!(tell(150, -1_000), 150_000);
+        assert_eq!(tell(270, 270_300), 270_300, "a little wrong is set right");
+        assert_eq!(tell(330, 329_000), 329_300);
+        assert_eq!(tell(330, 329_000), 329_300);
+    }
 }

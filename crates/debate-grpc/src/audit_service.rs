@@ -2,6 +2,7 @@
 
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::{Change, ChangeError};
+use debate_core::formats::any::AnyDebate;
 use debate_core::id::Seq;
 use debate_engine::Redact;
 use debate_proof::bundle::{self, Line};
@@ -53,11 +54,13 @@ impl v1::audit_service_server::AuditService for Audits {
         let request = request.into_inner();
         let mask = Mask::read("ReplayDebateResponse", request.read_mask.as_ref()).map_err(Refusal::from)?;
         let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
-        let debate = desk.debate(&request.debate_id, at).await?;
-        let answer = v1::ReplayDebateResponse {
-            debate: Some(to_proto::debate(&debate)),
-            result: Some(to_proto::replayed_result(&debate)),
+        let show = |debate: AnyDebate| {
+            Ok(v1::ReplayDebateResponse {
+                debate: Some(to_proto::debate(&debate)),
+                result: Some(to_proto::replayed_result(&debate)),
+            })
         };
+        let answer = desk.read(&request.debate_id, at, show).await?;
         Ok(Response::new(mask.keep(answer)?))
     }
 
@@ -92,9 +95,7 @@ impl v1::audit_service_server::AuditService for Audits {
     ) -> Result<Response<v1::DiffDebatesResponse>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let a = desk.history(&request.debate_id_a).await?;
-        let b = desk.history(&request.debate_id_b).await?;
-        Ok(Response::new(to_proto::comparison(&a, &b).map_err(|error| Refusal::defect(&error))?))
+        Ok(Response::new(desk.compare(&request.debate_id_a, &request.debate_id_b).await?))
     }
 
     async fn export_bundle(
@@ -102,8 +103,8 @@ impl v1::audit_service_server::AuditService for Audits {
         request: Request<v1::ExportBundleRequest>,
     ) -> Result<Response<Self::ExportBundleStream>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
-        let exported = desk.exported(&request.into_inner().debate_id).await?;
-        let pieces = bundle(&exported).into_iter().map(|piece| Ok(v1::ExportBundleResponse { piece }));
+        let bundle = desk.export(&request.into_inner().debate_id, |exported| bundle(exported)).await?;
+        let pieces = bundle.into_iter().map(|piece| Ok(v1::ExportBundleResponse { piece }));
         Ok(Response::new(stream::iter(pieces).boxed()))
     }
 

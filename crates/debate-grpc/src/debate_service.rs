@@ -3,6 +3,7 @@
 use debate_core::debate::Lifecycle;
 use debate_core::event::Resolved;
 use debate_core::formats::accept::{AcceptedRequest, accept_beside};
+use debate_core::formats::any::AnyDebate;
 use debate_core::id::{OutcomeId, Seq};
 use debate_core::request::sizes::TEXT_CHARS_MAX;
 use debate_core::request::{Violation, Violations};
@@ -57,11 +58,13 @@ impl v1::debate_service_server::DebateService for Debates {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let mask = Mask::read("GetDebateResponse", request.read_mask.as_ref()).map_err(Refusal::from)?;
-        let debate = desk.debate(&request.debate_id, None).await?;
-        let answer = v1::GetDebateResponse {
-            debate: Some(to_proto::debate(&debate)),
-            result: request.include_result.then(|| to_proto::result(&debate)),
+        let show = move |debate: AnyDebate| {
+            Ok(v1::GetDebateResponse {
+                debate: Some(to_proto::debate(&debate)),
+                result: request.include_result.then(|| to_proto::result(&debate)),
+            })
         };
+        let answer = desk.read(&request.debate_id, None, show).await?;
         Ok(Response::new(mask.keep(answer)?))
     }
 

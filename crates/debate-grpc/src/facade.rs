@@ -3,13 +3,15 @@
 //! Every caller has a desk of its own, and there is no other way to the engine: whoever asks sees the debates of its tenant,
 //! and those of others are not there.
 
+mod reading;
+
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use debate_core::codec::Author;
-use debate_core::envelope::{Envelope, StreamId};
+use debate_core::envelope::Envelope;
 use debate_core::fork::Change;
 use debate_core::format::Format;
 use debate_core::formats::accept::{Accepted, AcceptedRequest};
@@ -19,10 +21,10 @@ use debate_core::request::added::AddedRounds;
 use debate_core::request::sizes::DEADLINE_MS;
 use debate_core::request::{Violation, Violations};
 use debate_engine::{
-    Control, Engine, Fork, Redact, Redaction, ReviewersFolder, Start, Started, Verification,
+    Control, Engine, Fork, Redact, Redaction, ReviewersFolder, Start, Started, WatchError, Watched, fitting,
 };
-use debate_engine::{WatchError, Watched, exported_events, exported_streams, fitting};
 use debate_proto::v1;
+use debate_store::EventStore;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use tokio::sync::OwnedMutexGuard;
@@ -32,6 +34,7 @@ use tracing::Instrument as _;
 
 use crate::access::Grant;
 use crate::feed;
+use crate::folding::Folding;
 use crate::following::Wanted;
 use crate::listing;
 use crate::refusal::Refusal;
@@ -75,6 +78,7 @@ pub struct Facade {
     /// Where proposals for prompts of reviewers are written; none where they cannot be asked for (rule V7).
     pub(crate) reviewers: Option<Arc<ReviewersFolder>>,
     admission: Admission,
+    folding: Folding,
 }
 
 impl std::fmt::Debug for Facade {
@@ -87,7 +91,12 @@ impl Facade {
     /// Returns the face of an engine; once `closing` is cancelled, nobody is kept waiting any more.
     #[must_use]
     pub fn new(engine: Engine, admission: Admission, closing: CancellationToken) -> Self {
-        Self { closing, engine, reviewers: None, admission }
+        Self { closing, engine, reviewers: None, admission, folding: Folding::new() }
+    }
+
+    /// Returns the store of the engine.
+    pub(crate) fn store(&self) -> &Arc<dyn EventStore> {
+        self.engine.store()
     }
 
     /// Returns the desk of whoever runs this process: of the only tenant, with every scope.
@@ -265,20 +274,6 @@ impl Desk {
         Ok(owner.is_some_and(|owner| owner.body_hash == digest))
     }
 
-    /// Returns a debate as it was after event `at`, or as it is.
-    ///
-    /// # Errors
-    /// The caller's tenant has no such debate, it has no such event, or it cannot be read.
-    pub async fn debate(&self, id: &str, at: Option<Seq>) -> Result<AnyDebate, Refusal> {
-        let id = self.reach(id).await?;
-        let log = self.engine().history(id, at).await?;
-        let head = log.last().map_or(Seq::START, |last| last.seq);
-        if let Some(asked) = at.filter(|asked| *asked > head) {
-            return Err(Refusal::BeyondHead { debate: id, asked, head });
-        }
-        AnyDebate::replay(&log).map_err(|error| Refusal::of_replay(id, &error))
-    }
-
     /// Returns a page of a list of debates, the newest first.
     ///
     /// # Errors
@@ -356,18 +351,6 @@ impl Desk {
         self.debate(id, None).await
     }
 
-    /// Checks a debate.
-    pub(crate) async fn verify(&self, id: &str) -> Result<Verification, Refusal> {
-        let id = self.reach(id).await?;
-        Ok(self.engine().verify(id).await?)
-    }
-
-    /// Returns a debate's log with all that it goes on from.
-    pub(crate) async fn history(&self, id: &str) -> Result<Vec<Envelope>, Refusal> {
-        let id = self.reach(id).await?;
-        Ok(self.engine().history(id, None).await?)
-    }
-
     /// Follows all debates of the tenant.
     pub(crate) async fn watch_all(
         &self,
@@ -416,17 +399,6 @@ impl Desk {
             done.map_err(|error| Refusal::of_redaction(debate, error))
         })
         .await
-    }
-
-    /// Returns the streams of a bundle of a debate, each with its events.
-    pub(crate) async fn exported(&self, id: &str) -> Result<Vec<(StreamId, Vec<Envelope>)>, Refusal> {
-        let debate = self.reach(id).await?;
-        let store = &**self.engine().store();
-        let mut exported = Vec::new();
-        for stream in exported_streams(store, debate.into()).await? {
-            exported.push((stream, exported_events(store, stream).await?));
-        }
-        Ok(exported)
     }
 
     /// Returns the tenant whose debates are seen here.

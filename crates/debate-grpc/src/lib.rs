@@ -14,8 +14,10 @@ mod cursor;
 mod debate_service;
 mod facade;
 mod feed;
+mod folding;
 mod following;
 pub mod from_proto;
+mod handshakes;
 #[cfg(test)]
 #[path = "../tests/served/hearing.rs"]
 mod hearing;

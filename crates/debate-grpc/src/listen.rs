@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tonic_web::{GrpcWebLayer, GrpcWebService};
 use tower::{Layer as _, Service as _};
 
+use crate::handshakes::Handshakes;
 use crate::peers::Peers;
 use crate::tls::Tls;
 use crate::wire::{Reading, Wire};
@@ -95,6 +96,7 @@ pub(crate) async fn listen(
 ) {
     let room = Arc::new(Semaphore::new(connections.max));
     let peers = Peers::new(connections.per_address_max);
+    let handshakes = Arc::new(Handshakes::default());
     // Connections end with the set that holds them.
     let mut tasks = JoinSet::new();
     loop {
@@ -116,7 +118,7 @@ pub(crate) async fn listen(
             tracing::debug!(%address, "an address has as many connections as it may");
             continue;
         };
-        let (tls, closing) = (tls.clone(), closing.clone());
+        let (tls, closing, handshakes) = (tls.clone(), closing.clone(), Arc::clone(&handshakes));
         let talk = Talk { app: app.clone(), connections, closing };
         tasks.spawn(async move {
             let _held = (place, peer);
@@ -125,8 +127,10 @@ pub(crate) async fn listen(
                 None => talk.hold(stream).await,
                 Some(tls) => {
                     let greeting = tls.acceptor().accept(stream);
-                    if let Ok(Ok(stream)) = tokio::time::timeout(connections.first_request, greeting).await {
-                        talk.hold(stream).await;
+                    match tokio::time::timeout(connections.first_request, greeting).await {
+                        Ok(Ok(stream)) => talk.hold(stream).await,
+                        Ok(Err(error)) => handshakes.failed(address, &error),
+                        Err(late) => handshakes.failed(address, &late),
                     }
                 }
             }

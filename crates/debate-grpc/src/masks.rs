@@ -116,7 +116,8 @@ mod tests {
     fn kept(paths: &[&str]) -> Result<v1::GetDebateResponse, Refusal> {
         let debate =
             v1::Debate { id: "x".to_owned(), head_seq: 7, title: "t".to_owned(), ..Default::default() };
-        let result = v1::DebateResult { task_id: "k".to_owned(), consensus_score: 0.5, ..Default::default() };
+        let result =
+            v1::DebateResult { task_id: "k".to_owned(), consensus_score: Some(0.5), ..Default::default() };
         let answer = v1::GetDebateResponse {
             debate: Some(debate),
             result: Some(v1::get_debate_response::Result::Prediction(result)),
@@ -139,7 +140,7 @@ mod tests {
         let Some(v1::get_debate_response::Result::Prediction(result)) = both.result else {
             panic!("no result")
         };
-        assert_eq!((result.task_id.as_str(), result.consensus_score), ("", 0.5));
+        assert_eq!((result.task_id.as_str(), result.consensus_score), ("", Some(0.5)));
         assert_eq!(kept(&[]).unwrap().debate.unwrap().title, "t");
     }
 

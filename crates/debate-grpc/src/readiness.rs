@@ -14,6 +14,7 @@ use debate_engine::Engine;
 use debate_proto::v1::audit_service_server::AuditServiceServer;
 use debate_proto::v1::debate_service_server::DebateServiceServer;
 use debate_proto::v1::policy_service_server::PolicyServiceServer;
+use debate_store::EventStore;
 use tonic::server::NamedService;
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
@@ -56,9 +57,10 @@ impl Readiness {
     }
 
     /// Returns the route that tells it over HTTP.
-    pub(crate) fn router(&self) -> Router {
+    pub(crate) fn router(&self, store: Arc<dyn EventStore>) -> Router {
         let is_ready = Arc::clone(&self.is_ready);
-        let told = async move || match is_ready.load(Ordering::Relaxed) {
+        // Where the store is costs nothing to see, so it is looked at whenever somebody asks.
+        let told = async move || match is_ready.load(Ordering::Relaxed) && store.is_in_place() {
             true => (StatusCode::OK, "ready"),
             false => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
         };

@@ -122,7 +122,8 @@ fn opening(headers: &HeaderMap, deadline: Option<Duration>) -> Opening {
     // Where it is no text, what stands for its bytes is refused with whatever else is wrong.
     let key = headers.get(IDEMPOTENCY_KEY).map(|key| String::from_utf8_lossy(key.as_bytes()).into_owned());
     let trace = trace_context::read(|name| headers.get(name)?.to_str().ok());
-    let request_id = key.unwrap_or_default();
+    // An empty key is wrong, and no key is none: a blank stands for the one, and is refused with whatever else is wrong.
+    let request_id = key.map_or_else(String::new, |key| if key.is_empty() { " ".to_owned() } else { key });
     Opening { request_id, id_field: IDEMPOTENCY_KEY, trace, deadline, ..Opening::default() }
 }
 
@@ -191,22 +192,24 @@ async fn result(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let debate = rest.desk(grant).debate(&id, None).await?;
-    let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
-    match &debate {
-        AnyDebate::Roundtable(table) if accepted.is_some_and(|accepted| accepted.contains(MARKDOWN)) => {
-            if let Some(unfinished) = unfinished(&debate)? {
-                return Ok(unfinished);
+    let show = move |debate: AnyDebate| {
+        let accepted = headers.get(header::ACCEPT).and_then(|accepted| accepted.to_str().ok());
+        match &debate {
+            AnyDebate::Roundtable(table) if accepted.is_some_and(|accepted| accepted.contains(MARKDOWN)) => {
+                if let Some(unfinished) = unfinished(&debate)? {
+                    return Ok(unfinished);
+                }
+                let document = markdown::document(&Roundtable::outcome(table, Texts::Shown));
+                Ok(([(header::CONTENT_TYPE, MARKDOWN)], document).into_response())
             }
-            let document = markdown::document(&Roundtable::outcome(table, Texts::Shown));
-            Ok(([(header::CONTENT_TYPE, MARKDOWN)], document).into_response())
+            AnyDebate::Roundtable(_)
+            | AnyDebate::Prediction(_)
+            | AnyDebate::Deliberation(_)
+            | AnyDebate::Review(_)
+            | AnyDebate::Investigation(_) => whole(&debate, &headers),
         }
-        AnyDebate::Roundtable(_)
-        | AnyDebate::Prediction(_)
-        | AnyDebate::Deliberation(_)
-        | AnyDebate::Review(_)
-        | AnyDebate::Investigation(_) => whole(&debate, &headers),
-    }
+    };
+    rest.desk(grant).read(&id, None, show).await
 }
 
 fn whole(debate: &AnyDebate, headers: &HeaderMap) -> Result<Response, Refusal> {

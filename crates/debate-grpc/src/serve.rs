@@ -231,6 +231,7 @@ async fn app(
 ) -> Result<(Readiness, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
     let readiness = Readiness::new(health).await;
+    let ready = readiness.router(Arc::clone(facade.store()));
     let debates = DebateServiceServer::new(Debates(facade.clone()));
     let audits = AuditServiceServer::new(Audits(facade.clone()));
     let policies = PolicyServiceServer::new(Policies(facade.clone()));
@@ -251,7 +252,7 @@ async fn app(
         .routes()
         .into_axum_router()
         .merge(rest)
-        .merge(readiness.router())
+        .merge(ready)
         .merge(data)
         .layer(from_fn_with_state(door, access::guard));
     Ok((readiness, app))

@@ -1,5 +1,6 @@
 //! TLS from files that are read again when they change: certificates are renewed without a restart.
 
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -67,7 +68,7 @@ impl Tls {
     /// They cannot be used.
     pub(crate) fn new(files: TlsFiles) -> Result<Self, TlsError> {
         let shown = Shown { tried: Tried::used(files.stamps()), config: files.config()? };
-        files.tell_expiry();
+        files.tell();
         Ok(Self { files, now: Mutex::new(shown) })
     }
 
@@ -91,7 +92,7 @@ impl Tls {
                 Ok(config) => {
                     now.tried.note(stamps, None);
                     now.config = config;
-                    self.files.tell_expiry();
+                    self.files.tell();
                     tracing::info!("certificates were read again");
                 }
                 Err(error) => {
@@ -106,6 +107,18 @@ impl Tls {
         }
         Arc::clone(&now.config)
     }
+}
+
+/// Returns whether everybody on the machine may read a file.
+#[cfg(unix)]
+fn is_everybodys(about: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    about.permissions().mode() & 0o004 != 0
+}
+
+#[cfg(not(unix))]
+fn is_everybodys(_: &Metadata) -> bool {
+    false
 }
 
 /// The last second that certificates can name, that of year 9999, in seconds since 1970.
@@ -127,8 +140,12 @@ impl TlsFiles {
         Ok(first)
     }
 
-    /// Tells when the first certificate of the server's chain runs out, where one does.
-    fn tell_expiry(&self) {
+    /// Tells when the first certificate of the server's chain runs out, where one does, and that others can read the key.
+    fn tell(&self) {
+        if std::fs::metadata(&self.key).is_ok_and(|about| is_everybodys(&about)) {
+            let key = self.key.display();
+            tracing::warn!(%key, "everybody on this machine can read the private key; use chmod o-r");
+        }
         if let Ok(Some(ends)) = self.expiry() {
             telemetry::certificate_expires(ends);
         }

@@ -57,10 +57,10 @@ pub fn debate(debate: &AnyDebate) -> v1::Debate {
         confidence: debate.confidence(),
         spend: Some(spend(debate.spend())),
         models: debate.models().iter().cloned().collect(),
-        simulated: debate.is_simulated(),
+        simulated: Some(debate.is_simulated()),
         outcome_digest: conclusion.map(|(found, _)| found.outcome_digest.to_string()).unwrap_or_default(),
         conclusion_revision: conclusion.map_or(0, |(found, _)| found.revision),
-        redacted: debate.is_redacted(),
+        redacted: Some(debate.is_redacted()),
         unpriced_models: debate.unpriced_models().iter().cloned().collect(),
         forked_from: debate.forked().map(fork_origin),
     }

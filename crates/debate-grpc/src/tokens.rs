@@ -197,8 +197,8 @@ pub enum TokenFileError {
         #[source]
         source: io::Error,
     },
-    /// Somebody changes it just now, or was cut short over it.
-    #[error("{} is being changed; if nobody does, remove {}", .path.display(), .beside.display())]
+    /// Somebody changes it just now.
+    #[error("{} is being changed; try again, and if nobody changes it, remove {}", .path.display(), .beside.display())]
     Busy {
         /// Which file.
         path: PathBuf,
@@ -271,13 +271,17 @@ impl TokenFile {
         beside.push(".new");
         let beside = PathBuf::from(beside);
         let refuse = |source| TokenFileError::Write { path: path.to_owned(), source };
-        let opened = private().open(&beside);
+        let mut opened = private().open(&beside);
+        if opened.is_err() && is_left_over(&beside) {
+            opened = fs::remove_file(&beside).and_then(|()| private().open(&beside));
+        }
+        let busy = || TokenFileError::Busy { path: path.to_owned(), beside: beside.clone() };
         let file = opened.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                TokenFileError::Busy { path: path.to_owned(), beside: beside.clone() }
-            }
+            io::ErrorKind::AlreadyExists => busy(),
             _ => refuse(error),
         })?;
+        // Whoever sees the file tells by this lock whether it is still written.
+        file.try_lock().map_err(|_| busy())?;
         let changed = Self::rewrite(path, &file, change);
         let kept = changed.and_then(|done| fs::rename(&beside, path).map(|()| done).map_err(refuse));
         if kept.is_err() {
@@ -400,6 +404,12 @@ fn random() -> Result<[u8; 32], TokenFileError> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| TokenFileError::Random)?;
     Ok(bytes)
+}
+
+/// Returns whether a file was left by a process that ended over it: nobody has it locked.
+fn is_left_over(beside: &Path) -> bool {
+    let is_file = beside.symlink_metadata().is_ok_and(|about| about.is_file());
+    is_file && File::open(beside).is_ok_and(|file| file.try_lock().is_ok())
 }
 
 #[cfg(unix)]

@@ -139,7 +139,7 @@ async fn k10_a_watch_shows_every_event_live_text_and_ends_with_the_debate() {
     let got = client.get_debate(asked).await.unwrap().into_inner();
     let debate = got.debate.unwrap();
     assert_eq!((debate.state(), debate.stop_reason.as_str()), (v1::DebateState::Concluded, "max_rounds"));
-    assert_eq!((debate.spend.unwrap().calls, debate.simulated), (13, true));
+    assert_eq!((debate.spend.unwrap().calls, debate.simulated), (13, Some(true)));
     let Some(v1::get_debate_response::Result::Prediction(result)) = got.result else { panic!() };
     let sum: f64 = result.probability_distribution.iter().map(|entry| entry.probability).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");

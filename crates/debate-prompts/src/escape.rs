@@ -24,6 +24,17 @@ pub fn xml(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Returns `text` as [`xml`] does, with a backslash before a line that would pass for a heading of the prompt.
+pub fn xml_block(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let blanks =
+            line.len() - line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{200b}').len();
+        let (blanks, words) = line.split_at(blanks);
+        if words.starts_with('#') { format!("{blanks}\\{words}") } else { line.to_owned() }
+    });
+    xml(&lines.collect::<Vec<_>>().join("\n")).into_owned()
+}
+
 /// Returns `text` on one line: every run of line breaks and tabs becomes one space, then [`xml`].
 ///
 /// For names and labels, where a line break could start a line that looks like someone else's.

@@ -58,10 +58,10 @@ impl Prompts for RoundtablePrompts {
         let gone = || RenderError::Redacted { version };
         let brief = visible.brief.shown().ok_or_else(gone)?;
         let focus = visible.focus.as_ref().map(|focus| focus.shown().ok_or_else(gone)).transpose()?;
-        let focus = focus.map(|focus| format!("<focus>\n{}\n</focus>", escape::xml(focus)));
+        let focus = focus.map(|focus| format!("<focus>\n{}\n</focus>", escape::xml_block(focus)));
         let said = responses::said(&visible.context.responses).ok_or_else(gone)?;
         let [system, task] = instructions(visible);
-        let topic = escape::xml(&brief.topic);
+        let topic = escape::xml_block(&brief.topic);
         let may_leave_out = room.input_tokens_max.is_some();
         let user = |texts: &[Cow<'_, str>]| {
             let mut parts = vec![format!("<topic>\n{topic}\n</topic>")];

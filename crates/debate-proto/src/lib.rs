@@ -1,5 +1,8 @@
-//! Generated wire types of `debate.v1`: messages, clients and servers. Nothing here is written by hand, and nothing
+//! Generated wire types of `debate.v1`: messages, clients and servers; and the bound on what requests may hold. Nothing
 //! but the edge of the engine uses it.
+
+pub mod codec;
+pub mod entries;
 
 /// The package `debate.v1`.
 pub mod v1 {

@@ -145,6 +145,12 @@ pub trait EventStore: Send + Sync + fmt::Debug {
         self.head(StreamId { kind: StreamKind::Debate, id: uuid::Uuid::nil() }).await.map(drop)
     }
 
+    /// Returns whether the store is still where others find it; a file may have been removed or replaced. A backend that
+    /// does not say otherwise is no file.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
     /// Deletes the prose and the salt of one event for good; its hash still stands (rule K15).
     ///
     /// An event without prose stays as it is.

@@ -12,6 +12,7 @@ mod feed;
 mod insert;
 mod leases;
 mod open;
+mod pooler;
 mod queue;
 mod read;
 mod wakeup;

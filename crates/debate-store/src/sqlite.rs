@@ -114,6 +114,32 @@ impl SqliteStore {
         Ok(Self { path: opened.path, readers: opened.readers, jobs, wakes, poller, leases })
     }
 
+    /// Opens a store that is there for reading: as [`Self::open`] does, and where the file, its folder or its disk cannot be
+    /// written, without writing anything. Nothing can be appended then.
+    ///
+    /// # Errors
+    /// [`OpenError`] says what is wrong with the file and what can be done.
+    pub async fn open_to_read(location: &str) -> Result<Self, OpenError> {
+        let options = SqliteOptions::default();
+        let error = match Self::open(location, options.clone()).await {
+            Ok(store) => return Ok(store),
+            Err(
+                error @ (OpenError::ReadOnly { .. }
+                | OpenError::Unreachable { .. }
+                | OpenError::Backend { .. }),
+            ) => error,
+            Err(error) => return Err(error),
+        };
+        let Some((path, readers, last, lock)) = open::open_read_only(location).await else {
+            return Err(error);
+        };
+        let wakes = Wakes::new(last);
+        let poller =
+            poll::spawn(readers.clone(), Arc::clone(&wakes), poll::Cursor::new(last), options.poll_interval);
+        let (jobs, _nobody_writes) = mpsc::channel(1);
+        Ok(Self { path, readers, jobs, wakes, poller, leases: FileLeases::new(Arc::new(lock), last) })
+    }
+
     /// Returns the path of the file that a location names, whether or not there is one; opened by that path it is the same.
     ///
     /// # Errors
@@ -189,6 +215,10 @@ impl EventStore for SqliteStore {
 
     async fn heads(&self, after: Option<StreamId>, limit: u32) -> Result<Vec<(StreamId, Head)>, ReadError> {
         heads::heads(&self.readers, after, limit).await
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.leases.is_at(&self.path)
     }
 
     async fn ready(&self) -> Result<(), ReadError> {

@@ -31,11 +31,12 @@ pub(crate) fn router() -> Router {
 }
 
 /// Returns the headers that every answer of the viewer carries.
-pub(crate) const fn guards() -> [(HeaderName, &'static str); 4] {
+pub(crate) const fn guards() -> [(HeaderName, &'static str); 5] {
     [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ]
 }

@@ -67,7 +67,7 @@ impl Archive {
             .map_err(|error| Failure::bad_input(format!("cannot use {}: {error}", self.to.display())))?;
         let house = House::open_existing(options).await?;
         let archived = self.archive_all(&house).await;
-        house.close().await?;
+        house.close().await;
         archived
     }
 

@@ -4,7 +4,6 @@ mod estimate;
 mod holding;
 mod report;
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +20,7 @@ use super::print;
 use crate::admission::admit;
 use crate::args::Options;
 use crate::asking::Asking;
+use crate::bounded;
 use crate::exit::{End, Failure};
 use crate::flags;
 use crate::house::House;
@@ -115,7 +115,7 @@ impl Backtest {
         let estimate = Estimate::of(&plan, options, latencies, &prices, self.parallel).await?;
         write!(io::stderr(), "{}", estimate.page(&plan, Paper::stderr(options.ascii)))?;
         if !plan.to_do().is_empty() && !house.is_simulated && !self.yes {
-            house.close().await?;
+            house.close().await;
             let model = one_line(house.engine.model_name());
             return Err(Failure::bad_input(format!("nobody was asked yet; --yes asks {model}")));
         }
@@ -123,15 +123,14 @@ impl Backtest {
         let held = plan.hold(&house.engine, usize::from(self.parallel), &progress).await;
         progress.end();
         let report = Report::of(&house, plan, estimate, held).await;
-        house.close().await?;
+        house.close().await;
         self.show(&report?, options)
     }
 
     /// Reads the file; all that is wrong with it is said at once.
     fn questions(&self, options: &Options) -> anyhow::Result<Questions> {
         let name = self.file.display();
-        let text = fs::read_to_string(&self.file)
-            .map_err(|error| Failure::bad_input(format!("cannot read {name}: {error}")))?;
+        let text = bounded::text(&self.file, bounded::ENTRIES_BYTES_MAX)?;
         let mut questions = read(&text, self.rounds, Surroundings::real().now())
             .map_err(|refused| faulty(&self.file, &refused))?;
         if questions.resolved.is_empty() {

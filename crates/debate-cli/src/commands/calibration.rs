@@ -2,7 +2,7 @@
 
 use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
 use debate_core::formats::prediction::track_record::{
-    CalibrationReport, Comparison, Finding, ForecastReport, Forecaster, Group, QUESTIONS_MIN, Source,
+    CalibrationReport, Comparison, Finding, ForecastReport, Forecaster, Group, QUESTIONS_MIN, Source, Step,
 };
 use debate_core::measures::intervals::Interval;
 use debate_engine::Engine;
@@ -39,9 +39,9 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let report = report(&house.engine, self.source).await;
-        house.close().await?;
+        house.close().await;
         let report = report?;
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&report)?))?;
@@ -77,7 +77,10 @@ pub(super) fn page(report: &CalibrationReport, paper: Paper) -> String {
             (report.real, "real")
         }
     };
-    let void = if report.void > 0 { format!(", {} of them void", report.void) } else { String::new() };
+    let some = |number: u64, what: &str| {
+        if number > 0 { format!(", {number} of them {what}") } else { String::new() }
+    };
+    let void = some(report.void, "void") + &some(report.partial, "partial");
     let counted = |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
     let source = format!("{} debate", report.source.as_str());
     page.line(&format!(
@@ -90,6 +93,7 @@ pub(super) fn page(report: &CalibrationReport, paper: Paper) -> String {
     }
     losses(&mut page, &report.forecasts);
     gains(&mut page, &report.comparisons);
+    steps(&mut page, &report.steps);
     if let Some(last) = report.forecasts.iter().find(|found| found.forecaster == Forecaster::Final) {
         reliability(&mut page, last);
     }
@@ -103,6 +107,7 @@ fn name(of: &Forecaster) -> String {
         Forecaster::Consensus => "consensus".to_owned(),
         Forecaster::Judge => "judges' syntheses".to_owned(),
         Forecaster::Blind => "blind openings".to_owned(),
+        Forecaster::Opened => "blind openings, pooled".to_owned(),
         Forecaster::Market => "market".to_owned(),
         Forecaster::Role(role) => one_line(role.as_str()),
         Forecaster::Opening(role) => format!("{} alone", one_line(role.as_str())),
@@ -112,22 +117,30 @@ fn name(of: &Forecaster) -> String {
 const NUMBER: Column = Column::Right;
 
 fn losses(page: &mut Page, forecasts: &[ForecastReport]) {
-    page.heading(
-        "Mean losses (smaller is better); Brier = reliability - resolution + uncertainty + within bins",
-    );
+    page.heading("Mean losses (smaller is better)");
     let rows = forecasts.iter().map(|found| {
-        let parts = found.brier.map(|brier| {
-            [brier.reliability, brier.resolution, brier.uncertainty, brier.within_bins]
-                .map(|part| format!("{part:.4}"))
-        });
-        let parts = parts.unwrap_or_else(|| std::array::from_fn(|_| "-".to_owned()));
-        let numbers = [format!("{:.4}", found.brier_mean)].into_iter().chain(parts);
-        let bits = format!("{:.3}", found.log_bits_mean);
-        [name(&found.forecaster)]
-            .into_iter()
-            .chain(numbers)
-            .chain([bits, found.debates.to_string()])
-            .collect()
+        let numbers = [format!("{:.4}", found.brier_mean), format!("{:.3}", found.log_bits_mean)];
+        let numbers = numbers.into_iter().chain([found.debates.to_string()]);
+        [name(&found.forecaster)].into_iter().chain(numbers).collect()
+    });
+    let head = [("forecasts of", Column::Left), ("Brier", NUMBER), ("bits", NUMBER), ("debates", NUMBER)];
+    page.table(2, &head, &rows.collect::<Vec<_>>());
+    page.line("  \"alone\" is a role's blind opening");
+    parts(page, forecasts);
+}
+
+/// Shows what losses are made of: over questions with two outcomes alone, so their mean stands beside the terms.
+fn parts(page: &mut Page, forecasts: &[ForecastReport]) {
+    page.heading(
+        "Brier over questions with two outcomes = reliability - resolution + uncertainty + within bins",
+    );
+    let rows = forecasts.iter().filter_map(|found| {
+        let brier = found.brier?;
+        let terms = [brier.loss, brier.reliability, brier.resolution, brier.uncertainty, brier.within_bins];
+        let terms = terms.into_iter().map(|term| format!("{term:.4}"));
+        Some(
+            [name(&found.forecaster)].into_iter().chain(terms).chain([brier.questions.to_string()]).collect(),
+        )
     });
     let head = [
         ("forecasts of", Column::Left),
@@ -136,13 +149,32 @@ fn losses(page: &mut Page, forecasts: &[ForecastReport]) {
         ("resolution", NUMBER),
         ("uncertainty", NUMBER),
         ("within", NUMBER),
-        ("bits", NUMBER),
-        ("debates", NUMBER),
+        ("questions", NUMBER),
     ];
-    page.table(2, &head, &rows.collect::<Vec<_>>());
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        page.table(2, &head, &rows);
+    }
     page.line(&format!(
-        "  \"alone\" is a role's blind opening; of fewer than {QUESTIONS_MIN} questions with two outcomes no loss is taken apart"
+        "  of fewer than {QUESTIONS_MIN} such questions no loss is taken apart; each counts once"
     ));
+}
+
+/// Shows what each step of the debates gained.
+fn steps(page: &mut Page, steps: &[Step]) {
+    page.heading("What each step gained, with 95 % intervals");
+    let rows = steps.iter().map(|Step { step, gain }| {
+        let (brier, bits) = (interval(gain.brier.as_ref(), 4), interval(gain.log_bits.as_ref(), 3));
+        let what = match *step {
+            "pooling" => "pooling the openings",
+            "debate" => "debating: last round over first, same pool",
+            _ => "the judge's synthesis",
+        };
+        vec![what.to_owned(), brier, bits, gain.questions.to_string()]
+    });
+    let head =
+        [("step", Column::Left), ("Brier", Column::Left), ("bits", Column::Left), ("questions", NUMBER)];
+    page.table(2, &head, &rows.collect::<Vec<_>>());
 }
 
 fn gains(page: &mut Page, comparisons: &[Comparison]) {
@@ -188,7 +220,7 @@ fn reliability(page: &mut Page, last: &ForecastReport) {
 }
 
 fn groups(page: &mut Page, groups: &[Group]) {
-    page.heading("By model and prompts");
+    page.heading("By model, prompts and rules");
     let rows = groups.iter().map(|group| {
         let uplift = group.uplift.as_ref().map_or_else(
             || "-".to_owned(),
@@ -199,11 +231,14 @@ fn groups(page: &mut Page, groups: &[Group]) {
         );
         let (models, prompts) = (one_line(&group.models), group.prompts.join(" "));
         let brier = format!("{:.4}", group.brier);
-        vec![models, one_line(&prompts), brier, uplift, group.debates.to_string()]
+        let digest = group.setting.digest.to_string();
+        let rules = format!("{} ({})", group.setting.rules, digest.get(..8).unwrap_or_default());
+        vec![models, one_line(&prompts), rules, brier, uplift, group.debates.to_string()]
     });
     let head = [
         ("models", Column::Left),
         ("prompts", Column::Left),
+        ("rules", Column::Left),
         ("Brier", NUMBER),
         ("uplift (Brier)", Column::Left),
         ("debates", NUMBER),

@@ -38,7 +38,7 @@ impl Cancel {
         let house = House::open_existing(options).await?;
         let control = Control::Cancel { reason: self.reason.clone() };
         let cancelled = house.engine.control(self.id, control, ACTOR).await;
-        house.close().await?;
+        house.close().await;
         cancelled?;
         print(&format!("debate {} is cancelled\n", self.id))?;
         Ok(End::Done)

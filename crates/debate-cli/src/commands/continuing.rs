@@ -59,7 +59,7 @@ impl Continue {
         match continued {
             Ok(before) => self.holding.hold(options, house, self.id, before).await,
             Err(error) => {
-                house.close().await?;
+                house.close().await;
                 Err(error)
             }
         }

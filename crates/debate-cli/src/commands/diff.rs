@@ -57,9 +57,9 @@ struct Compared {
 impl Diff {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let read = self.read(&house).await;
-        house.close().await?;
+        house.close().await;
         let (a, b) = read?;
         let compared = Compared {
             a: self.a.to_string(),

@@ -72,10 +72,10 @@ impl Export {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let proof = self.proof()?;
-        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        let store = store::open_to_read(&options.store).await?;
         let store = store.with_archive(self.archive.as_deref());
         let exported = self.export(&**store.events(), proof.as_ref()).await;
-        store.close().await?;
+        store.close().await;
         let BundleEnd { streams, events } = exported?;
         let path = self.output.display();
         let how = if proof.is_some() { "" } else { "; without a checkpoint, so nobody has signed them" };

@@ -121,7 +121,7 @@ impl Fork {
         let forked = match house.engine.fork(wish).await {
             Ok(forked) => forked,
             Err(error) => {
-                house.close().await?;
+                house.close().await;
                 return Err(error.into());
             }
         };

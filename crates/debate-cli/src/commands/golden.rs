@@ -1,12 +1,12 @@
 //! `debate golden`: checks golden cases of deliberations.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use debate_core::formats::deliberation::golden::{self, GoldenCase};
 use serde_json::value::RawValue;
 
 use super::print;
+use crate::bounded;
 use crate::exit::{End, Failure};
 use crate::plain::one_line;
 
@@ -50,8 +50,7 @@ impl Golden {
 
 fn read(file: &Path) -> anyhow::Result<Vec<GoldenCase>> {
     let name = file.display();
-    let text = fs::read_to_string(file)
-        .map_err(|error| Failure::bad_input(format!("cannot read {name}: {error}")))?;
+    let text = bounded::text(file, bounded::ENTRIES_BYTES_MAX)?;
     let is_list = text.trim_start().starts_with('[');
     // As text, not as a tree: the order of responses is the order of speaking, and a name may not stand twice.
     let cases: Result<Vec<&RawValue>, _> = if is_list {

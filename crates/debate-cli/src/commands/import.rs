@@ -56,7 +56,7 @@ impl Import {
         }
         let store = store::open(&options.store, options.durability.into()).await?;
         let imported = self.import(&**store.events()).await;
-        store.close().await?;
+        store.close().await;
         let Imported { streams, events, going_on, deleted, .. } = imported?;
         let path = self.file.display();
         let unsigned = match checked.not_wholly_signed() {

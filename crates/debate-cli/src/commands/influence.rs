@@ -44,9 +44,9 @@ pub(crate) struct Influence {
 impl Influence {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let log = house.engine.history(self.id, None).await;
-        house.close().await?;
+        house.close().await;
         let AnyDebate::Prediction(debate) = AnyDebate::replay(&log?)? else {
             return Err(Failure::bad_input(format!("debate {} gives no probabilities", self.id)));
         };

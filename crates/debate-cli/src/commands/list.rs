@@ -177,9 +177,9 @@ impl From<Archived> for Entry {
 impl List {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let entries = self.entries(&house).await;
-        house.close().await?;
+        house.close().await;
         let entries = entries?;
         if self.json {
             let lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;

@@ -45,10 +45,10 @@ pub(crate) struct Log {
 impl Log {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let history = house.engine.history(self.id, None).await;
         let engine = house.engine.clone();
-        house.close().await?;
+        house.close().await;
         let history = history?;
         if let Some(asked) = &self.prompt {
             let seq = asked.seq(self.id, &history)?;

@@ -40,7 +40,7 @@ impl Mcp {
             closing.cancel();
         };
         let served = debate_mcp::serve_stdio(facade, ending).await;
-        house.close().await?;
+        house.close().await;
         served?;
         Ok(End::Done)
     }

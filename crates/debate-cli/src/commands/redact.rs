@@ -46,7 +46,7 @@ impl Redact {
         let what = self.event.map_or(What::All, |seq| What::Event(Seq(seq)));
         let house = House::open_existing(options).await?;
         let redacted = house.engine.redact(self.id, what, ACTOR).await;
-        house.close().await?;
+        house.close().await;
         let Redaction { recorded, deleted } = redacted?;
         let id = self.id;
         print(&if self.json {

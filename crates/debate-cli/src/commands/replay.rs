@@ -65,10 +65,10 @@ struct State {
 impl Replay {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let at = self.at.map(|at| Seq(at.get()));
         let log = house.engine.history(self.id, at).await;
-        house.close().await?;
+        house.close().await;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;
         if let Some(at) = at.filter(|at| *at > debate.head()) {

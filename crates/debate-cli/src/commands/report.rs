@@ -54,9 +54,9 @@ enum Format {
 impl Report {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let report = self.report(&house.engine).await;
-        house.close().await?;
+        house.close().await;
         let report = report?;
         let text = match self.format {
             Format::Html => report.html(),

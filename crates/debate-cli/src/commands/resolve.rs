@@ -1,7 +1,6 @@
 //! `debate resolve`: records what happened in the world.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -14,6 +13,7 @@ use serde::Deserialize;
 
 use super::{ACTOR, print};
 use crate::args::Options;
+use crate::bounded;
 use crate::exit::{End, Failure};
 use crate::house::House;
 use crate::page::Page;
@@ -78,7 +78,7 @@ impl Resolve {
             // The command line has them both where there is no file.
             (None, ..) => Err(Failure::bad_input("name a debate and an outcome, or a file")),
         };
-        house.close().await?;
+        house.close().await;
         print(&done?)?;
         Ok(End::Done)
     }
@@ -106,8 +106,7 @@ impl Resolve {
 
 /// Reads a file of many, each with its line number; blank lines are none.
 fn read(path: &Path) -> anyhow::Result<Vec<Line>> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
+    let text = bounded::text(path, bounded::ENTRIES_BYTES_MAX)?;
     let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
     Ok(lines.map(|(line, number)| (number, happened(line))).collect())
 }

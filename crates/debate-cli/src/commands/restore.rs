@@ -43,7 +43,7 @@ impl Restore {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
         let restored = self.restore_all(&house).await;
-        house.close().await?;
+        house.close().await;
         restored?;
         Ok(End::Done)
     }

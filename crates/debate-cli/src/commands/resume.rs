@@ -53,7 +53,7 @@ impl Resume {
         match resumed {
             Ok(()) => self.holding.hold(options, house, self.id, before).await,
             Err(error) => {
-                house.close().await?;
+                house.close().await;
                 Err(error)
             }
         }
@@ -61,9 +61,9 @@ impl Resume {
 
     /// Returns the last event so far and where the debate is in its life, unless there is nothing to resume.
     async fn look(&self, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let looked = self.look_in(&house, options).await;
-        house.close().await?;
+        house.close().await;
         looked
     }
 

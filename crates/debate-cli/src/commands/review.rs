@@ -76,7 +76,7 @@ impl Review {
             let mut steps = Steps(Box::new(io::stderr()));
             follow(&house.engine, started.debate, Seq::START, false, &mut steps).await
         };
-        house.close().await?;
+        house.close().await;
         let followed = followed?;
         if self.json {
             print(&format!("{}\n", followed.debate.result_json(Texts::Shown)))?;

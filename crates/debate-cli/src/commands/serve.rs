@@ -15,7 +15,9 @@ use debate_grpc::tls::TlsFiles;
 use debate_grpc::{Connections, Mount, Origin, ServeError, ServeOptions};
 use debate_prompts::tokens;
 use debate_viewer::{Viewer, viewer};
+use futures::FutureExt as _;
 use futures::channel::oneshot;
+use futures::future::select_all;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -179,7 +181,7 @@ impl Serve {
             ended = async { tokio::try_join!(served, announced) } => ended.map(|((), ())| End::Done),
             never = scrape.serve() => match never {},
         };
-        house.close().await?;
+        house.close().await;
         ended
     }
 
@@ -304,7 +306,7 @@ fn mount() -> Option<Mount> {
     mount
 }
 
-/// Waits for SIGINT or SIGTERM; a second one ends the process at once.
+/// Waits for SIGINT, SIGTERM or another signal that ends processes; a second one ends this one at once.
 pub(super) async fn ending() {
     signalled().await;
     tracing::info!("ending");
@@ -318,13 +320,17 @@ pub(super) async fn ending() {
 async fn signalled() {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return interrupted().await;
-    };
-    tokio::select! {
-        () = interrupted() => {}
-        _ = terminate.recv() => {}
-    }
+    // What would end the process at once unless it is heard.
+    let kinds = [
+        SignalKind::terminate(),
+        SignalKind::hangup(),
+        SignalKind::quit(),
+        SignalKind::user_defined1(),
+        SignalKind::user_defined2(),
+    ];
+    let mut signals: Vec<_> = kinds.into_iter().filter_map(|kind| signal(kind).ok()).collect();
+    let heard = signals.iter_mut().map(|signal| async move { _ = signal.recv().await }.boxed());
+    select_all(heard.chain([interrupted().boxed()])).await;
 }
 
 #[cfg(not(unix))]

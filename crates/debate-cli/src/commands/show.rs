@@ -57,7 +57,7 @@ impl Show {
         let house = House::with_archive(options, self.archive.as_deref()).await?;
         let log = house.engine.history(self.id, None).await;
         let archived = house.store.events().find_archived(self.id.into()).await;
-        house.close().await?;
+        house.close().await;
         let log = match (log, archived?) {
             (Err(LoadError::Archived { debate, .. }), Some(archived)) if debate == self.id => {
                 return self.show_archived(&archived);

@@ -102,9 +102,9 @@ impl Watch {
             let server = Server::new(address, self.token.as_deref())?;
             return server.follow(self.id, after, tokens, teller).await;
         }
-        let house = House::open_existing(options).await?;
+        let house = House::reading(options).await?;
         let followed = follow(&house.engine, self.id, after, false, teller).await;
-        house.close().await?;
+        house.close().await;
         followed
     }
 }

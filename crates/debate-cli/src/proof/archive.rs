@@ -170,6 +170,10 @@ impl EventStore for WithArchive {
         Ok(heads.into_iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).collect())
     }
 
+    fn is_in_place(&self) -> bool {
+        self.live.is_in_place()
+    }
+
     async fn ready(&self) -> Result<(), ReadError> {
         self.live.ready().await
     }

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use debate_proof::checkpoint::Checkpoint;
 use debate_proof::leaves::{Leaves, LeavesError};
 
+use crate::bounded;
 use crate::exit::Failure;
 use crate::plain::one_line;
 
@@ -28,9 +29,13 @@ impl Folder {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let cannot = |error: io::Error| Failure::bad_input(format!("cannot use {}: {error}", path.display()));
         fs::create_dir_all(path).map_err(cannot)?;
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let leaves = options.open(path.join(LEAVES)).map_err(cannot)?;
+        let leaves = readable()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join(LEAVES))
+            .map_err(cannot)?;
         if leaves.try_lock().is_err() {
             let path = path.display();
             return Err(Failure::unavailable(format!("another process is writing a checkpoint into {path}")));
@@ -56,7 +61,7 @@ impl Folder {
         self.leaves.sync_all()?;
         let path = self.path.join(format!("{NOTE}{:012}", leaves.len()));
         let draft = self.path.join("checkpoint.new");
-        let mut file = File::create(&draft)?;
+        let mut file = readable().write(true).create(true).truncate(true).open(&draft)?;
         file.write_all(note.as_bytes())?;
         file.sync_all()?;
         fs::rename(&draft, &path)?;
@@ -66,6 +71,14 @@ impl Folder {
         }
         Ok(path)
     }
+}
+
+/// Returns how a file is opened that everybody may read and its owner alone write, whatever new files are elsewhere.
+fn readable() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o644);
+    options
 }
 
 /// Reads a note: the file itself, or the latest in a folder.
@@ -117,6 +130,5 @@ fn latest(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))
+    bounded::text(path, bounded::TEXT_BYTES_MAX)
 }

@@ -1,12 +1,12 @@
 //! Keys as they are given on the command line.
 
-use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
 use debate_proof::key::{SigningKey, VerifierKey};
 
 use crate::believed_file::is_for_others_to_read;
+use crate::bounded;
 use crate::exit::Failure;
 use crate::private_file;
 
@@ -46,6 +46,5 @@ pub(crate) fn write(path: &Path, key: &SigningKey) -> anyhow::Result<()> {
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {
-    fs::read_to_string(path)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))
+    bounded::text(path, bounded::TEXT_BYTES_MAX)
 }

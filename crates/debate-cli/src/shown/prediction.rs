@@ -129,9 +129,9 @@ fn side_by_side(page: &mut Page, config: &Config, names: &Names, result: &Debate
         ("trimmed", Column::Right),
     ];
     page.table(2, &head, &rows);
+    let agreement = result.consensus_score.map_or_else(|| "-".to_owned(), |score| format!("{score:.2}"));
     page.line(&format!(
-        "  agreement over all outcomes {:.2}; blind = the mean of the opening, in which nobody heard anybody",
-        result.consensus_score
+        "  agreement over all outcomes {agreement}; blind = the mean of the opening, in which nobody heard anybody"
     ));
 }
 

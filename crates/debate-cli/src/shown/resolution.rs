@@ -3,7 +3,7 @@
 use debate_core::debate::Debate;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::scores::Resolution;
-use debate_core::measures::proper_scores::ProperScores;
+use debate_core::measures::proper_scores::{ProperScores, Uplift};
 
 use crate::page::{Column, Page};
 use crate::plain::one_line;
@@ -31,13 +31,17 @@ pub(crate) fn show(page: &mut Page, debate: &Debate<Prediction>) {
     page.table(2, &head, &rows);
     page.line("  losses: smaller is better");
     if let Some(uplift) = scores.uplift {
-        let (brier, bits) = (uplift.brier, uplift.log_bits);
-        let verdict = match brier {
-            _ if debate.is_simulated() => "simulated, so it says nothing about debates",
-            brier if brier > 0.0 => "the debate helped",
-            brier if brier < 0.0 => "the debate did not help",
-            _ => "the debate changed nothing",
+        let step = |gain: Uplift| format!("{:+.4} Brier, {:+.3} bits", gain.brier, gain.log_bits);
+        page.line(&format!("  gained over the mean of the blind opening: {}", step(uplift)));
+        if let Some(steps) = scores.steps {
+            let parts = [("pooling", steps.pooling), ("debate", steps.debate), ("judge", steps.judge)];
+            parts.iter().for_each(|(name, gain)| page.line(&format!("    by {name}: {}", step(*gain))));
+        }
+        let note = if debate.is_simulated() {
+            "simulated, so it says nothing about debates"
+        } else {
+            "one outcome proves nothing; see debate calibration"
         };
-        page.line(&format!("  uplift over the blind opening {brier:+.4} Brier, {bits:+.3} bits: {verdict}"));
+        page.line(&format!("  {note}"));
     }
 }

@@ -45,14 +45,22 @@ fn a_store_that_cannot_be_used_is_one_clear_error() {
 }
 
 #[test]
-fn a_read_only_database_is_one_clear_error() {
+fn f7_a_read_only_database_is_read_and_takes_no_debate() {
     let program = Program::new();
-    program.debate("deliberation.json");
+    let id = program.debate("deliberation.json");
     let path = program.path("debates.sqlite");
     let mut permissions = fs::metadata(&path).unwrap().permissions();
     permissions.set_readonly(true);
     fs::set_permissions(&path, permissions).unwrap();
-    refused(&program, "sqlite://debates.sqlite", "is read-only");
+    for args in [&["list"][..], &["show", &id], &["log", &id], &["verify", &id]] {
+        let read = program.run(args);
+        assert!(read.code == Some(0) && !read.stdout.is_empty(), "{args:?}: {read:?}");
+    }
+    let file = example("deliberation.json");
+    for args in [["run", file.to_str().unwrap()], ["cancel", &id]] {
+        let refused = program.run(args);
+        assert!(refused.code == Some(5) && refused.stderr.contains("is read-only"), "{refused:?}");
+    }
 }
 
 #[cfg(unix)]

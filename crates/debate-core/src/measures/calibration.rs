@@ -21,10 +21,18 @@ const BINS: usize = 10;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Calibration {
     bins: [Sums; BINS],
-    /// Of forecasts with two outcomes alone.
-    binary: [Sums; BINS],
+    /// Of forecasts with two outcomes alone, each with its weight.
+    binary: [Weighted; BINS],
+    binary_forecasts: u64,
     binary_brier: f64,
     binary_bits: f64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Weighted {
+    weight: f64,
+    probability: f64,
+    happened: f64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -56,7 +64,9 @@ pub struct Bin {
 pub struct Decomposition {
     /// How many forecasts there are.
     pub forecasts: u64,
-    /// Their mean loss.
+    /// How many questions these are about: their weights' sum, each question having one in all.
+    pub questions: u64,
+    /// Their mean loss, each with its weight.
     pub loss: f64,
     /// How far probabilities are from how often they came true; 0 is best.
     pub reliability: f64,
@@ -78,23 +88,34 @@ impl Sums {
     fn mean(&self, sum: f64) -> Option<f64> {
         (self.count > 0).then(|| sum / self.count as f64)
     }
+}
 
-    /// Returns how many there are, their mean probability and the share that came true; `None` without any.
+impl Weighted {
+    fn add(&mut self, probability: f64, happened: bool, weight: f64) {
+        self.weight += weight;
+        self.probability += weight * probability;
+        self.happened += if happened { weight } else { 0.0 };
+    }
+
+    /// Returns the weight, the mean probability and the share that came true; `None` without any.
     fn means(&self) -> Option<(f64, f64, f64)> {
-        Some((self.count as f64, self.mean(self.probability)?, self.mean(self.happened as f64)?))
+        (self.weight > 0.0)
+            .then(|| (self.weight, self.probability / self.weight, self.happened / self.weight))
     }
 }
 
 impl Calibration {
-    /// Counts a forecast in, given the place of what happened; a place that it has not counts nothing.
-    pub fn add(&mut self, forecast: &Distribution, happened: usize) {
+    /// Counts a forecast in, given the place of what happened and its weight among forecasts of the same question; a place
+    /// that it has not counts nothing. Bins count every forecast as one.
+    pub fn add(&mut self, forecast: &Distribution, happened: usize, weight: f64) {
         let (Ok(brier), Ok(bits)) = (brier(forecast, happened), log_score_bits(forecast, happened)) else {
             return;
         };
         let is_binary = forecast.len() == 2;
         if is_binary {
-            self.binary_brier += brier;
-            self.binary_bits += bits;
+            self.binary_forecasts += 1;
+            self.binary_brier += weight * brier;
+            self.binary_bits += weight * bits;
         }
         let counted = if is_binary { 1 } else { forecast.len() };
         for (place, probability) in forecast.as_slice().iter().enumerate().take(counted) {
@@ -102,7 +123,7 @@ impl Calibration {
             let bin = ((probability * BINS as f64) as usize).min(BINS - 1);
             self.bins[bin].add(*probability, place == happened);
             if is_binary {
-                self.binary[bin].add(*probability, place == happened);
+                self.binary[bin].add(*probability, place == happened, weight);
             }
         }
     }
@@ -144,22 +165,23 @@ impl Calibration {
         distance: impl Fn(f64, f64) -> f64,
         entropy: impl Fn(f64) -> f64,
     ) -> Option<Decomposition> {
-        let forecasts: u64 = self.binary.iter().map(|bin| bin.count).sum();
-        if forecasts == 0 {
+        let (forecasts, weights) =
+            (self.binary_forecasts, self.binary.iter().map(|bin| bin.weight).sum::<f64>());
+        if forecasts == 0 || weights <= 0.0 {
             return None;
         }
-        let filled: Vec<(f64, f64, f64)> = self.binary.iter().filter_map(Sums::means).collect();
+        let filled: Vec<(f64, f64, f64)> = self.binary.iter().filter_map(Weighted::means).collect();
         let mean_of = |of: &dyn Fn(f64, f64) -> f64| {
-            filled.iter().map(|(count, mean, share)| count * of(*mean, *share)).sum::<f64>()
-                / forecasts as f64
+            filled.iter().map(|(weight, mean, share)| weight * of(*mean, *share)).sum::<f64>() / weights
         };
         let overall = mean_of(&|_, share| share);
-        let loss = losses / forecasts as f64;
+        let loss = losses / weights;
+        let questions = weights.round() as u64;
         let reliability = mean_of(&|mean, share| distance(share, mean));
         let resolution = mean_of(&|_, share| distance(share, overall));
         let uncertainty = entropy(overall);
         let within_bins = loss - (reliability - resolution + uncertainty);
-        Some(Decomposition { forecasts, loss, reliability, resolution, uncertainty, within_bins })
+        Some(Decomposition { forecasts, questions, loss, reliability, resolution, uncertainty, within_bins })
     }
 }
 
@@ -181,7 +203,7 @@ mod tests {
     fn counted(forecasts: &[(&[f64], usize)]) -> Calibration {
         let mut calibration = Calibration::default();
         for (probabilities, happened) in forecasts {
-            calibration.add(&Distribution::new(probabilities.to_vec()).unwrap(), *happened);
+            calibration.add(&Distribution::new(probabilities.to_vec()).unwrap(), *happened, 1.0);
         }
         calibration
     }
@@ -264,6 +286,21 @@ mod tests {
         close_to(beside.loss, 0.16);
         assert_eq!(counted(&[]).brier(), None);
         assert_eq!(counted(&[(&[0.5, 0.5], 7)]).brier(), None);
+    }
+
+    #[test]
+    fn s4_a_question_counts_once_however_often_it_was_forecast() {
+        let (sure, doubtful) =
+            (Distribution::new(vec![0.8, 0.2]).unwrap(), Distribution::new(vec![0.2, 0.8]).unwrap());
+        let mut often = Calibration::default();
+        (0..31).for_each(|_| often.add(&sure, 0, 1.0 / 31.0));
+        often.add(&doubtful, 0, 1.0);
+        let found = often.brier().unwrap();
+        assert_eq!((found.forecasts, found.questions), (32, 2));
+        let once = counted(&[(&[0.8, 0.2], 0), (&[0.2, 0.8], 0)]).brier().unwrap();
+        close_to(found.loss, once.loss);
+        close_to(found.resolution, once.resolution);
+        close_to(found.reliability, once.reliability);
     }
 
     #[test]

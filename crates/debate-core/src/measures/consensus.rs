@@ -21,7 +21,7 @@ pub struct Consensus {
     pub sd: Vec<f64>,
     /// 1 − sd/sd_max, in [0, 1]: 1 where all say the same (P8).
     pub scores: Vec<f64>,
-    /// The scores' mean, weighted by `probability`, in [0, 1] (P8).
+    /// The scores' mean, weighted by `probability` unless by other ones, in [0, 1] (P8).
     pub overall: f64,
 }
 
@@ -45,6 +45,12 @@ impl Consensus {
         let scores: Vec<f64> = sd.iter().map(|sd| score(*sd, sd_max)).collect();
         let overall = overall(&scores, probability.as_slice());
         Self { probability, sd, scores, overall }
+    }
+
+    /// Weighs the outcomes by other probabilities: those of the consensus as it was pooled (P8, P18).
+    #[must_use]
+    pub fn weighted_by(self, pooled: &Distribution) -> Self {
+        Self { overall: overall(&self.scores, pooled.as_slice()), ..self }
     }
 }
 

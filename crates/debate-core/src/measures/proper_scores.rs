@@ -13,7 +13,7 @@ pub struct ProperScores {
     pub log_bits: f64,
 }
 
-/// What a debate gained over its blind first round: blind loss − final loss, positive where it helped.
+/// What one forecast gained over another: its loss − theirs, positive where it was better.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Uplift {
     /// The gain in Brier score, in [−1, 1].
@@ -42,7 +42,7 @@ impl ProperScores {
         Ok(Self { brier: brier(forecast, outcome)?, log_bits: log_score_bits(forecast, outcome)? })
     }
 
-    /// Returns what `now` gained over these scores of the blind round.
+    /// Returns what `now` gained over these scores.
     #[must_use]
     pub fn uplift_of(&self, now: &Self) -> Uplift {
         Uplift { brier: self.brier - now.brier, log_bits: self.log_bits - now.log_bits }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn k16_uplift_is_positive_where_the_debate_helped() {
+    fn k16_a_gain_is_positive_where_the_later_forecast_is_better() {
         let (blind, debated) = (score(&[0.5, 0.5], 0), score(&[0.75, 0.25], 0));
         let uplift = blind.uplift_of(&debated);
         assert!((uplift.brier - 0.1875).abs() < 1e-15, "{uplift:?}");

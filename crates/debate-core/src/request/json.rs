@@ -6,6 +6,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
+use super::entries;
 use super::path::Path;
 use super::sizes::{NESTING_MAX, REQUEST_BYTES_MAX};
 use super::{Complaints, Violations, WHOLE};
@@ -37,6 +38,7 @@ fn tree(json: &str) -> Result<(Value, Complaints), String> {
     if json.len() > REQUEST_BYTES_MAX {
         return Err(format!("has {} bytes; {REQUEST_BYTES_MAX} are allowed", json.len()));
     }
+    entries::check(json.as_bytes())?;
     let repeated = Complaints::default();
     let mut reader = serde_json::Deserializer::from_str(json);
     let tree = Tree { path: Path::default(), depth: 0, complaints: &repeated };

@@ -62,6 +62,9 @@ pub(super) async fn start(
         .into_response())
 }
 
+/// Fields of a debate of which a list does not know the value.
+const NOT_IN_LISTS: [&str; 5] = ["phase", "round", "models", "unpriced_models", "deadline_at"];
+
 /// What a list may be asked for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -90,9 +93,18 @@ pub(super) async fn list(
     };
     let request = v1::ListDebatesRequest { page_size, page_token: token, format, states };
     let page = desk.page(&request).await?;
-    let debates: Vec<Value> = page.debates.iter().map(listed_json).collect();
+    let debates: Vec<Value> = page.debates.iter().map(of_list).collect();
     let next = Some(page.next_page_token).filter(|token| !token.is_empty());
     Ok(super::body(&json!({ "debates": debates, "next_page_token": next })))
+}
+
+/// Returns a debate as a list shows it: what a list does not know is not there.
+fn of_list(debate: &v1::Debate) -> Value {
+    let mut json = listed_json(debate);
+    if let Some(fields) = json.as_object_mut() {
+        NOT_IN_LISTS.iter().for_each(|name| drop(fields.remove(*name)));
+    }
+    json
 }
 
 /// Returns a debate as it stands, with its result.
@@ -102,9 +114,9 @@ pub(super) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let debate = rest.desk(grant).debate(&id, None).await?;
-    let text = shown(&debate)?;
-    if debate.lifecycle() == Lifecycle::Concluded {
+    let show = |debate: AnyDebate| Ok((shown(&debate)?, debate.lifecycle()));
+    let (text, lifecycle) = rest.desk(grant).read(&id, None, show).await?;
+    if lifecycle == Lifecycle::Concluded {
         return Ok(tagged(&headers, text));
     }
     Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())

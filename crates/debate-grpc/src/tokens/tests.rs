@@ -110,9 +110,29 @@ fn what_cannot_be_wished_for_is_named_at_once_and_nothing_changes() {
     TokenFile::new().unwrap().create(named, NOW).unwrap();
     assert!(TokenFile::change(&path, |file| file.create(wishes("engine"), NOW)).is_err());
     assert_eq!(fs::read(&path).unwrap(), before);
-    fs::write(folder.path().join("tokens.json.new"), "").unwrap();
-    let busy = TokenFile::change(&path, |file| file.create(wishes("b"), NOW)).unwrap_err();
-    assert!(matches!(busy, TokenFileError::Busy { .. }), "{busy}");
+}
+
+#[test]
+fn f10_what_a_process_left_over_keeps_nobody_from_changing_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, beside] = ["tokens.json", "tokens.json.new"].map(|name| folder.path().join(name));
+    let create = |name: &str| TokenFile::change(&path, |file| file.create(wishes(name), NOW));
+    fs::write(&beside, "half").unwrap();
+    create("a").unwrap();
+    assert!(!beside.exists());
+    let nested = TokenFile::change(&path, |_| {
+        let busy = create("b").unwrap_err();
+        assert!(matches!(busy, TokenFileError::Busy { .. }), "{busy}");
+        Ok(())
+    });
+    nested.unwrap();
+    create("b").unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &beside).unwrap();
+        assert!(matches!(create("c").unwrap_err(), TokenFileError::Busy { .. }));
+        assert!(!folder.path().join("elsewhere").exists(), "nothing is written through a link");
+    }
 }
 
 #[test]

@@ -416,3 +416,27 @@ async fn a_name_that_leads_here_from_elsewhere_opens_no_interface() {
     }
     assert_eq!(told, [(200, true, 200), (403, false, 403)]);
 }
+
+#[tokio::test]
+async fn f3_messages_with_more_entries_than_their_bytes_are_worth_are_refused() {
+    let house = House::open().await;
+    let mut client = connected(&house).await;
+    for bytes in [64 * 1024, 1024 * 1024] {
+        let context = v1::PredictionContext {
+            outcomes: vec![v1::Outcome::default(); bytes / 2],
+            ..v1::PredictionContext::default()
+        };
+        let request = v1::DebateRequest { prediction_context: Some(context), ..Default::default() };
+        let format = v1::start_debate_request::Format::Prediction(request);
+        let request = v1::StartDebateRequest { format: Some(format), ..Default::default() };
+        let mut debates = DebateServiceClient::new(house.channel().await);
+        let refused = debates.start_debate(request).await.unwrap_err();
+        assert_eq!(refused.code(), Code::InvalidArgument, "{refused:?}");
+        assert!(refused.message().contains("too many entries"), "{refused:?}");
+        let json =
+            format!(r#"{{"prediction_context":{{"outcomes":[{}{{}}]}}}}"#, "{},".repeat(bytes / 3 - 30));
+        let headers = [("content-type", "application/json")];
+        let (status, _) = call(&mut client, "/api/v1/debates", &headers, json.as_bytes()).await;
+        assert_eq!(status, 400);
+    }
+}

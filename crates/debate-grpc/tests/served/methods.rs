@@ -252,7 +252,7 @@ async fn large_answers_are_cut_to_what_is_wanted() {
     let held = held.into_inner().held.unwrap();
     let id = held.debate.unwrap().id;
     let Some(DebateOutcome::Prediction(result)) = held.result else { panic!("no result") };
-    assert!(result.consensus_score > 0.0 && result.debate_log.is_none());
+    assert!(result.consensus_score.is_some_and(|score| score > 0.0) && result.debate_log.is_none());
     let replay =
         v1::ReplayDebateRequest { debate_id: id.clone(), at_seq: 1, read_mask: paths(&["debate.state"]) };
     let replayed = audits.replay_debate(replay).await.unwrap().into_inner();

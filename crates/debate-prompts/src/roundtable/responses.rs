@@ -76,14 +76,14 @@ pub(super) fn block(said: &[Said<'_>], texts: &[Cow<'_, str>], may_leave_out: bo
     let shown = shown.filter(|(_, texts)| !may_leave_out || texts.iter().any(|text| !text.trim().is_empty()));
     let shown = shown.map(|(said, texts)| {
         let [position, reasoning] = texts else { return String::new() };
-        let reasoning = match escape::xml(reasoning) {
+        let reasoning = match escape::xml_block(reasoning) {
             reasoning if reasoning.trim().is_empty() => String::new(),
             reasoning => format!("\n<reasoning>{reasoning}</reasoning>"),
         };
         format!(
             "<response {}>\n<position>{}</position>{reasoning}\n</response>",
             said.frame,
-            escape::xml(position)
+            escape::xml_block(position)
         )
     });
     let shown: Vec<String> = shown.collect();

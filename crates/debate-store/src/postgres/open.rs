@@ -9,7 +9,7 @@ use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
 use crate::port::{BoxError, Position};
 use crate::postgres::address::server_of;
 use crate::postgres::fault::answer;
-use crate::postgres::{PostgresOptions, feed};
+use crate::postgres::{PostgresOptions, feed, pooler};
 
 /// The schema that this program knows, oldest step first. A step, once released, is never edited.
 const MIGRATIONS: [(i64, &str, &str); 6] = [
@@ -59,6 +59,14 @@ pub enum ConnectError {
     /// The server takes no more connections.
     #[error("PostgreSQL at {server} takes no more connections; raise max_connections or end some")]
     Full {
+        /// Where it is.
+        server: String,
+    },
+    /// A pooler gives sessions to other clients between transactions.
+    #[error(
+        "a pooler in transaction mode stands before {server}; use its session mode or the database's own port"
+    )]
+    Pooler {
         /// Where it is.
         server: String,
     },
@@ -169,6 +177,10 @@ async fn open_at(
 ) -> Result<(PgConnectOptions, PgPool, Position), Failure> {
     // Migrating may take long, and waits for others who do it.
     let mut connection = answer(options.retry_time, parsed.connect()).await?;
+    // Where it cannot be asked, what follows says why.
+    if matches!(pooler::shares_sessions(&mut connection, parsed).await, Ok(true)) {
+        return Err(Failure::Pooler);
+    }
     ensure_suitable(&mut connection).await?;
     if !options.create_missing && applied(&mut connection).await?.is_none() {
         return Err(Failure::NoLog);
@@ -295,6 +307,7 @@ async fn migrate(connection: &mut PgConnection) -> Result<(), Failure> {
 
 /// Why opening stopped, before the server is known to the message.
 enum Failure {
+    Pooler,
     TooOld(i32),
     Encoding(String),
     Foreign,
@@ -324,6 +337,7 @@ impl Failure {
     fn explain(self, server: String) -> ConnectError {
         let known = newest();
         match self {
+            Self::Pooler => ConnectError::Pooler { server },
             Self::TooOld(found) => ConnectError::TooOld { server, found },
             Self::Encoding(found) => ConnectError::Encoding { server, found },
             Self::Foreign => ConnectError::Foreign { server },
@@ -341,6 +355,8 @@ impl Failure {
                 "28000" | "28P01" => ConnectError::LoginRefused { server },
                 "3D000" => ConnectError::NoDatabase { server },
                 "53300" => ConnectError::Full { server },
+                // A prepared statement of somebody else's session, or none where there was one.
+                "42P05" | "26000" => ConnectError::Pooler { server },
                 "" | "57P03" => ConnectError::Unreachable { server, source: error.into() },
                 _ => ConnectError::Backend { server, source: error.into() },
             },

@@ -27,8 +27,8 @@ const STREAM_BITS: u32 = 39;
 /// Which file: device and inode.
 type Inode = (u64, u64);
 
-/// Open files without locks, to be used again. None is ever closed: a process that closes any opening of a file loses
-/// the locks that SQLite has on it (fcntl, record locks).
+/// Open files without locks, to be used again. None is closed as long as it has a name: a process that closes any opening
+/// of a file loses the locks that SQLite has on it (fcntl, record locks).
 static SPARE: LazyLock<Mutex<HashMap<Inode, Vec<File>>>> = LazyLock::new(Mutex::default);
 
 /// A file, opened to lock ranges of it; locks of one opening keep out those of any other, of this process too.
@@ -43,13 +43,17 @@ impl FileLock {
     /// Opens a file.
     ///
     /// # Errors
-    /// The file cannot be opened for writing.
+    /// The file cannot be opened.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let inode = inode(&path.metadata()?);
-        if let Some(file) = spare().get_mut(&inode).and_then(Vec::pop) {
+        let mut spare = spare();
+        spare.retain(|_, files| !files.iter().any(is_removed));
+        if let Some(file) = spare.get_mut(&inode).and_then(Vec::pop) {
             return Ok(Self { file: Some(file), inode });
         }
-        let file = File::options().read(true).write(true).open(path)?;
+        drop(spare);
+        // A file that can only be read is never locked, but others may lock it.
+        let file = File::options().read(true).write(true).open(path).or_else(|_| File::open(path))?;
         let inode = self::inode(&file.metadata()?);
         Ok(Self { file: Some(file), inode })
     }
@@ -109,6 +113,11 @@ impl Drop for FileLock {
 
 fn spare() -> MutexGuard<'static, HashMap<Inode, Vec<File>>> {
     SPARE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns whether a file has no name any more, so that nobody else can open it.
+fn is_removed(file: &File) -> bool {
+    file.metadata().is_ok_and(|about| about.nlink() == 0)
 }
 
 fn inode(about: &Metadata) -> Inode {

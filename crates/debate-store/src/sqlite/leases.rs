@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -46,6 +47,11 @@ impl FileLeases {
     /// Makes leases of a file of which the last event stands at a position.
     pub(super) fn new(lock: Arc<FileLock>, seen: Position) -> Self {
         Self { lock, state: Mutex::new(State { seen, ..State::default() }) }
+    }
+
+    /// Returns whether a path leads to the file.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        self.lock.is_at(path)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

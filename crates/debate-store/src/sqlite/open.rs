@@ -139,6 +139,34 @@ pub(super) async fn open(location: &str, options: &SqliteOptions) -> Result<Open
     }
 }
 
+/// Opens the file at a location without writing anything; `None` where that cannot be done either, or its journal would
+/// be left out.
+pub(super) async fn open_read_only(location: &str) -> Option<(PathBuf, SqlitePool, Position, FileLock)> {
+    let path = path_of(location).ok()?;
+    let journal = PathBuf::from(format!("{}-wal", path.display()));
+    let has_journal = journal.metadata().is_ok_and(|journal| journal.len() > 0);
+    let lock = FileLock::open(&path).ok()?;
+    // With the journal, as other readers do; where its index cannot be made and it is empty, as a file that nobody changes.
+    for is_immutable in [false, true].into_iter().filter(|is_immutable| !(is_immutable & has_journal)) {
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .foreign_keys(false)
+            .read_only(true)
+            .immutable(is_immutable)
+            .disable_statement_logging();
+        let readers = SqlitePoolOptions::new().max_connections(4).test_before_acquire(false);
+        let Ok(readers) = readers.connect_with(options).await else { continue };
+        let application_id = sqlx::query_scalar::<_, i32>("PRAGMA application_id").fetch_one(&readers).await;
+        if application_id.ok() != Some(APPLICATION_ID) {
+            continue;
+        }
+        if let Ok(last) = read::last_position(&readers).await {
+            return Some((path, readers, last, lock));
+        }
+    }
+    None
+}
+
 /// Makes a new file that its owner alone may read, also where a link leads to it: debates are nobody else's. SQLite makes
 /// the files beside it alike.
 fn make_private(path: &Path) -> io::Result<()> {

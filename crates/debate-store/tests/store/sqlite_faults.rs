@@ -122,3 +122,51 @@ async fn a_full_disk_refuses_appends_until_there_is_room_and_loses_nothing() {
     let store = open(&path, Duration::from_secs(5)).await;
     assert_eq!(verify(&store, writer.stream).await, Ok(writer.head));
 }
+
+#[tokio::test]
+async fn f6_a_file_that_is_removed_or_replaced_takes_no_more_events() {
+    for replaces in [false, true] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("log.db");
+        let store = open(&path, Duration::from_secs(60)).await;
+        let mut writer = StreamWriter::new(1);
+        store.append(writer.append(1)).await.unwrap();
+        store.ready().await.unwrap();
+        assert!(store.is_in_place());
+        let elsewhere = folder.path().join("elsewhere.db");
+        std::fs::rename(&path, &elsewhere).unwrap();
+        if replaces {
+            std::fs::write(&path, "another file").unwrap();
+        }
+        assert!(!store.is_in_place());
+        assert!(store.ready().await.is_err());
+        let next = writer.append(1);
+        let refused = store.append(next.clone()).await.unwrap_err();
+        assert!(
+            matches!(&refused, AppendError::Backend { source, .. } if source.to_string().contains("put the file back")),
+            "{refused:?}"
+        );
+        std::fs::rename(&elsewhere, &path).unwrap();
+        store.append(next).await.unwrap();
+        store.ready().await.unwrap();
+        assert_eq!(verify(&store, writer.stream).await, Ok(Seq(2)));
+    }
+}
+
+#[tokio::test]
+async fn f7_a_file_that_cannot_be_written_is_read() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("log.db");
+    let store = open(&path, Duration::from_secs(60)).await;
+    let mut writer = StreamWriter::new(1);
+    store.append(writer.append(3)).await.unwrap();
+    store.close().await.unwrap();
+    let mut permissions = path.metadata().unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&path, permissions).unwrap();
+    let store = SqliteStore::open_to_read(path.to_str().unwrap()).await.unwrap();
+    assert_eq!(verify(&store, writer.stream).await, Ok(Seq(3)));
+    let refused = store.append(writer.append(1)).await.unwrap_err();
+    assert!(matches!(refused, AppendError::Closed), "{refused:?}");
+    store.close().await.unwrap();
+}

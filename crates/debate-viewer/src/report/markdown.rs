@@ -2,13 +2,11 @@
 
 mod prediction;
 
-use std::fmt::Write as _;
-
 use debate_core::format::Format as _;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
+use debate_core::markdown::shown as plain;
 use debate_core::prose::REDACTED;
-use debate_core::steering::turns_text;
 use debate_core::stop::Completeness;
 use serde_json::Value;
 
@@ -187,37 +185,4 @@ fn list(value: &Value) -> &[Value] {
 
 fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), plain)
-}
-
-/// Returns a text on one line in which nothing is markup of Markdown or HTML and nothing turns text around.
-fn plain(text: &str) -> String {
-    let mut shown = String::new();
-    for c in text.trim().chars() {
-        match c {
-            '<' => shown.push_str("&lt;"),
-            '>' => shown.push_str("&gt;"),
-            '&' => shown.push_str("&amp;"),
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
-                // Writing to a string does not fail.
-                let _ = write!(shown, "\\{c}");
-            }
-            c if turns_text(c) => {}
-            c if c.is_control() => shown.push(' '),
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_never_markup_and_stays_on_its_line() {
-        assert_eq!(plain("# a\n[b](c) <d> | \u{202e}e"), "\\# a \\[b\\](c) &lt;d&gt; \\| e");
-        // A sign that takes the next one's meaning away must not take it from ours.
-        assert_eq!(plain("\\[b](c) ![d](e) &lt;f"), "\\\\\\[b\\](c) \\!\\[d\\](e) &amp;lt;f");
-        assert_eq!(plain("a\r\u{1b}[2Jb\u{9b}31mc\u{7}\u{2067}d\u{200f}"), "a  \\[2Jb 31mc d");
-    }
 }

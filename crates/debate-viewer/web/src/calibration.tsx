@@ -20,6 +20,7 @@ const NAMES: { [of: string]: string } = {
   judge: "judges' syntheses",
   blind: "blind openings",
   market: "market",
+  opened: "blind openings, pooled",
 };
 
 const FINDINGS: { [finding: string]: string } = {
@@ -99,7 +100,7 @@ function Found({ found, asked, choose }: { found: Calibration; asked: Asked; cho
       {found.source === "simulated" && found.resolved > 0 && (
         <Notice kind="bad">Simulated: a program made up the replies of these debates. That says nothing about the world.</Notice>
       )}
-      <p role="status">{`${counted(found.resolved, `${found.source} debate`)} on ${counted(found.questions, "question")} resolved${found.void === 0 ? "" : `, ${count(found.void)} of them void`}.`}</p>
+      <p role="status">{`${counted(found.resolved, `${found.source} debate`)} on ${counted(found.questions, "question")} resolved${found.void === 0 ? "" : `, ${count(found.void)} of them void`}${found.partial === 0 ? "" : `, ${count(found.partial)} partial`}.`}</p>
       {found.real + found.simulated > 0 && (
         <label class="choice">
           Debates counted
@@ -138,9 +139,9 @@ function Found({ found, asked, choose }: { found: Calibration; asked: Asked; cho
           <section aria-labelledby="losses">
             <h2 id="losses">Losses, and what they are made of</h2>
             <p class="quiet">
-              {`Smaller is better. A loss is reliability − resolution + uncertainty + what differs within bins: reliability is how far
+              {`Smaller is better. The loss of questions with two outcomes is reliability − resolution + uncertainty + what differs within bins: reliability is how far
               probabilities are from how often they came true, resolution how well cases are told apart, uncertainty what the
-              questions themselves cost (Murphy 1973). Questions with two outcomes are taken apart by the first of them, where there are ${found.questions_min} or more. “Alone” is a role’s blind opening, before it
+              questions themselves cost (Murphy 1973). They are taken apart by the first outcome, each question once, where there are ${found.questions_min} or more. “Alone” is a role’s blind opening, before it
               heard anybody.`}
             </p>
             <Losses caption="Brier score" forecasts={found.forecasts} mean={(forecast) => forecast.brier_mean} part={(forecast) => forecast.brier} />
@@ -308,7 +309,7 @@ function Bins({ bins }: { bins: Bin[] }) {
 }
 
 function parts(loss: Decomposition | null): (number | null)[] {
-  return loss === null ? [null, null, null, null] : [loss.reliability, loss.resolution, loss.uncertainty, loss.within_bins];
+  return loss === null ? [null, null, null, null, null] : [loss.loss, loss.reliability, loss.resolution, loss.uncertainty, loss.within_bins];
 }
 
 interface LossesProps {
@@ -326,7 +327,7 @@ function Losses({ caption, forecasts, mean, part }: LossesProps) {
         <thead>
           <tr>
             <th scope="col">Forecasts of</th>
-            {["Mean loss", "Reliability", "Resolution", "Uncertainty", "Within bins", "Debates"].map((head) => (
+            {["Mean of all", "Of two outcomes", "Reliability", "Resolution", "Uncertainty", "Within bins", "Debates"].map((head) => (
               <th scope="col" class="number" key={head}>
                 {head}
               </th>
@@ -356,13 +357,14 @@ function Losses({ caption, forecasts, mean, part }: LossesProps) {
 function Groups({ found }: { found: Calibration }) {
   return (
     <section aria-labelledby="groups">
-      <h2 id="groups">By model and prompts</h2>
+      <h2 id="groups">By model, prompts and rules</h2>
       <div class="scroll">
         <table>
           <thead>
             <tr>
               <th scope="col">Models</th>
               <th scope="col">Prompts</th>
+              <th scope="col">Rules</th>
               <th scope="col" class="number">
                 Brier score
               </th>
@@ -382,6 +384,7 @@ function Groups({ found }: { found: Calibration }) {
                   <Words text={group.models} />
                 </th>
                 <td>{group.prompts.join(", ")}</td>
+                <td>{`${group.rules} (${group.digest.slice(0, 8)})`}</td>
                 <td class="number">{group.brier.toFixed(4)}</td>
                 <td class="number">{group.log_bits.toFixed(3)}</td>
                 <td>{group.uplift === null ? "–" : `${group.uplift.brier === null ? "" : `${interval(group.uplift.brier, 4)}, `}${FINDINGS[group.uplift.finding]}`}</td>

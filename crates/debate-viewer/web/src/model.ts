@@ -263,6 +263,8 @@ export interface Interval {
 
 export interface Decomposition {
   forecasts: number;
+  questions: number;
+  loss: number;
   reliability: number;
   resolution: number;
   uncertainty: number;
@@ -305,9 +307,10 @@ export interface Calibration {
   simulated: number;
   resolved: number;
   void: number;
+  partial: number;
   questions: number;
   questions_min: number;
   forecasts: ForecastReport[];
   comparisons: Comparison[];
-  groups: { models: string; prompts: string[]; debates: number; brier: number; log_bits: number; uplift: Comparison | null }[];
+  groups: { models: string; prompts: string[]; rules: string; digest: string; debates: number; brier: number; log_bits: number; uplift: Comparison | null }[];
 }

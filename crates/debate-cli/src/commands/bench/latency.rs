@@ -142,7 +142,7 @@ async fn latencies(options: &Options, source: &Source) -> anyhow::Result<Latenci
     }
     let house = House::open_existing(options).await?;
     let recorded = recorded(&house, source).await;
-    house.close().await?;
+    house.close().await;
     Ok(Latencies::Recorded(recorded?))
 }
 

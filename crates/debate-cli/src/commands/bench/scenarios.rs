@@ -222,7 +222,7 @@ impl Scenarios {
             }
             measured.push(Measured::of(scenario, debates, &logs)?);
         }
-        house.close().await?;
+        house.close().await;
         Ok(measured)
     }
 }

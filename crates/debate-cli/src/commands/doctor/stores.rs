@@ -36,7 +36,10 @@ pub(super) async fn check(options: &Options) -> Vec<Check> {
         return vec![folder(path), Check::new(STORE, Verdict::Ok, text)];
     }
     let opened = match store::open(&options.store, options.durability.into()).await {
-        Ok(store) => store.close().await,
+        Ok(store) => {
+            store.close().await;
+            Ok(())
+        }
         Err(error) => Err(error),
     };
     let checked = match opened {
@@ -61,7 +64,7 @@ async fn database(options: &Options) -> Vec<Check> {
             Some(database) => Some((database.horizon().await?, apart(database).await?)),
             None => None,
         };
-        store.close().await?;
+        store.close().await;
         anyhow::Ok(found)
     };
     match found.await {

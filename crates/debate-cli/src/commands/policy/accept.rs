@@ -31,7 +31,7 @@ impl Accept {
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
         let accepted = house.engine.accept_proposal(&self.role, self.number, ACTOR).await;
-        house.close().await?;
+        house.close().await;
         let accepted = accepted?;
         let (number, role, digest) = (accepted.number, &self.role, accepted.digest);
         let unwritten = if accepted.is_written {

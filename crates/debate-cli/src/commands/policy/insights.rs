@@ -37,7 +37,7 @@ impl Insights {
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
         let found = house.engine.policy_insights(self.window.into()).await;
-        house.close().await?;
+        house.close().await;
         let found = found?;
         if self.json {
             print(&format!("{}\n", serde_json::json!({ "reviewers": found })))?;

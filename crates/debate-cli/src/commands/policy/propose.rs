@@ -53,7 +53,7 @@ impl Propose {
         let house = House::forking(options, Settings::default()).await?;
         let proposed =
             house.engine.propose_prompt(&folder, &self.role, self.window.into(), self.anyway, ACTOR).await;
-        house.close().await?;
+        house.close().await;
         let proposed = proposed?;
         let text = if self.json { json_of(&proposed) } else { self.told(&proposed) };
         print(&text)?;

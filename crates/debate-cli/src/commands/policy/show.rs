@@ -40,7 +40,7 @@ impl Show {
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::open_existing(options).await?;
         let proposal = house.engine.proposal(&self.role, self.number).await;
-        house.close().await?;
+        house.close().await;
         let proposal = proposal?;
         let shown = proposal.shown();
         let text = if self.json { format!("{}\n", json!(shown)) } else { self.told(&shown) };

@@ -41,6 +41,9 @@ pub(super) fn completeness(debate: &Debate<Prediction>) -> Completeness {
         1 => "synthesis".to_owned(),
         _ => format!("synthesis/{pass}"),
     }));
+    if config.scores_what_is_pooled() && missing.iter().any(|what| what.starts_with("synthesis")) {
+        why.push("the judge gave no synthesis".to_owned());
+    }
     if missing.iter().any(|what| what.starts_with("score/")) {
         why.push("scores that could not be had are null".to_owned());
     }

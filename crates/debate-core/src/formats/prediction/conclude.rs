@@ -40,15 +40,19 @@ pub(super) fn outcome(debate: &Debate<Prediction>, texts: Texts) -> DebateResult
     let distributions: Vec<&Distribution> =
         assessments.iter().map(|(_, distribution)| *distribution).collect();
     let panel = Panel::new(&distributions).ok();
-    let agreement = panel.as_ref().map(Consensus::of);
     let pools = panel.as_ref().map(|panel| Pools::of(panel, config.pool_settings));
+    let agreement = panel.as_ref().map(Consensus::of).map(|agreement| match &pools {
+        Some(pools) if config.scores_what_is_pooled() => agreement.weighted_by(pools.by(config.pooling)),
+        Some(_) | None => agreement,
+    });
+    let nobodys = (!config.scores_what_is_pooled()).then_some(1.0);
     let ledger = ledger::of(config, state);
     DebateResult {
         debate_id: debate.id(),
         task_id: config.task_id.clone(),
         completed_at: debate.conclusion().map(|(_, at)| at.to_string()).unwrap_or_default(),
         debate_log: DebateLog { rounds: rounds(debate, texts) },
-        consensus_score: agreement.as_ref().map_or(1.0, |agreement| agreement.overall),
+        consensus_score: agreement.as_ref().map(|agreement| agreement.overall).or(nobodys),
         disagreement_map: disagreements(config, state, agreement.as_ref(), texts),
         probability_distribution: probabilities(debate, pools.as_ref()),
         key_insights: state

@@ -26,7 +26,7 @@ pub const SCORE_OUTPUT_TOKENS: u32 = 200;
 pub const SYNTHESIS_OUTPUT_TOKENS: u32 = 2_000;
 
 /// The version of the rules of results that debates opened now follow; see [`Config::rules`].
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;
 
 /// A criterion by which arguments are scored, with its weight in the composite (rule P5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,8 @@ pub struct Config {
     /// 0 is what logs without a version mean. From 1 on, roles that failed count with their last distribution, the
     /// confidence falls with missing scores and passes too (rule P16), and the result lists repairs (rules K18, P29)
     /// and notes on equal distributions (rule P27). From 2 on, a note says what prompts did not show whole (rule K20).
+    /// From 3 on, the consensus score of a void debate is null, outcomes are weighted in it by their pooled probabilities (rule
+    /// P8), and a partial result gives a reason for a missing synthesis.
     #[serde(default, skip_serializing_if = "bounds::is_zero")]
     pub rules: u32,
 }
@@ -153,6 +155,13 @@ impl Config {
     #[must_use]
     pub fn tells_what_was_shown(&self) -> bool {
         self.rules >= 2
+    }
+
+    /// Returns whether the consensus score is weighted by what is pooled, and null of void debates; and a missing synthesis
+    /// is a reason.
+    #[must_use]
+    pub fn scores_what_is_pooled(&self) -> bool {
+        self.rules >= 3
     }
 
     /// Returns how much prompts show.

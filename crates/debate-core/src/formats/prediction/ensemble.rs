@@ -22,8 +22,8 @@ pub struct EnsembleContribution {
     pub weight: f64,
     /// The final probabilities, in the request's order.
     pub distribution: Vec<OutcomeShare>,
-    /// How far the roles agree, in [0, 1].
-    pub consensus_score: f64,
+    /// How far the roles agree, in [0, 1]; null where the debate is void.
+    pub consensus_score: Option<f64>,
     /// Rounds that are over.
     pub rounds_completed: u32,
     /// The judge's confidence, lowered by what is missing, in [0, 1] (rules K6, P16).

@@ -22,6 +22,8 @@ pub struct Forecasts {
     pub judge: Option<Distribution>,
     /// The mean of the blind opening's; none where nobody spoke in it.
     pub blind: Option<Distribution>,
+    /// The blind opening's, pooled as the roles' last ones are; none where nobody spoke in it.
+    pub opened: Option<Distribution>,
     /// The roles' pooled.
     pub consensus: Distribution,
     /// The debate's: judge and consensus blended.
@@ -50,9 +52,10 @@ impl Forecasts {
             .collect();
         let opening: Vec<&Distribution> = openings.iter().map(|(_, distribution)| distribution).collect();
         let blind = Panel::new(&opening).ok().map(|panel| pooling::linear(&panel));
+        let opened = consensus(config, openings.iter().map(|(_, distribution)| distribution));
         let consensus = consensus(config, roles.iter().map(|(_, distribution)| distribution))?;
         let last = blended(config, judge.as_ref(), &consensus);
-        Some(Self { roles, openings, judge, blind, consensus, last })
+        Some(Self { roles, openings, judge, blind, opened, consensus, last })
     }
 }
 

@@ -27,8 +27,8 @@ pub struct DebateResult {
     pub completed_at: String,
     /// What was said.
     pub debate_log: DebateLog,
-    /// How far the roles agree, in [0, 1] (rule P8); 1 where nobody spoke.
-    pub consensus_score: f64,
+    /// How far the roles agree, in [0, 1] (rule P8); null where the debate is void.
+    pub consensus_score: Option<f64>,
     /// Where roles diverge (rule P13).
     pub disagreement_map: Vec<Disagreement>,
     /// One entry for each outcome, in the request's order; empty where the debate is void.

@@ -4,6 +4,7 @@
 
 mod options;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -22,6 +23,7 @@ use crate::limits::{DEADLINE_MS_DEFAULT, Limits};
 use crate::measures::pooling::JUDGE_WEIGHT;
 use crate::measures::scoring::{DEFAULT_CRITERIA, default_weight};
 use crate::models::ModelPlan;
+use crate::request::alike;
 use crate::request::sizes::{
     ARGUMENT_TOKENS, CRITERIA_MAX, KEY_VARIABLES_MAX, LABEL_CHARS_MAX, OUTCOME_ID_CHARS_MAX, OUTCOMES_MAX,
     PARTICIPANTS_MAX, QUESTION_CHARS_MAX, TASK_BYTES_MAX, TASK_ID_CHARS_MAX, TEXT_CHARS_MAX, TEXTS_MAX,
@@ -234,16 +236,24 @@ fn outcomes(list: &Field<'_>) -> (Vec<OutcomeId>, Vec<OutcomeText>) {
     if items.is_empty() && matches!(list.value(), Some(Value::Array(given)) if given.is_empty()) {
         list.refuse("must name at least one outcome");
     }
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut labels) = (BTreeSet::new(), BTreeMap::new());
     let mut ids = Vec::with_capacity(items.len());
     let mut texts = Vec::with_capacity(items.len());
     for item in items {
         let outcome = item.object(&["id", "label", "description"]);
         let id = outcome_id(&outcome.required("id")).unwrap_or_default();
-        if !id.is_empty() && !seen.insert(id) {
+        if !id.is_empty() && !seen.insert(alike::key(id)) {
             outcome.field("id").refuse(format_args!("{id:?} is given more than once"));
         }
         let label = outcome.field("label").text_or_empty(LABEL_CHARS_MAX);
+        let key = alike::key(if label.trim().is_empty() { id } else { &label });
+        match labels.entry(key) {
+            Entry::Vacant(place) => drop(place.insert(id)),
+            Entry::Occupied(other) if other.get().is_empty() || *other.get() == id => {}
+            Entry::Occupied(other) => {
+                outcome.field("label").refuse(format_args!("looks like that of outcome {:?}", other.get()));
+            }
+        }
         ids.push(OutcomeId::new(id));
         texts.push(OutcomeText {
             label: if label.trim().is_empty() { id.to_owned() } else { label },

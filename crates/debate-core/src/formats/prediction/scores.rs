@@ -36,8 +36,21 @@ pub struct ForecastScores {
     pub consensus: ProperScores,
     /// Of the debate's own distribution.
     pub r#final: ProperScores,
-    /// Blind loss − final loss: positive where the debate helped.
+    /// Blind loss − final loss: what all steps gained together, pooling and judge included. One outcome proves nothing.
     pub uplift: Option<Uplift>,
+    /// What each step gained; they sum to the uplift.
+    pub steps: Option<Steps>,
+}
+
+/// What each step from the blind opening to the debate's own distribution gained: the loss before it − the loss after it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Steps {
+    /// Pooling the openings in the debate's own way instead of taking their mean.
+    pub pooling: Uplift,
+    /// Debating: the roles' last distributions instead of their openings, pooled in the same way.
+    pub debate: Uplift,
+    /// The judge's synthesis, blended into the consensus.
+    pub judge: Uplift,
 }
 
 /// The losses of one role.
@@ -60,7 +73,8 @@ impl Resolution {
             outcome: resolved.outcome.clone(),
             happened_at: resolved.happened_at.as_ref().map(Timestamp::to_string),
             resolved_at: at.to_string(),
-            scores: Forecasts::of(debate).and_then(|forecasts| ForecastScores::of(&forecasts, place)),
+            scores: Forecasts::of(debate.scored())
+                .and_then(|forecasts| ForecastScores::of(&forecasts, place)),
         })
     }
 }
@@ -73,15 +87,22 @@ impl ForecastScores {
         let roles = forecasts.roles.iter().map(|(role, distribution)| {
             Some(RoleScores { role: role.clone(), scores: score(distribution)? })
         });
-        let last = score(&forecasts.last)?;
-        let blind = forecasts.blind.as_ref().and_then(score);
+        let (consensus, last) = (score(&forecasts.consensus)?, score(&forecasts.last)?);
+        let [blind, opened] =
+            [&forecasts.blind, &forecasts.opened].map(|given| given.as_ref().and_then(score));
+        let steps = blind.zip(opened).map(|(blind, opened)| Steps {
+            pooling: blind.uplift_of(&opened),
+            debate: opened.uplift_of(&consensus),
+            judge: consensus.uplift_of(&last),
+        });
         Some(Self {
             roles: roles.collect::<Option<_>>()?,
             judge: forecasts.judge.as_ref().and_then(score),
             blind,
-            consensus: score(&forecasts.consensus)?,
+            consensus,
             r#final: last,
             uplift: blind.map(|blind| blind.uplift_of(&last)),
+            steps,
         })
     }
 }

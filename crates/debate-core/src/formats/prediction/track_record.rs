@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::Prediction;
+use super::config::Preset;
 use super::forecast::Forecasts;
 use crate::codec::DecodeError;
 use crate::debate::Debate;
@@ -20,6 +21,7 @@ use crate::measures::distribution::Distribution;
 use crate::measures::intervals::Interval;
 use crate::measures::proper_scores::ProperScores;
 use crate::record::{Body as _, decode_body};
+use crate::stop::Completeness;
 
 /// The fewest questions of which it is told whether debating helped, and what losses are made of: with fewer, an interval
 /// of resampled questions is too narrow to be believed, and terms over bins are mostly noise.
@@ -39,6 +41,8 @@ pub enum Forecaster {
     Judge,
     /// The mean of the blind opening.
     Blind,
+    /// The blind opening, pooled as the roles' last distributions are.
+    Opened,
     /// A market or a crowd, where somebody told its forecast.
     Market,
     /// A role's last distribution, after it heard the others.
@@ -107,6 +111,9 @@ pub struct Case {
     source: Source,
     models: String,
     prompts: BTreeSet<String>,
+    setting: Setting,
+    /// Whether it lacks some arguments, scores or the synthesis.
+    is_partial: bool,
     question: Digest,
     /// The place of what happened.
     happened: usize,
@@ -127,6 +134,8 @@ pub struct CalibrationReport {
     pub resolved: u64,
     /// Those of them that are void and forecast nothing.
     pub void: u64,
+    /// Those of them that are partial: some arguments, scores or the synthesis are missing.
+    pub partial: u64,
     /// Different questions among those counted.
     pub questions: u64,
     /// The fewest questions of which it is told whether debating helped, and what losses are made of.
@@ -136,7 +145,9 @@ pub struct CalibrationReport {
     pub forecasts: Vec<ForecastReport>,
     /// The debates' own forecasts against those of everybody else, in the same order.
     pub comparisons: Vec<Comparison>,
-    /// The debates' own by models and prompts.
+    /// What each step gained: pooling the openings, debating, the judge; the same questions in all of them.
+    pub steps: Vec<Step>,
+    /// The debates' own by models, prompts and rules.
     pub groups: Vec<Group>,
 }
 
@@ -158,6 +169,25 @@ pub struct ForecastReport {
     pub log_bits: Option<Decomposition>,
     /// The probabilities by tenths, with how often they came true.
     pub calibration: Vec<Bin>,
+}
+
+/// What one step of the debates gained: the loss before it − the loss after it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// Which step: `pooling`, `debate` or `judge`.
+    pub step: &'static str,
+    /// What it gained.
+    #[serde(flatten)]
+    pub gain: Comparison,
+}
+
+/// The rules of a debate that make its forecast, without its question and its seed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Setting {
+    /// The rules in a few words, such as `5 roles, 3 rounds, linear, judge 0.6, standard`.
+    pub rules: String,
+    /// The SHA-256 of all of them, personas included: equal where nothing but the question and the seed differs.
+    pub digest: Digest,
 }
 
 /// What the debates gained over another forecaster, in debates that have both: its loss − theirs.
@@ -193,13 +223,16 @@ pub enum Finding {
     Undecided,
 }
 
-/// The debates of the same models and prompts.
+/// The debates of the same models, prompts and rules.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     /// The models asked, in name order, joined by commas.
     pub models: String,
     /// The versions of the prompts, in order.
     pub prompts: Vec<String>,
+    /// Their rules.
+    #[serde(flatten)]
+    pub setting: Setting,
     /// How many debates there are.
     pub debates: u64,
     /// How many different questions these are about.
@@ -218,7 +251,9 @@ impl Case {
     pub fn of(debate: &Debate<Prediction>, prompts: BTreeSet<String>) -> Option<Self> {
         let (found, _) = debate.resolved()?;
         let happened = debate.config().outcome_index(&found.outcome)?;
-        let forecasts = Forecasts::of(debate).map(|forecasts| {
+        let scored = debate.scored();
+        let completeness = scored.conclusion().map(|(concluded, _)| &concluded.completeness);
+        let forecasts = Forecasts::of(scored).map(|forecasts| {
             let given = given(forecasts, found.market.clone()).into_iter();
             given.filter_map(|(of, forecast)| {
                 let scores = ProperScores::of(&forecast, happened).ok()?;
@@ -229,6 +264,8 @@ impl Case {
             source: if debate.is_simulated() { Source::Simulated } else { Source::Real },
             models: debate.model_names(),
             prompts,
+            setting: Setting::of(scored),
+            is_partial: matches!(completeness, Some(Completeness::Partial { .. })),
             question: question(debate),
             happened,
             forecasts: forecasts.map(Iterator::collect),
@@ -237,6 +274,31 @@ impl Case {
 
     fn loss(&self, of: &Forecaster) -> Option<&ProperScores> {
         self.forecasts.as_ref()?.get(of).map(|(_, scores)| scores)
+    }
+}
+
+impl Setting {
+    /// Returns the rules of a debate.
+    fn of(debate: &Debate<Prediction>) -> Self {
+        let config = debate.config();
+        let preset = config.preset.unwrap_or(Preset::Contract);
+        let rules = format!(
+            "{} roles, {} rounds, {}, judge {}, {}",
+            config.roles.len(),
+            config.rounds,
+            config.pooling.as_str(),
+            config.judge_weight,
+            preset.as_str()
+        );
+        let of_question = ["task_id", "outcomes", "seed", "dates", "models", "continued_after"];
+        let mut all = serde_json::to_value(config).unwrap_or_default();
+        if let Some(fields) = all.as_object_mut() {
+            fields.retain(|name, _| !of_question.contains(&name.as_str()));
+        }
+        let personas =
+            debate.brief().shown().map(|brief| serde_json::to_string(&(&brief.personas, &brief.rubrics)));
+        let personas = personas.and_then(Result::ok).unwrap_or_default();
+        Self { rules, digest: Digest::of_text(&format!("{all}\n{personas}")) }
     }
 }
 
@@ -251,10 +313,11 @@ fn question(debate: &Debate<Prediction>) -> Digest {
 }
 
 fn given(forecasts: Forecasts, market: Option<Distribution>) -> Vec<(Forecaster, Distribution)> {
-    let Forecasts { roles, openings, judge, blind, consensus, last } = forecasts;
+    let Forecasts { roles, openings, judge, blind, opened, consensus, last } = forecasts;
     let mut given = vec![(Forecaster::Final, last), (Forecaster::Consensus, consensus)];
     given.extend(judge.map(|judge| (Forecaster::Judge, judge)));
     given.extend(blind.map(|blind| (Forecaster::Blind, blind)));
+    given.extend(opened.map(|opened| (Forecaster::Opened, opened)));
     given.extend(market.map(|market| (Forecaster::Market, market)));
     given.extend(roles.into_iter().map(|(role, given)| (Forecaster::Role(role), given)));
     given.extend(openings.into_iter().map(|(role, given)| (Forecaster::Opening(role), given)));
@@ -276,13 +339,19 @@ impl TrackRecord {
         let source = source.unwrap_or(by_default);
         let all: Vec<&Case> =
             self.cases.iter().map(AsRef::as_ref).filter(|case| case.source == source).collect();
-        let mut calibrations: BTreeMap<&Forecaster, Calibration> = BTreeMap::new();
-        let mut groups: BTreeMap<(&str, &BTreeSet<String>), Vec<&Case>> = BTreeMap::new();
+        let mut counts: BTreeMap<(&Forecaster, Digest), u64> = BTreeMap::new();
+        let mut groups: BTreeMap<(&str, &BTreeSet<String>, &Setting), Vec<&Case>> = BTreeMap::new();
         for case in &all {
             let Some(forecasts) = &case.forecasts else { continue };
-            groups.entry((&case.models, &case.prompts)).or_default().push(case);
-            for (of, (forecast, _)) in forecasts {
-                calibrations.entry(of).or_default().add(forecast, case.happened);
+            groups.entry((&case.models, &case.prompts, &case.setting)).or_default().push(case);
+            forecasts.keys().for_each(|of| *counts.entry((of, case.question)).or_default() += 1);
+        }
+        let mut calibrations: BTreeMap<&Forecaster, Calibration> = BTreeMap::new();
+        for case in &all {
+            for (of, (forecast, _)) in case.forecasts.iter().flatten() {
+                // However often a question was debated, it is one question.
+                let weight = 1.0 / counts.get(&(of, case.question)).map_or(1.0, |count| *count as f64);
+                calibrations.entry(of).or_default().add(forecast, case.happened, weight);
             }
         }
         let others = calibrations.keys().filter(|forecaster| ***forecaster != Forecaster::Final);
@@ -292,13 +361,15 @@ impl TrackRecord {
             simulated: count(Source::Simulated),
             resolved: all.len() as u64,
             void: all.iter().filter(|case| case.forecasts.is_none()).count() as u64,
+            partial: all.iter().filter(|case| case.is_partial).count() as u64,
             questions: questions(all.iter().copied()),
             questions_min: QUESTIONS_MIN,
-            comparisons: others.filter_map(|other| compared(&all, other)).collect(),
+            comparisons: others.filter_map(|other| compared(&all, other, &Forecaster::Final)).collect(),
+            steps: STEPS.iter().filter_map(|step| stepped(&all, step)).collect(),
             forecasts: calibrations.iter().filter_map(|(of, found)| forecast(of, found, &all)).collect(),
             groups: groups
                 .into_iter()
-                .filter_map(|((models, prompts), cases)| group(models, prompts, &cases))
+                .filter_map(|((models, prompts, setting), cases)| group((models, prompts, setting), &cases))
                 .collect(),
         }
     }
@@ -309,7 +380,7 @@ fn questions<'c>(cases: impl Iterator<Item = &'c Case>) -> u64 {
 }
 
 fn forecast(of: &Forecaster, found: &Calibration, cases: &[&Case]) -> Option<ForecastReport> {
-    let is_enough = |found: &Decomposition| found.forecasts >= QUESTIONS_MIN;
+    let is_enough = |found: &Decomposition| found.questions >= QUESTIONS_MIN;
     let losses = cases.iter().filter(|case| case.loss(of).is_some());
     let ProperScores { brier, log_bits } = mean(cases, of)?;
     Some(ForecastReport {
@@ -332,10 +403,22 @@ fn mean(cases: &[&Case], of: &Forecaster) -> Option<ProperScores> {
     })
 }
 
-fn compared(cases: &[&Case], other: &Forecaster) -> Option<Comparison> {
+/// The steps from the blind opening to the debate's own distribution: name, before, after.
+const STEPS: [(&str, Forecaster, Forecaster); 3] = [
+    ("pooling", Forecaster::Blind, Forecaster::Opened),
+    ("debate", Forecaster::Opened, Forecaster::Consensus),
+    ("judge", Forecaster::Consensus, Forecaster::Final),
+];
+
+fn stepped(cases: &[&Case], (step, before, after): &(&'static str, Forecaster, Forecaster)) -> Option<Step> {
+    compared(cases, before, after).map(|gain| Step { step, gain })
+}
+
+/// Returns what one forecaster gained over another, in debates that have both.
+fn compared(cases: &[&Case], other: &Forecaster, one: &Forecaster) -> Option<Comparison> {
     let mut by_question: BTreeMap<Digest, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for case in cases {
-        let (Some(last), Some(loss)) = (case.loss(&Forecaster::Final), case.loss(other)) else { continue };
+        let (Some(last), Some(loss)) = (case.loss(one), case.loss(other)) else { continue };
         let gain = loss.uplift_of(last);
         let (brier, log_bits) = by_question.entry(case.question).or_default();
         brier.push(gain.brier);
@@ -359,15 +442,16 @@ fn compared(cases: &[&Case], other: &Forecaster) -> Option<Comparison> {
     Some(Comparison { over: other.clone(), debates, questions, brier, log_bits, finding })
 }
 
-fn group(models: &str, prompts: &BTreeSet<String>, cases: &[&Case]) -> Option<Group> {
+fn group((models, prompts, setting): (&str, &BTreeSet<String>, &Setting), cases: &[&Case]) -> Option<Group> {
     let ProperScores { brier, log_bits } = mean(cases, &Forecaster::Final)?;
     Some(Group {
         models: models.to_owned(),
         prompts: prompts.iter().cloned().collect(),
+        setting: setting.clone(),
         debates: cases.len() as u64,
         questions: questions(cases.iter().copied()),
         brier,
         log_bits,
-        uplift: compared(cases, &Forecaster::Blind),
+        uplift: compared(cases, &Forecaster::Blind, &Forecaster::Final),
     })
 }

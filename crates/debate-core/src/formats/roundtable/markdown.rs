@@ -9,13 +9,13 @@ use super::outcome::{
     WebSourceEntry,
 };
 use crate::id::Role;
-use crate::steering::steers;
+use crate::markdown::shown;
 
 /// Returns the document.
 #[must_use]
 pub fn document(result: &RoundtableResult) -> String {
     let mut page = Page::default();
-    page.line(&format!("# Roundtable: {}", one_line(&result.topic)));
+    page.line(&format!("# Roundtable: {}", shown(&result.topic)));
     page.line("");
     page.line(&format!("{} · {} · {}", result.mode.as_str(), result.completeness.as_str(), result.debate_id));
     if result.simulated {
@@ -25,8 +25,8 @@ pub fn document(result: &RoundtableResult) -> String {
     page.heading("Agent responses");
     for agent in &result.agent_responses {
         let role = agent.role.map(|role| format!(", {role}")).unwrap_or_default();
-        let shown = agent.shown_as.as_ref().map(|name| format!(", shown as {name}")).unwrap_or_default();
-        page.title(&format!("{}{role}{shown} (round {})", agent.agent, agent.round));
+        let alias = agent.shown_as.as_ref().map(|name| format!(", shown as {name}")).unwrap_or_default();
+        page.title(&format!("{}{role}{alias} (round {})", agent.agent, agent.round));
         page.response(&agent.response);
     }
     evidence(&mut page, &result.evidence);
@@ -42,7 +42,7 @@ fn decision(page: &mut Page, decision: &Decision) {
     page.names("Held by", &decision.supporters);
     page.names("Not held by", &decision.dissenters);
     page.names("Silent in the last round", &decision.missing);
-    decision.cautions.iter().for_each(|caution| page.item("Caution", caution));
+    decision.cautions.iter().for_each(|caution| page.item("Caution", &shown(caution)));
     if let Some(position) = &decision.position {
         page.quote(position);
     }
@@ -77,7 +77,7 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
     if !evidence.citations.is_empty() {
         page.title("Sources");
         for cited in &evidence.citations {
-            page.line(&format!("- {} ({}, round {})", one_line(&cited.source), cited.agent, cited.round));
+            page.line(&format!("- {} ({}, round {})", shown(&cited.source), cited.agent, cited.round));
         }
     }
 }
@@ -90,7 +90,7 @@ fn tool_runs(page: &mut Page, runs: &[ToolRunEntry]) {
             (None, Some(error)) => format!("failed: {error}"),
             (None, None) => format!("answered in {} ms", run.latency_ms),
         };
-        let said = one_line(&format!("{} {}, {how}", run.tool, run.arguments));
+        let said = shown(&format!("{} {}, {how}", run.tool, run.arguments));
         page.line(&format!("- {} ({}, round {})", said, run.agent, run.round));
     }
 }
@@ -99,7 +99,7 @@ fn web_sources(page: &mut Page, sources: &[WebSourceEntry]) {
     page.title("Pages that providers searched for");
     for WebSourceEntry { agent, round, page: found, .. } in sources {
         let title = found.title.as_ref().map(|title| format!("{title}: ")).unwrap_or_default();
-        let said = one_line(&format!("{title}{}", found.url));
+        let said = shown(&format!("{title}{}", found.url));
         page.line(&format!("- {said} ({agent}, round {round})"));
         if let Some(cited) = &found.cited_text {
             page.quote(cited);
@@ -153,11 +153,8 @@ fn metadata(page: &mut Page, result: &RoundtableResult) {
 struct Page(String);
 
 impl Page {
-    /// Writes a line, in which nothing steers a terminal, ends the line or turns it around (rule K13); nothing in it is
-    /// markup of HTML, or an image to be fetched, whose address would tell what was read to whoever made the words up.
+    /// Writes a line of the document's own words, in which the words of others are shown as such.
     fn line(&mut self, text: &str) {
-        let text =
-            text.replace('\t', "    ").replace(steers, "\u{fffd}").replace('<', "&lt;").replace("![", "!\\[");
         let _infallible = writeln!(self.0, "{text}");
     }
 
@@ -187,7 +184,7 @@ impl Page {
 
     fn quote(&mut self, words: &str) {
         self.line("");
-        words.lines().for_each(|line| self.line(format!("> {line}").trim_end()));
+        words.lines().for_each(|line| self.line(format!("> {}", shown(line)).trim_end()));
         self.line("");
     }
 
@@ -205,8 +202,4 @@ impl Page {
 
 fn names(of: &[Role]) -> String {
     of.iter().map(Role::as_str).collect::<Vec<_>>().join(", ")
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

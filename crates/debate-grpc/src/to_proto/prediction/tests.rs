@@ -35,7 +35,7 @@ fn full() -> DebateResult {
         task_id: "t".to_owned(),
         completed_at: "2026-11-21T23:17:00.000Z".to_owned(),
         debate_log: DebateLog { rounds: vec![full_round()] },
-        consensus_score: 0.875,
+        consensus_score: Some(0.875),
         disagreement_map: vec![Disagreement {
             topic: "how".to_owned(),
             positions: vec![Position { role: role(), stance: "so".to_owned(), strength: 0.5 }],
