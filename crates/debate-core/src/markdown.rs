@@ -1,7 +1,7 @@
 //! Words of people and models in Markdown: shown as plain text. They format nothing, link nothing and call nobody, wherever
 //! the document is rendered (rule K13).
 
-use crate::steering::steers;
+use crate::steering::{steers, turns_text};
 
 /// From so many hexadecimal digits on, GitHub takes a word for a commit's name.
 const COMMIT_DIGITS_MIN: usize = 7;
@@ -68,6 +68,31 @@ fn unlinked(text: &str) -> String {
     safe
 }
 
+/// Returns a text as Markdown on one line, for documents that people read as they are, too: signs that mean something are
+/// escaped, and what would call somebody or link something is parted.
+#[must_use]
+pub fn inline(text: &str) -> String {
+    let text = text.trim();
+    let mut safe = String::with_capacity(text.len() + text.len() / 8);
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => safe.extend(['\\', c]),
+            c if turns_text(c) => {}
+            c if c.is_control() => safe.push(' '),
+            c => safe.push(c),
+        }
+        let calls = matches!(c, '@' | '#') && rest.starts_with(|next: char| next.is_alphanumeric());
+        if calls || (c == ':' && rest.starts_with("//")) {
+            safe.push(GAP);
+        }
+    }
+    safe.replace("www.", &format!("www{GAP}."))
+}
+
 /// Returns a text on one line in which nothing steers a terminal or turns text around.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -91,6 +116,16 @@ mod tests {
             shown("[x](javascript:y) @me #3"),
             "\\[x\\]\\(javascript:\u{200b}y\\) @\u{200b}me #\u{200b}3"
         );
+    }
+
+    #[test]
+    fn k13_words_in_a_report_are_never_markup_and_call_nobody() {
+        assert_eq!(inline("# a\n[b](c) <d> | \u{202e}e"), "\\# a \\[b\\](c) &lt;d&gt; \\| e");
+        // A sign that takes the next one's meaning away must not take it from ours.
+        assert_eq!(inline("\\[b](c) ![d](e) &lt;f"), "\\\\\\[b\\](c) \\!\\[d\\](e) &amp;lt;f");
+        assert_eq!(inline("a\r\u{1b}[2Jb\u{9b}31mc\u{7}\u{2067}d\u{200f}"), "a  \\[2Jb 31mc d");
+        let parted = "@\u{200b}me, \\#\u{200b}3, http:\u{200b}//e.org, www\u{200b}.e.org: 5 @ 1";
+        assert_eq!(inline("@me, #3, http://e.org, www.e.org: 5 @ 1"), parted);
     }
 
     #[test]

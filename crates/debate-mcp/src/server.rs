@@ -11,7 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
-use debate_core::request::{WHOLE, entries};
+use debate_core::request::entries;
 use debate_grpc::refusal::Refusal;
 use debate_grpc::{Desk, Facade, Mount, bound_of};
 use rmcp::model::{
@@ -139,13 +139,17 @@ async fn checked(request: Request, next: Next) -> Response {
         // The door says how long it may be.
         Err(error) => return bound_of(&error).unwrap_or(Refusal::Unreadable).into_response(),
     };
-    if let Err(reason) = entries::check(&body) {
-        return Refusal::field(WHOLE, reason).into_response();
+    if entries::check(&body).is_err() {
+        return no_message();
     }
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
     if answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
         return answer;
     }
+    no_message()
+}
+
+fn no_message() -> Response {
     let error = json!({ "code": PARSE_ERROR, "message": "the body is no message of JSON-RPC" });
     let told = json!({ "jsonrpc": "2.0", "id": null, "error": error });
     (StatusCode::BAD_REQUEST, [(CONTENT_TYPE, "application/json")], told.to_string()).into_response()

@@ -18,7 +18,7 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     let resolved = program.run(["resolve", &id, "yes", "--at", "2026-09-22"]);
     assert_eq!(resolved.code, Some(0), "{resolved:?}");
     assert!(resolved.stdout.starts_with(&format!("debate {id} is resolved: yes\n")), "{}", resolved.stdout);
-    assert!(resolved.stdout.contains("uplift over the blind opening"), "{}", resolved.stdout);
+    assert!(resolved.stdout.contains("gained over the mean of the blind opening"), "{}", resolved.stdout);
 
     let shown = program.run(["show", &id, "--json"]).json();
     let resolution = &shown["extra"]["resolution"];

@@ -162,7 +162,10 @@ fn t10_markup_in_a_topic_stays_text() {
     let mut told = result(&check::<Roundtable>("given started agents=ada,bo rounds=1 mode=collaborative"));
     told.topic = "Should <script>\n# we</script> move?".to_owned();
     let document = markdown::document(&told);
-    assert!(document.starts_with("# Roundtable: Should &lt;script> # we&lt;/script> move?\n"), "{document}");
+    assert!(
+        document.starts_with("# Roundtable: Should &lt;script&gt; #\u{200b} we&lt;/script&gt; move?\n"),
+        "{document}"
+    );
 }
 
 #[test]
@@ -197,17 +200,16 @@ fn k13_words_in_a_document_steer_no_terminal_leave_no_line_and_fetch_no_image() 
     told.agent_responses[0].agent = words.as_str().into();
     told.decision.supporters = vec![words.as_str().into()];
     let document = markdown::document(&told);
-    let said = "a\u{fffd}[2J # b\u{fffd}m\u{fffd}c !\\[d](https://evil.test/?e)";
+    let said = "a\u{fffd}\\[2J #\u{200b} b\u{fffd}m\u{fffd}c \\!\\[d\\]\\(https:\u{200b}//evil.test/?e\\)";
     for line in [
         format!("- {said} (ada, round 1)"),
-        format!("- search_web {said}, answered in"),
+        format!("- search\\_web {said}, answered in"),
         format!("failed: {said}"),
-        format!("- {said}: https://evil.test (ada, round 1)"),
+        format!("- {said}: https:\u{200b}//evil.test (ada, round 1)"),
     ] {
         assert!(document.contains(&line), "{line:?} in {document:?}");
     }
-    let line = "> a\u{fffd}[2J\u{fffd}# b\u{fffd}m\u{fffd}c !\\[d](https://evil.test/?e)\n";
-    assert!(document.contains(line), "{document:?}");
+    assert!(document.contains(&format!("> {said}\n")), "{document:?}");
     assert!(!document.contains(|c: char| c != '\n' && c.is_control()), "{document:?}");
     assert!(!document.contains("!["), "{document:?}");
 }
@@ -237,7 +239,7 @@ fn k13_words_of_several_lines_stand_in_a_document_behind_marks_of_a_quote_alone(
     let document = markdown::document(&told);
     let lines: Vec<&str> = document.lines().collect();
     for place in ["decision", "position", "reasoning", "focus", "cited"] {
-        assert!(lines.contains(&format!("> ## {place}").as_str()), "{place}: {document}");
+        assert!(lines.contains(&format!("> #\u{200b}#\u{200b} {place}").as_str()), "{place}: {document}");
         assert!(!lines.contains(&format!("## {place}").as_str()), "{place}: {document}");
     }
     for place in ["topic", "title"] {

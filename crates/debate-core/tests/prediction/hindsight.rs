@@ -61,6 +61,36 @@ fn k16_every_forecast_of_a_resolved_debate_is_scored_from_its_log() {
     close_to(scores.r#final.log_bits, -libm::log2(0.394));
     close_to(scores.blind.unwrap().brier, 0.3136);
     close_to(scores.uplift.unwrap().brier, 0.3136 - 0.367_236);
+    // The openings are pooled as they are averaged here, so pooling gains nothing; the debate did, and the judge lost it.
+    let steps = scores.steps.unwrap();
+    close_to(steps.pooling.brier, 0.0);
+    close_to(steps.debate.brier, 0.3136 - 0.2916);
+    close_to(steps.judge.brier, 0.2916 - 0.367_236);
+}
+
+#[test]
+fn s1_rounds_after_the_answer_change_no_forecast_that_is_scored() {
+    let (mut debate, _) = play(config(3), sure_optimist);
+    resolve(&mut debate, "yes");
+    let before = Resolution::of(&debate).unwrap();
+    tell(&mut debate, Timestamp(9_500), Command::Continue { rounds: 1, focus: None });
+    assert_eq!(Resolution::of(&debate), Some(before));
+    let report = counted(&[(&debate, "")]).report(None);
+    close_to(report.forecasts[0].brier_mean, 0.367_236);
+}
+
+#[test]
+fn s16_an_answer_that_is_told_again_keeps_its_moment() {
+    let (mut debate, _) = play(config(3), sure_optimist);
+    let happened_at = Some(Timestamp(5_000));
+    let told = |outcome: &str, happened_at| Resolved { happened_at, ..Resolved::new(outcome.into()) };
+    tell(&mut debate, Timestamp(9_000), Command::Resolve(told("yes", happened_at)));
+    let market = Distribution::new(vec![0.7, 0.3]).unwrap();
+    let again = Resolved { market: Some(market), ..told("yes", None) };
+    tell(&mut debate, Timestamp(9_001), Command::Resolve(again));
+    assert_eq!(debate.resolved().unwrap().0.happened_at, happened_at);
+    resolve(&mut debate, "no");
+    assert_eq!(debate.resolved().unwrap().0.happened_at, None, "it was the moment of another answer");
 }
 
 #[test]
@@ -86,11 +116,11 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
     let report = counted(&[(&right, ""), (&wrong, ""), (&void, "")]).report(None);
     assert_eq!((report.resolved, report.void, report.real, report.simulated), (3, 1, 3, 0));
     let of: Vec<&Forecaster> = report.forecasts.iter().map(|found| &found.forecaster).collect();
-    use Forecaster::{Blind, Consensus, Final, Judge};
-    assert_eq!(of[..4], [&Final, &Consensus, &Judge, &Blind]);
+    use Forecaster::{Blind, Consensus, Final, Judge, Opened};
+    assert_eq!(of[..5], [&Final, &Consensus, &Judge, &Blind, &Opened]);
     let roles = ["contrarian", "historian", "judge", "optimist", "pessimist"];
-    assert_eq!(of[4..9], roles.map(|role| Forecaster::Role(role.into())).each_ref()[..]);
-    assert_eq!(of[9..], roles.map(|role| Forecaster::Opening(role.into())).each_ref()[..]);
+    assert_eq!(of[5..10], roles.map(|role| Forecaster::Role(role.into())).each_ref()[..]);
+    assert_eq!(of[10..], roles.map(|role| Forecaster::Opening(role.into())).each_ref()[..]);
     let last = &report.forecasts[0];
     assert_eq!(last.debates, 2);
     close_to(last.brier_mean, f64::midpoint(0.394 * 0.394, 0.606 * 0.606));
@@ -98,8 +128,8 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
     assert_eq!(counts, [0, 0, 0, 2, 0, 0, 0, 0, 0, 0]);
     close_to(last.calibration[3].share_happened.unwrap(), 0.5);
     // The optimist ends at 0.9 and opened at what everybody says of it there.
-    close_to(report.forecasts[7].brier_mean, f64::midpoint(0.81, 0.01));
-    assert!(report.forecasts[12].brier_mean < report.forecasts[7].brier_mean);
+    close_to(report.forecasts[8].brier_mean, f64::midpoint(0.81, 0.01));
+    assert!(report.forecasts[13].brier_mean < report.forecasts[8].brier_mean);
     let uplift = over(&report, &Blind);
     assert_eq!((uplift.debates, uplift.questions, uplift.finding), (2, 1, Finding::TooFew));
     assert_eq!((uplift.brier, uplift.log_bits), (None, None), "of too few nothing is told");

@@ -142,7 +142,7 @@ async fn d9_pages_that_a_provider_searched_for_are_evidence_until_their_words_ar
         shown.evidence.web_sources.iter().map(|found| (found.agent.as_str(), &*found.page.url)).collect();
     assert_eq!(found, [("ada", "https://lanes.test/<9>"), ("bo", "https://lanes.test/<9>")]);
     let document = markdown::document(&shown);
-    let line = "- Lanes # and buses: https://lanes.test/&lt;9> (ada, round 1)\n\n> Taxis were slower.\n";
+    let line = "- Lanes #\u{200b} and buses: https:\u{200b}//lanes.test/&lt;9&gt; (ada, round 1)\n\n> Taxis were slower.\n";
     assert!(document.contains(line), "{document}");
     assert_eq!(told(&log, Texts::Withheld).evidence.web_sources, []);
     // The outcome is the same without the words.

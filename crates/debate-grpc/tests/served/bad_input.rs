@@ -437,6 +437,6 @@ async fn f3_messages_with_more_entries_than_their_bytes_are_worth_are_refused() 
             format!(r#"{{"prediction_context":{{"outcomes":[{}{{}}]}}}}"#, "{},".repeat(bytes / 3 - 30));
         let headers = [("content-type", "application/json")];
         let (status, _) = call(&mut client, "/api/v1/debates", &headers, json.as_bytes()).await;
-        assert_eq!(status, 400);
+        assert_eq!(status, 422);
     }
 }

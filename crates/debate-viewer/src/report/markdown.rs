@@ -5,7 +5,7 @@ mod prediction;
 use debate_core::format::Format as _;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::review::Review;
-use debate_core::markdown::shown as plain;
+use debate_core::markdown::inline as plain;
 use debate_core::prose::REDACTED;
 use debate_core::stop::Completeness;
 use serde_json::Value;

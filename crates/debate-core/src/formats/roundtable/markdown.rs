@@ -25,8 +25,9 @@ pub fn document(result: &RoundtableResult) -> String {
     page.heading("Agent responses");
     for agent in &result.agent_responses {
         let role = agent.role.map(|role| format!(", {role}")).unwrap_or_default();
-        let alias = agent.shown_as.as_ref().map(|name| format!(", shown as {name}")).unwrap_or_default();
-        page.title(&format!("{}{role}{alias} (round {})", agent.agent, agent.round));
+        let alias =
+            agent.shown_as.as_ref().map(|alias| format!(", shown as {}", shown(alias))).unwrap_or_default();
+        page.title(&format!("{}{role}{alias} (round {})", name(&agent.agent), agent.round));
         page.response(&agent.response);
     }
     evidence(&mut page, &result.evidence);
@@ -77,7 +78,7 @@ fn evidence(page: &mut Page, evidence: &Evidence) {
     if !evidence.citations.is_empty() {
         page.title("Sources");
         for cited in &evidence.citations {
-            page.line(&format!("- {} ({}, round {})", shown(&cited.source), cited.agent, cited.round));
+            page.line(&format!("- {} ({}, round {})", shown(&cited.source), name(&cited.agent), cited.round));
         }
     }
 }
@@ -86,21 +87,20 @@ fn tool_runs(page: &mut Page, runs: &[ToolRunEntry]) {
     page.title("Tools");
     for run in runs {
         let how = match (&run.reused_from, &run.error) {
-            (Some(from), _) => format!("answered as for {} in round {}", from.agent, from.round),
-            (None, Some(error)) => format!("failed: {error}"),
+            (Some(from), _) => format!("answered as for {} in round {}", name(&from.agent), from.round),
+            (None, Some(error)) => format!("failed: {}", shown(error)),
             (None, None) => format!("answered in {} ms", run.latency_ms),
         };
-        let said = shown(&format!("{} {}, {how}", run.tool, run.arguments));
-        page.line(&format!("- {} ({}, round {})", said, run.agent, run.round));
+        let said = format!("{} {}, {how}", shown(&run.tool), shown(&run.arguments));
+        page.line(&format!("- {said} ({}, round {})", name(&run.agent), run.round));
     }
 }
 
 fn web_sources(page: &mut Page, sources: &[WebSourceEntry]) {
     page.title("Pages that providers searched for");
     for WebSourceEntry { agent, round, page: found, .. } in sources {
-        let title = found.title.as_ref().map(|title| format!("{title}: ")).unwrap_or_default();
-        let said = shown(&format!("{title}{}", found.url));
-        page.line(&format!("- {said} ({agent}, round {round})"));
+        let title = found.title.as_ref().map(|title| format!("{}: ", shown(title))).unwrap_or_default();
+        page.line(&format!("- {title}{} ({}, round {round})", shown(&found.url), name(agent)));
         if let Some(cited) = &found.cited_text {
             page.quote(cited);
         }
@@ -115,7 +115,7 @@ fn round(page: &mut Page, entry: &RoundEntry) {
     }
     for spoken in &entry.responses {
         let again = if spoken.response.kind == Kind::Repoll { ", asked again" } else { "" };
-        page.paragraph(&format!("**{}**{again}", spoken.agent));
+        page.paragraph(&format!("**{}**{again}", name(&spoken.agent)));
         page.response(&spoken.response);
     }
     entry.judgements.iter().for_each(|judged| page.line(&judgement(judged)));
@@ -201,5 +201,9 @@ impl Page {
 }
 
 fn names(of: &[Role]) -> String {
-    of.iter().map(Role::as_str).collect::<Vec<_>>().join(", ")
+    of.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+fn name(of: &Role) -> String {
+    shown(of.as_str())
 }
