@@ -103,7 +103,7 @@ impl v1::audit_service_server::AuditService for Audits {
         request: Request<v1::ExportBundleRequest>,
     ) -> Result<Response<Self::ExportBundleStream>, Status> {
         let desk = self.0.desk_of(&request, INTERFACE)?;
-        let bundle = desk.export(&request.into_inner().debate_id, |exported| bundle(exported)).await?;
+        let bundle = desk.export(&request.into_inner().debate_id, bundle).await?;
         let pieces = bundle.into_iter().map(|piece| Ok(v1::ExportBundleResponse { piece }));
         Ok(Response::new(stream::iter(pieces).boxed()))
     }

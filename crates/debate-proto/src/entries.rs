@@ -74,7 +74,7 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
 impl Shapes {
     fn add(&mut self, scope: &str, message: &DescriptorProto) {
         let name = format!("{scope}.{}", message.name());
-        let is_entry = message.options.as_ref().is_some_and(|options| options.map_entry());
+        let is_entry = message.options.as_ref().is_some_and(prost_types::MessageOptions::map_entry);
         let is_value = is_entry || name.starts_with(VALUES);
         self.places.insert(name.clone(), self.all.len());
         let bytes = if is_value { VALUE_BYTES } else { MESSAGE_BYTES };

@@ -2,6 +2,8 @@
 //! world drawn from a seed. No question is asked by both while its first asker lives, and no model answers that the
 //! debate does not name.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;

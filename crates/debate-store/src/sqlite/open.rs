@@ -234,12 +234,14 @@ async fn open_path(
 
 /// Refuses a database that another program created. An empty one becomes ours.
 async fn ensure_ours(writer: &mut SqliteConnection) -> Result<(), Failure> {
-    let application_id: i32 = sqlx::query_scalar("PRAGMA application_id").fetch_one(&mut *writer).await?;
-    if application_id == APPLICATION_ID {
-        return Ok(());
+    // In this order: another process may make the file ours in between, with its objects and its id in one transaction.
+    let objects: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut *writer).await?;
+    let application_id: i32 = sqlx::query_scalar("PRAGMA application_id").fetch_one(writer).await?;
+    if application_id == APPLICATION_ID || (application_id == 0 && objects == 0) {
+        Ok(())
+    } else {
+        Err(Failure::Foreign)
     }
-    let objects: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(writer).await?;
-    if application_id == 0 && objects == 0 { Ok(()) } else { Err(Failure::Foreign) }
 }
 
 /// Switches to the write-ahead log, which a file keeps once it has it. SQLite waits for nobody here, so this does:
