@@ -53,7 +53,7 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
         "{page}"
     );
     assert!(page.contains("too few to tell") && !page.contains(" ["), "no interval of so few: {page}");
-    assert!(page.contains("By model and prompts") && page.contains("optimist alone"), "{page}");
+    assert!(page.contains("By model, prompts and rules") && page.contains("optimist alone"), "{page}");
     let real = program.run(["calibration", "--source", "real", "--json"]).json();
     assert_eq!(
         (&real["source"], &real["resolved"], &real["simulated"]),

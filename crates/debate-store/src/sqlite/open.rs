@@ -235,7 +235,8 @@ async fn open_path(
 /// Refuses a database that another program created. An empty one becomes ours.
 async fn ensure_ours(writer: &mut SqliteConnection) -> Result<(), Failure> {
     // In this order: another process may make the file ours in between, with its objects and its id in one transaction.
-    let objects: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut *writer).await?;
+    let objects: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM sqlite_schema").fetch_one(&mut *writer).await?;
     let application_id: i32 = sqlx::query_scalar("PRAGMA application_id").fetch_one(writer).await?;
     if application_id == APPLICATION_ID || (application_id == 0 && objects == 0) {
         Ok(())

@@ -314,7 +314,7 @@ async function calibration() {
     found.comparisons.map(({ brier, log_bits, questions }) => [interval(brier, 4), interval(log_bits, 3), String(questions)]),
   );
   const parts = (mean, apart, debates) => [
-    ...[mean, apart?.reliability, apart?.resolution, apart?.uncertainty, apart?.within_bins].map((value) => value?.toFixed(4).replace("-", "−") ?? "–"),
+    ...[mean, apart?.loss, apart?.reliability, apart?.resolution, apart?.uncertainty, apart?.within_bins].map((value) => value?.toFixed(4).replace("-", "−") ?? "–"),
     String(debates),
   ];
   const losses = ["brier", "log_bits"].flatMap((loss) => found.forecasts.map((forecast) => parts(forecast[`${loss}_mean`], forecast[loss], forecast.debates)));
