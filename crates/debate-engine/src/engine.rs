@@ -416,16 +416,14 @@ impl Engine {
             let head = debate_core::chain::ChainCheck::new(stream).head();
             Verification { fault: Some(fault), ..Verification::new(debate, head) }
         };
-        let begin = match readable(store, stream, Seq::START, 1).await? {
-            Ok(begin) => begin,
-            Err(fault) => return Ok(nothing(fault)),
+        let (begin, otherwise) =
+            tokio::try_join!(readable(store, stream, Seq::START), archived_otherwise(store, stream))?;
+        let begin = match (begin, otherwise) {
+            (Err(fault), _) | (Ok(_), Some(fault)) => return Ok(nothing(fault)),
+            (Ok(begin), None) => begin,
         };
-        if let Some(fault) = archived_otherwise(store, stream).await? {
-            return Ok(nothing(fault));
-        }
-        let Some(first) = begin.first() else { return Err(self.missing(debate).await) };
-        match self.served_by(debate, Some(first)).await {
-            Ok((_, served)) => Ok(served.verify(store, debate, first).await?),
+        match self.served_by(debate, begin.events.first()).await {
+            Ok((_, served)) => Ok(served.verify(store, debate, begin).await?),
             // A first event that no longer says its format was changed.
             Err(LoadError::Format { .. }) => {
                 let why = "the first event does not name a format that is known here".to_owned();

@@ -29,7 +29,7 @@ use crate::live::Live;
 use crate::redaction::{self, Redact, Redaction, RedactionError};
 use crate::room;
 use crate::turn;
-use crate::verify::{self, Verification};
+use crate::verify::{self, Page, Verification};
 
 /// What the engine does with a debate without knowing its format.
 #[async_trait]
@@ -82,12 +82,12 @@ pub(crate) trait Served: Send + Sync {
         actor: &str,
     ) -> Result<Redaction, RedactionError>;
 
-    /// Checks a stored debate, whose first event is given.
+    /// Checks a stored debate, whose first events are given.
     async fn verify(
         &self,
         store: &dyn EventStore,
         debate: DebateId,
-        first: &Envelope,
+        begin: Page,
     ) -> Result<Verification, ReadError>;
 
     /// Returns what is wrong with the models of a debate, given the events of its start, a `Vec<Event<_>>` of this format:
@@ -189,9 +189,9 @@ impl<P: Prompts> Served for ServedFormat<P> {
         &self,
         store: &dyn EventStore,
         debate: DebateId,
-        first: &Envelope,
+        begin: Page,
     ) -> Result<Verification, ReadError> {
-        verify::verify::<P::Format>(store, debate, first).await
+        verify::verify::<P::Format>(store, debate, begin).await
     }
 
     fn room_violation(

@@ -74,8 +74,17 @@ pub async fn archived_otherwise(
     Ok(is_other.then_some(Fault { seq: Seq(1), why }))
 }
 
-/// Returns at least one of the events of a stream right after `after`, in order, where there is any; fewer than `limit` where
-/// not all of these can be read, and what is wrong where the first of them cannot.
+/// Events of a stream that follow each other.
+#[derive(Debug)]
+pub struct Page {
+    /// At least one where there is any.
+    pub events: Vec<Envelope>,
+    /// Whether there were no more when these were read.
+    pub is_last: bool,
+}
+
+/// Returns the events of a stream right after `after`, in order: one page at most, less where not all of it can be read,
+/// and what is wrong where the first of them cannot.
 ///
 /// # Errors
 /// The store failed.
@@ -83,29 +92,32 @@ pub async fn readable(
     store: &dyn EventStore,
     stream: StreamId,
     after: Seq,
-    limit: u32,
-) -> Result<Result<Vec<Envelope>, Fault>, ReadError> {
-    let mut limit = limit;
+) -> Result<Result<Page, Fault>, ReadError> {
+    let mut limit = PAGE;
     loop {
         match store.read(stream, after, limit).await {
             // One row that cannot be read hides those before it.
             Err(ReadError::Corrupt { .. }) if limit > 1 => limit /= 2,
             Err(ReadError::Corrupt { what, .. }) => return Ok(Err(Fault { seq: after.next(), why: what })),
-            page => return page.map(Ok),
+            page => return page.map(|events| Ok(Page { is_last: events.len() < limit as usize, events })),
         }
     }
 }
 
-/// Checks one debate, whose first event is given, from that to its last; of a fork first what it shares with its parents (rule
-/// K14).
+/// Checks one debate, whose first events are given, from these to its last; of a fork first what it shares with its parents
+/// (rule K14).
 pub(crate) async fn verify<F: Format>(
     store: &dyn EventStore,
     debate: DebateId,
-    first: &Envelope,
+    begin: Page,
 ) -> Result<Verification, ReadError> {
     let mut check = Check::<F>::new(debate);
-    let own = match check.inherit(store, first).await? {
-        Ok(()) => check.stream(store, debate, None).await?,
+    let inherited = match begin.events.first() {
+        Some(first) => check.inherit(store, first).await?,
+        None => Ok(()),
+    };
+    let own = match inherited {
+        Ok(()) => check.stream(store, debate, Some(begin), None).await?,
         Err(why) => {
             check = Check::new(debate);
             Err(Fault { seq: Seq(1), why })
@@ -150,7 +162,7 @@ impl<F: Format> Check<F> {
             Err(error) => return Ok(Err(error.to_string())),
         };
         for Stretch { debate, until, hash } in stretches {
-            if let Err(Fault { why, .. }) = self.stream(store, debate, Some(until)).await? {
+            if let Err(Fault { why, .. }) = self.stream(store, debate, None, Some(until)).await? {
                 return Ok(Err(format!("what it was forked from does not hold: {why}")));
             }
             if self.found.head != (until, hash) {
@@ -169,23 +181,26 @@ impl<F: Format> Check<F> {
         Ok(Ok(()))
     }
 
-    /// Checks a stream, up to and including `until`, or all of it.
+    /// Checks a stream, of which the first events may be given, up to and including `until`, or all of it.
     async fn stream(
         &mut self,
         store: &dyn EventStore,
         debate: DebateId,
+        mut begin: Option<Page>,
         until: Option<Seq>,
     ) -> Result<Result<(), Fault>, ReadError> {
         let stream = StreamId::from(debate);
         let mut chain = ChainCheck::new(stream);
         self.found.head = chain.head();
         loop {
-            let page = match readable(store, stream, chain.head().0, PAGE).await? {
-                Ok(page) if page.is_empty() => return Ok(Ok(())),
-                Ok(page) => page,
-                Err(fault) => return Ok(Err(fault)),
+            let page = match begin.take() {
+                Some(page) => page,
+                None => match readable(store, stream, chain.head().0).await? {
+                    Ok(page) => page,
+                    Err(fault) => return Ok(Err(fault)),
+                },
             };
-            for envelope in &page {
+            for envelope in &page.events {
                 if let Err(fault) =
                     chain.push(envelope).map_err(Fault::from).and_then(|()| self.fold(envelope))
                 {
@@ -195,6 +210,9 @@ impl<F: Format> Check<F> {
                 if until.is_some_and(|until| envelope.seq >= until) {
                     return Ok(Ok(()));
                 }
+            }
+            if page.is_last {
+                return Ok(Ok(()));
             }
         }
     }
@@ -234,17 +252,17 @@ impl<F: Format> Check<F> {
         let mut chain = ChainCheck::after(parent.into(), until, hash);
         while !taken.is_empty() {
             // From what cannot be read, or is not what was written, nothing proves anything.
-            let Ok(page) = readable(store, parent.into(), chain.head().0, PAGE).await? else { break };
-            if page.is_empty() {
-                break;
-            }
-            for envelope in &page {
+            let Ok(page) = readable(store, parent.into(), chain.head().0).await? else { break };
+            for envelope in &page.events {
                 if chain.push(envelope).is_err() {
                     return Ok(taken.pop_first());
                 }
                 if let Some(seq) = codec::redacted(envelope) {
                     taken.remove(&seq);
                 }
+            }
+            if page.is_last {
+                break;
             }
         }
         Ok(taken.pop_first())
@@ -261,10 +279,10 @@ impl<F: Format> Check<F> {
         let (mut after, _) = self.found.head;
         while !taken.is_empty() {
             // What cannot be read may be the record.
-            let Ok(page) = readable(store, debate.into(), after, PAGE).await? else { return Ok(None) };
-            let Some(last) = page.last() else { break };
+            let Ok(page) = readable(store, debate.into(), after).await? else { return Ok(None) };
+            let Some(last) = page.events.last() else { break };
             after = last.seq;
-            for seq in page.iter().filter_map(codec::redacted) {
+            for seq in page.events.iter().filter_map(codec::redacted) {
                 taken.remove(&seq);
             }
         }

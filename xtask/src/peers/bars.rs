@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Row;
 use super::flight::{Field, Flight, fly, fly_as, median};
 use super::model_server::ModelServer;
-use super::roster::{FLOOR, LANGGRAPH, OURS, Started};
+use super::roster::{LANGGRAPH, LOG_FLOOR, OURS, Started};
 
 /// A ratio and what it must not pass.
 #[derive(Debug)]
@@ -90,9 +90,9 @@ struct Compared {
 /// Every ratio of two peers.
 const COMPARED: [Compared; 3] = [
     Compared {
-        name: "100 in flight: CPU per debate, ours / floor",
+        name: "100 in flight: CPU per debate, ours / floor with a log",
         above: OURS,
-        below: FLOOR,
+        below: LOG_FLOOR,
         of: |flight| flight.cpu_ms,
         bound: Bound::AtMost(2.0),
     },
@@ -104,9 +104,9 @@ const COMPARED: [Compared; 3] = [
         bound: Bound::AtLeast(15.0),
     },
     Compared {
-        name: "100 in flight: memory per extra debate, ours / floor",
+        name: "100 in flight: memory per extra debate, ours / floor with a log",
         above: OURS,
-        below: FLOOR,
+        below: LOG_FLOOR,
         of: |flight| flight.extra_kb.unwrap_or(f64::NAN),
         bound: Bound::AtMost(1.3),
     },
@@ -145,9 +145,9 @@ const ALONE: [(&str, Bound, Measure); 4] = [
     ("log-normal, median 1 s, σ 0.5: wall / critical path", Bound::AtMost(1.03), |server, ours| {
         Ok(fly(server, ours, Field { sigma: 0.5, ..at(20, 1_000.0) })?.stretch)
     }),
-    ("2 s a call: p99 of 500 in flight / one alone", Bound::AtMost(1.2), |server, ours| {
+    ("2 s a call: p99 of 1,000 in flight / one alone", Bound::AtMost(1.2), |server, ours| {
         let alone = fly(server, ours, at(1, 2_000.0))?.wall_ms(1.0);
-        Ok(fly(server, ours, at(500, 2_000.0))?.wall_ms(0.99) / alone)
+        Ok(fly(server, ours, at(1_000, 2_000.0))?.wall_ms(0.99) / alone)
     }),
 ];
 
@@ -185,8 +185,8 @@ mod tests {
     fn what_is_promised_follows_from_the_peers_that_are_asked_for() {
         assert_eq!(promised(|_| true).len(), COMPARED.len() + ALONE.len());
         assert_eq!(promised(|name| name == OURS).len(), ALONE.len());
-        assert_eq!(promised(|name| name == OURS || name == FLOOR).len(), 2 + ALONE.len());
-        assert!(promised(|name| name == FLOOR).is_empty());
+        assert_eq!(promised(|name| name == OURS || name == LOG_FLOOR).len(), 2 + ALONE.len());
+        assert!(promised(|name| name == LOG_FLOOR).is_empty());
     }
 
     #[test]

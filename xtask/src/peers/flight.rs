@@ -88,7 +88,7 @@ pub(crate) fn fly_as(
     read(&said, field, &paths).context("the peer's last line lacks a number")
 }
 
-/// Holds one debate of the engine and writes its requests down for all others.
+/// Holds one debate of the engine and writes its requests down for all others; keeps its log for the floor that has one.
 ///
 /// # Errors
 ///
@@ -105,6 +105,7 @@ pub(crate) fn record(server: &ModelServer, ours: &Path, folder: &Path) -> Result
     let path = folder.join("tape.json");
     fs::write(&path, server.tape()?.to_string())
         .with_context(|| format!("cannot write {}", path.display()))?;
+    fs::copy(folder.join("log/peers.sqlite"), folder.join("log.sqlite")).context("the engine left no log")?;
     Ok(path)
 }
 

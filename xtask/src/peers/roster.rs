@@ -48,10 +48,11 @@ pub(crate) struct Started {
 /// The engine, and what it is compared with.
 pub(crate) const OURS: &str = "ours";
 pub(crate) const FLOOR: &str = "floor";
+pub(crate) const LOG_FLOOR: &str = "floor-log";
 pub(crate) const LANGGRAPH: &str = "langgraph";
 
 /// Every peer, in the order in which they run.
-pub(crate) const PEERS: [Peer; 13] = [
+pub(crate) const PEERS: [Peer; 14] = [
     Peer {
         name: OURS,
         program: Program::Rust("peer-ours", "peer-ours", &[]),
@@ -61,6 +62,12 @@ pub(crate) const PEERS: [Peer; 13] = [
     Peer {
         name: FLOOR,
         program: Program::Rust("peer-floor", "peer-floor", &[]),
+        schedule: "pipelined",
+        pace: Pace::Fast,
+    },
+    Peer {
+        name: LOG_FLOOR,
+        program: Program::Rust("peer-floor", "peer-floor", &["--log"]),
         schedule: "pipelined",
         pace: Pace::Fast,
     },

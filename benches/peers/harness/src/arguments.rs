@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::plan::Schedule;
 
-/// `--url URL --tape FILE --debates N --in-flight C --schedule S --work FOLDER [--stream]`.
+/// `--url URL --tape FILE --debates N --in-flight C --schedule S --work FOLDER [--stream] [--log]`.
 #[derive(Debug, Clone)]
 pub struct Arguments {
     /// The base address of the model server, ending in `/v1`.
@@ -23,6 +23,8 @@ pub struct Arguments {
     pub work: PathBuf,
     /// Whether replies are asked for as streams.
     pub stream: bool,
+    /// Whether a floor writes the log that the engine writes.
+    pub log: bool,
 }
 
 impl Arguments {
@@ -40,6 +42,7 @@ impl Arguments {
             schedule: Schedule::Pipelined,
             work: PathBuf::new(),
             stream: false,
+            log: false,
         };
         let mut words = std::env::args().skip(1);
         while let Some(name) = words.next() {
@@ -52,6 +55,7 @@ impl Arguments {
                 "--schedule" => read.schedule = value()?.parse().map_err(anyhow::Error::msg)?,
                 "--work" => read.work = value()?.into(),
                 "--stream" => read.stream = true,
+                "--log" => read.log = true,
                 _ => bail!("{name} means nothing"),
             }
         }

@@ -298,16 +298,18 @@ async fn check_proposals(
     let mut chain = ChainCheck::new(stream);
     let mut log: Vec<Envelope> = Vec::new();
     let broken = 'log: loop {
-        let page = match readable(store, stream, chain.head().0, PAGE).await? {
-            Ok(page) if page.is_empty() => break 'log None,
+        let page = match readable(store, stream, chain.head().0).await? {
             Ok(page) => page,
             Err(fault) => break 'log Some(fault),
         };
-        for envelope in page {
+        for envelope in page.events {
             if let Err(broken) = chain.push(&envelope) {
                 break 'log Some(broken.into());
             }
             log.push(envelope);
+        }
+        if page.is_last {
+            break 'log None;
         }
     };
     found.events = log.len() as u64;

@@ -1,12 +1,13 @@
-//! The floor: tokio and reqwest, no log, no rules, no prompts of its own.
+//! The floor: tokio and reqwest, no rules, no prompts of its own, and no log unless it is asked for.
 //!
 //! For each call it puts the debate's number into the recorded prompt, sends it, reads the reply as JSON and keeps it
-//! until the debate is over.
+//! until the debate is over. With a log it goes on when the rows of the reply are on the disk.
 
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use peer_harness::{Arguments, Plan, Tape, fly, numbered, report, with_number};
+use peer_floor::Log;
+use peer_harness::{Arguments, CALLS, Plan, Tape, fly, numbered, report, with_number};
 use reqwest::Client;
 use reqwest::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,7 @@ struct Floor {
     tape: Tape,
     plan: Plan,
     stream: bool,
+    log: Option<Log>,
 }
 
 #[tokio::main]
@@ -62,6 +64,10 @@ async fn main() -> Result<()> {
         tape: Tape::read(&arguments.tape)?,
         plan: Plan::new(arguments.schedule),
         stream: arguments.stream,
+        log: arguments
+            .log
+            .then(|| Log::open(&arguments.tape.with_file_name("log.sqlite"), &arguments.work))
+            .transpose()?,
     });
     let debate = move |number| {
         let floor = Arc::clone(&floor);
@@ -73,10 +79,24 @@ async fn main() -> Result<()> {
 
 impl Floor {
     async fn debate(&self, number: u32) -> Result<()> {
-        let number = numbered(number);
-        let replies = self.plan.run(|place| self.ask(place, &number)).await?;
+        let words = numbered(number);
+        self.record(number, 0).await?;
+        let ask = async |place: usize| {
+            let reply = self.ask(place, &words).await?;
+            self.record(number, place + 1).await?;
+            anyhow::Ok(reply)
+        };
+        let replies = self.plan.run(ask).await?;
         drop(replies);
         Ok(())
+    }
+
+    /// Writes the rows of a step: the start, or a call's reply.
+    async fn record(&self, debate: u32, step: usize) -> Result<()> {
+        match &self.log {
+            Some(log) => log.write(debate, step, CALLS + 1).await,
+            None => Ok(()),
+        }
     }
 
     async fn ask(&self, place: usize, number: &str) -> Result<Value> {

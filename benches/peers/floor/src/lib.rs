@@ -1,0 +1,5 @@
+//! What the floors share.
+
+mod log;
+
+pub use log::Log;
