@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Verifies bundles of debates, written from docs/proof.md alone. Needs nothing but Python 3.8's standard library.
+"""Verifies bundles of debates, written from docs/audit.md alone. Needs nothing but Python 3.8's standard library.
 
     python3 verify_bundle.py [--key KEY] [--since NOTE] BUNDLE...
     python3 verify_bundle.py --vectors proof.json

@@ -3,7 +3,6 @@
 mod edges;
 mod files;
 mod sources;
-mod threats;
 mod words;
 
 use std::fmt;
@@ -63,7 +62,6 @@ pub(crate) fn violations(workspace: &Workspace) -> Result<Vec<Violation>> {
         violations.extend(files::violations(source));
         violations.extend(words::violations(source));
     }
-    violations.extend(threats::violations(&sources));
     violations.sort();
     Ok(violations)
 }

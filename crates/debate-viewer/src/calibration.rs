@@ -23,17 +23,27 @@ pub struct ResolvedDebate {
     pub head: Seq,
 }
 
-/// Returns the debates with probabilities that were resolved, the newest first, at most [`CASES_MAX`]; those of one tenant
-/// where it is named.
+/// Resolved debates.
+#[derive(Debug, Clone, Default)]
+pub struct Resolved {
+    /// At most [`CASES_MAX`].
+    pub debates: Vec<ResolvedDebate>,
+    /// How many more there are.
+    pub left_out: u64,
+}
+
+/// Returns the debates with probabilities that were resolved, the newest first; those of one tenant where it is named.
 ///
 /// # Errors
 /// The store cannot be read.
-pub async fn resolved(engine: &Engine, tenant: Option<&str>) -> Result<Vec<ResolvedDebate>, ReadError> {
+pub async fn resolved(engine: &Engine, tenant: Option<&str>) -> Result<Resolved, ReadError> {
     let found = engine.having("resolved", tenant, Some(Prediction::NAME)).await?;
-    let found = found.into_iter().take(CASES_MAX);
-    Ok(found
+    let left_out = found.len().saturating_sub(CASES_MAX) as u64;
+    let debates = found.into_iter().take(CASES_MAX);
+    let debates = debates
         .map(|listed| ResolvedDebate { debate: DebateId(listed.first.stream.id), head: listed.head })
-        .collect())
+        .collect();
+    Ok(Resolved { debates, left_out })
 }
 
 /// What logs say of their debates, read once and kept until they grow: what is deleted from a log or corrected in it adds
@@ -48,13 +58,9 @@ impl Cases {
     ///
     /// # Errors
     /// One of them is not there, has no probabilities, or cannot be read.
-    pub async fn track_record(
-        &self,
-        engine: &Engine,
-        debates: impl IntoIterator<Item = ResolvedDebate>,
-    ) -> Result<TrackRecord, LoadError> {
-        let mut record = TrackRecord::default();
-        let debates: BTreeSet<ResolvedDebate> = debates.into_iter().collect();
+    pub async fn track_record(&self, engine: &Engine, resolved: Resolved) -> Result<TrackRecord, LoadError> {
+        let mut record = TrackRecord::new(resolved.left_out);
+        let debates: BTreeSet<ResolvedDebate> = resolved.debates.into_iter().collect();
         for resolved in debates {
             let known = self.lock().get(&resolved).cloned();
             let case = match known {

@@ -200,6 +200,9 @@ struct Counted {
     /// `real` or `simulated`; what is there where it is absent or empty.
     #[serde(default)]
     source: String,
+    /// Whether partial debates are left out.
+    #[serde(default)]
+    complete: bool,
 }
 
 async fn calibrated(
@@ -207,14 +210,15 @@ async fn calibrated(
     Extension(tenant): Extension<Tenant>,
     counted: Asked<Counted>,
 ) -> Result<Response, Refused> {
-    let source = match asked(counted)?.source.as_str() {
+    let counted = asked(counted)?;
+    let source = match counted.source.as_str() {
         "" => None,
         named => Some(named.parse().map_err(|reason| Refused::Field { field: "source", reason })?),
     };
     let engine = looking.shelf.engine();
     let resolved = calibration::resolved(engine, Some(&tenant.0)).await?;
     let record = looking.cases.track_record(engine, resolved).await?;
-    Ok(json(&beside(move || record.report(source)).await?))
+    Ok(json(&beside(move || record.report(source, !counted.complete)).await?))
 }
 
 async fn difference(

@@ -31,6 +31,10 @@ pub(crate) struct Calibration {
     #[arg(long, env = "DEBATE_SOURCE", value_name = "SOURCE", value_parser = source())]
     source: Option<Source>,
 
+    /// Leave partial debates out: of those some arguments, scores or the synthesis are missing
+    #[arg(long, env = "DEBATE_COMPLETE", value_parser = FalseyValueParser::new())]
+    complete: bool,
+
     /// Print the report as JSON
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
     json: bool,
@@ -40,7 +44,7 @@ impl Calibration {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let house = House::reading(options).await?;
-        let report = report(&house.engine, self.source).await;
+        let report = report(&house.engine, self.source, !self.complete).await;
         house.close().await;
         let report = report?;
         if self.json {
@@ -56,9 +60,13 @@ fn source() -> impl TypedValueParser<Value = Source> {
     PossibleValuesParser::new(Source::ALL.map(Source::as_str)).try_map(|name| name.parse::<Source>())
 }
 
-async fn report(engine: &Engine, source: Option<Source>) -> anyhow::Result<CalibrationReport> {
+async fn report(
+    engine: &Engine,
+    source: Option<Source>,
+    with_partial: bool,
+) -> anyhow::Result<CalibrationReport> {
     let resolved = calibration::resolved(engine, None).await?;
-    Ok(Cases::default().track_record(engine, resolved).await?.report(source))
+    Ok(Cases::default().track_record(engine, resolved).await?.report(source, with_partial))
 }
 
 /// Lays a report out.
@@ -88,6 +96,12 @@ pub(super) fn page(report: &CalibrationReport, paper: Paper) -> String {
         counted(report.resolved, &source),
         counted(report.questions, "question")
     ));
+    if report.left_out > 0 {
+        page.line(&format!(
+            "{} not read: no more are counted at once",
+            counted(report.left_out, "older debate")
+        ));
+    }
     if left_out > 0 {
         page.line(&format!("{} left out; see --source", counted(left_out, &format!("{of_others} debate"))));
     }

@@ -25,7 +25,7 @@ use crate::request_file::RequestFile;
 
 /// Debate what reviewers contradict each other in, and print Markdown for a pull request comment
 ///
-/// FILE holds critiques as docs/review.md describes them. Nobody debates unless its debate.enabled is true; the comment
+/// FILE holds critiques as docs/formats/review.md describes them. Nobody debates unless its debate.enabled is true; the comment
 /// then says why. Nothing is merged: what the reviewers asked for stays as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -27,7 +27,9 @@ pub(super) fn show(page: &mut Page, config: &Config, names: &Names, result: &Deb
     }
     if result.extra.conformity_moves > 0 {
         let moves = result.extra.conformity_moves;
-        page.line(&format!("  {moves} moves of 0.1 log-odds or more came without a new cited point"));
+        page.line(&format!(
+            "  {moves} moves of 0.1 log-odds or more towards the others came without a new point of theirs"
+        ));
     }
     page.heading("Scores of the arguments by round");
     scores(page, config, result, &rounds);

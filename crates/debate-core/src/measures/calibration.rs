@@ -1,8 +1,8 @@
 //! Whether what is given a probability happens as often as that: the reliability table of many forecasts, and how far
 //! being right about that, and telling cases apart, makes up their losses (K16).
 //!
-//! A question with two outcomes is one probability, that of the first of them: the other says the same again. Of more
-//! outcomes each is a probability that came true or did not. Losses are taken apart as Murphy does (1973, "A new vector
+//! A question with two outcomes is one probability, that of one of them: the other says the same again. Of more outcomes
+//! each is a probability that came true or did not. Losses are taken apart as Murphy does (1973, "A new vector
 //! partition of the probability score"), the log score as Weijs et al. do (2010, "Kullback–Leibler divergence as a forecast
 //! skill score"), both for questions with two outcomes alone: Murphy's classes are whole vectors of probabilities, which
 //! bins of single ones are only there. Both are exact for forecasts that take few values; of those in bins, what differs
@@ -10,6 +10,7 @@
 
 use serde::Serialize;
 
+use super::TOLERANCE;
 use super::distribution::{Distribution, clip};
 use super::intervals::{Interval, share_95};
 use super::proper_scores::{brier, log_score_bits};
@@ -49,7 +50,7 @@ pub struct Bin {
     pub from: f64,
     /// Where the next one begins; the last one holds 1 as well.
     pub to: f64,
-    /// How many probabilities fell into it: of two outcomes that of the first, of more each.
+    /// How many probabilities fell into it: of two outcomes that of one, of more each.
     pub count: u64,
     /// Their mean; null without any.
     pub mean_probability: Option<f64>,
@@ -105,9 +106,10 @@ impl Weighted {
 }
 
 impl Calibration {
-    /// Counts a forecast in, given the place of what happened and its weight among forecasts of the same question; a place
-    /// that it has not counts nothing. Bins count every forecast as one.
-    pub fn add(&mut self, forecast: &Distribution, happened: usize, weight: f64) {
+    /// Counts a forecast in, given the place of what happened, that of the one of two outcomes that is counted, and the
+    /// forecast's weight among those of the same question; a place that it has not counts nothing. Bins count every forecast
+    /// as one.
+    pub fn add(&mut self, forecast: &Distribution, happened: usize, of_two: usize, weight: f64) {
         let (Ok(brier), Ok(bits)) = (brier(forecast, happened), log_score_bits(forecast, happened)) else {
             return;
         };
@@ -117,10 +119,11 @@ impl Calibration {
             self.binary_brier += weight * brier;
             self.binary_bits += weight * bits;
         }
-        let counted = if is_binary { 1 } else { forecast.len() };
-        for (place, probability) in forecast.as_slice().iter().enumerate().take(counted) {
-            // Truncation picks the tenth; probabilities are neither negative nor above 1 but for rounding.
-            let bin = ((probability * BINS as f64) as usize).min(BINS - 1);
+        let is_counted = |place: usize| !is_binary || place == of_two;
+        let counted = forecast.as_slice().iter().enumerate().filter(|(place, _)| is_counted(*place));
+        for (place, probability) in counted {
+            // Truncation picks the tenth, and rounding must not: 1 - 0.2 belongs to the bin from 0.8.
+            let bin = (((probability + TOLERANCE) * BINS as f64) as usize).min(BINS - 1);
             self.bins[bin].add(*probability, place == happened);
             if is_binary {
                 self.binary[bin].add(*probability, place == happened, weight);
@@ -203,7 +206,7 @@ mod tests {
     fn counted(forecasts: &[(&[f64], usize)]) -> Calibration {
         let mut calibration = Calibration::default();
         for (probabilities, happened) in forecasts {
-            calibration.add(&Distribution::new(probabilities.to_vec()).unwrap(), *happened, 1.0);
+            calibration.add(&Distribution::new(probabilities.to_vec()).unwrap(), *happened, 0, 1.0);
         }
         calibration
     }
@@ -293,14 +296,43 @@ mod tests {
         let (sure, doubtful) =
             (Distribution::new(vec![0.8, 0.2]).unwrap(), Distribution::new(vec![0.2, 0.8]).unwrap());
         let mut often = Calibration::default();
-        (0..31).for_each(|_| often.add(&sure, 0, 1.0 / 31.0));
-        often.add(&doubtful, 0, 1.0);
+        (0..31).for_each(|_| often.add(&sure, 0, 0, 1.0 / 31.0));
+        often.add(&doubtful, 0, 0, 1.0);
         let found = often.brier().unwrap();
         assert_eq!((found.forecasts, found.questions), (32, 2));
         let once = counted(&[(&[0.8, 0.2], 0), (&[0.2, 0.8], 0)]).brier().unwrap();
         close_to(found.loss, once.loss);
         close_to(found.resolution, once.resolution);
         close_to(found.reliability, once.reliability);
+    }
+
+    #[test]
+    fn s14_the_order_of_two_outcomes_changes_nothing() {
+        let cases = [(0.3, true), (0.35, false), (0.8, true), (0.2, false)];
+        let [one, other] = [0, 1].map(|place| {
+            let mut calibration = Calibration::default();
+            for (probability, came_true) in cases {
+                let both = if place == 0 {
+                    vec![probability, 1.0 - probability]
+                } else {
+                    vec![1.0 - probability, probability]
+                };
+                let happened = if came_true { place } else { 1 - place };
+                calibration.add(&Distribution::new(both).unwrap(), happened, place, 1.0);
+            }
+            calibration
+        });
+        assert_eq!(
+            (one.bins(), one.brier(), one.log_bits()),
+            (other.bins(), other.brier(), other.log_bits())
+        );
+    }
+
+    #[test]
+    fn s20_rounding_moves_no_probability_into_another_bin() {
+        // 0.1 + 0.7 is a little less than 0.8.
+        let found = counted(&[(&[0.1 + 0.7, 1.0 - (0.1 + 0.7)], 0)]);
+        assert_eq!((found.bins()[7].count, found.bins()[8].count), (0, 1));
     }
 
     #[test]

@@ -157,7 +157,9 @@ impl Distribution {
         if (sum - 1.0).abs() > TOLERANCE {
             repairs.push(Repair::Normalised);
         }
-        Ok((Self::from_masses(filled), repairs))
+        // What a sum may be off by must not make a probability larger than 1.
+        let masses = Self::from_masses(filled).0.into_iter().map(|probability| probability.min(1.0));
+        Ok((Self(masses.collect()), repairs))
     }
 
     /// Returns the distribution that prefers no outcome; `None` of no outcomes.
@@ -273,6 +275,7 @@ mod tests {
         use Repair::{MissingFilled, NegativeClipped, Normalised};
         check(&[Some(0.7), Some(0.3)], &[0.7, 0.3], &[]);
         check(&[Some(0.7), Some(0.3 + 5e-10)], &[0.7, 0.3 + 5e-10], &[]);
+        check(&[Some(1.0 + 9e-10), Some(0.0)], &[1.0, 0.0], &[]);
         check(&[Some(0.6), Some(0.36)], &[0.625, 0.375], &[Normalised]);
         check(&[Some(0.63), Some(0.42)], &[0.6, 0.4], &[Normalised]);
         check(&[Some(1.0), Some(-0.05)], &[1.0, 0.0], &[NegativeClipped]);

@@ -39,6 +39,19 @@ pub fn counts_as_conformity(moves: &[f64], cites_new_point: bool) -> bool {
     !cites_new_point && moves.iter().any(|log_odds| log_odds.abs() >= CONFORMITY_MOVE - TOLERANCE)
 }
 
+/// Tells whether a role came nearer to the mean of what others said, by the sum of absolute differences (P17); never
+/// where there are no others.
+#[must_use]
+pub fn nears(before: &Distribution, now: &Distribution, others: &[&Distribution]) -> bool {
+    let given = |from: &Distribution, place: usize| from.as_slice().get(place).copied().unwrap_or_default();
+    let mean =
+        |place: usize| others.iter().map(|other| given(other, place)).sum::<f64>() / others.len() as f64;
+    let distance = |from: &Distribution| -> f64 {
+        (0..from.len()).map(|place| (given(from, place) - mean(place)).abs()).sum()
+    };
+    !others.is_empty() && distance(now) < distance(before) - TOLERANCE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +73,15 @@ mod tests {
         assert!(counts_as_conformity(&moved, false));
         assert!(!counts_as_conformity(&moved, true));
         assert!(!counts_as_conformity(&moves(&at(0.5), &at(expit(0.099))), false));
+    }
+
+    #[test]
+    fn s15_who_nears_the_mean_of_the_others_conforms_and_who_leaves_it_does_not() {
+        let at = |p: f64| Distribution::new(vec![p, 1.0 - p]).unwrap();
+        let others = [at(0.6), at(0.8)];
+        let others: Vec<&Distribution> = others.iter().collect();
+        assert!(nears(&at(0.4), &at(0.6), &others) && nears(&at(0.9), &at(0.7), &others));
+        assert!(!nears(&at(0.6), &at(0.4), &others) && !nears(&at(0.6), &at(0.8), &others));
+        assert!(!nears(&at(0.4), &at(0.6), &[]));
     }
 }

@@ -75,7 +75,7 @@ fn s1_rounds_after_the_answer_change_no_forecast_that_is_scored() {
     let before = Resolution::of(&debate).unwrap();
     tell(&mut debate, Timestamp(9_500), Command::Continue { rounds: 1, focus: None });
     assert_eq!(Resolution::of(&debate), Some(before));
-    let report = counted(&[(&debate, "")]).report(None);
+    let report = counted(&[(&debate, "")]).report(None, true);
     close_to(report.forecasts[0].brier_mean, 0.367_236);
 }
 
@@ -113,7 +113,7 @@ fn k16_a_track_record_holds_resolved_debates_alone() {
     resolve(&mut wrong, "yes");
     resolve(&mut void, "yes");
     assert_eq!(Case::of(&unresolved, BTreeSet::new()), None);
-    let report = counted(&[(&right, ""), (&wrong, ""), (&void, "")]).report(None);
+    let report = counted(&[(&right, ""), (&wrong, ""), (&void, "")]).report(None, true);
     assert_eq!((report.resolved, report.void, report.real, report.simulated), (3, 1, 3, 0));
     let of: Vec<&Forecaster> = report.forecasts.iter().map(|found| &found.forecaster).collect();
     use Forecaster::{Blind, Consensus, Final, Judge, Opened};
@@ -167,7 +167,7 @@ fn k16_a_gain_is_told_once_there_are_enough_questions_and_by_model_and_prompt() 
     let debates = answered(QUESTIONS_MIN);
     let prompts = ["prediction/argue@1", "prediction/argue@2"];
     let all: Vec<(&Play, &str)> = debates.iter().zip(prompts.into_iter().cycle()).collect();
-    let report = counted(&all).report(None);
+    let report = counted(&all).report(None, true);
     assert_eq!((report.source, report.questions), (Source::Real, QUESTIONS_MIN));
     assert_eq!(over(&report, &Forecaster::Market).finding, Finding::Worse);
     let optimist = over(&report, &Forecaster::Role("optimist".into()));
@@ -189,13 +189,13 @@ fn k16_a_gain_is_told_once_there_are_enough_questions_and_by_model_and_prompt() 
 fn k16_the_same_question_debated_again_is_no_further_case() {
     let debates = answered(QUESTIONS_MIN - 1);
     let twice: Vec<(&Play, &str)> = debates.iter().chain(&debates).map(|debate| (debate, "")).collect();
-    let report = counted(&twice).report(None);
+    let report = counted(&twice).report(None, true);
     assert_eq!((report.resolved, report.questions), (2 * report.questions, QUESTIONS_MIN - 1));
     assert_eq!(over(&report, &Forecaster::Market).finding, Finding::TooFew);
     let more = answered(QUESTIONS_MIN);
     let once: Vec<(&Play, &str)> = more.iter().map(|debate| (debate, "")).collect();
     let again: Vec<(&Play, &str)> = [once.clone(), once.clone()].concat();
-    let [once, again] = [once, again].map(|debates| counted(&debates).report(None));
+    let [once, again] = [once, again].map(|debates| counted(&debates).report(None, true));
     let width = |report: &CalibrationReport| {
         let gain = over(report, &Forecaster::Market).brier.unwrap();
         gain.high - gain.low
@@ -210,17 +210,39 @@ fn k16_what_a_program_made_up_is_never_mixed_with_what_models_said() {
     let (mut made_up, _) = play(Config { models, ..config(1) }, |debate, want| Ok(blameless(debate, want)));
     resolve(&mut made_up, "yes");
     let all = counted(&[(&real[0], ""), (&made_up, ""), (&real[1], "")]);
-    let by_default = all.report(None);
-    assert_eq!(by_default, all.report(Some(Source::Real)));
+    let by_default = all.report(None, true);
+    assert_eq!(by_default, all.report(Some(Source::Real), true));
     assert_eq!((by_default.resolved, by_default.real, by_default.simulated), (2, 2, 1));
-    let simulated = all.report(Some(Source::Simulated));
+    let simulated = all.report(Some(Source::Simulated), true);
     assert_eq!((simulated.source, simulated.resolved), (Source::Simulated, 1));
     assert_eq!(simulated.groups[0].models, "simulated:7");
     assert_eq!(
-        counted(&[(&made_up, "")]).report(None).source,
+        counted(&[(&made_up, "")]).report(None, true).source,
         Source::Simulated,
         "where there is nothing else"
     );
+}
+
+#[test]
+fn s10_partial_debates_are_counted_and_can_be_left_out() {
+    let (mut full, _) = play(config(1), |debate, want| Ok(blameless(debate, want)));
+    let (mut partial, _) = play(config(1), |debate, want| match want.call.role.as_str() {
+        "optimist" => Err(debate_core::event::FailureKind::Denied),
+        _ => Ok(blameless(debate, want)),
+    });
+    resolve(&mut full, "yes");
+    resolve(&mut partial, "yes");
+    let record = counted(&[(&full, ""), (&partial, "")]);
+    let counts = |with_partial| {
+        let report = record.report(None, with_partial);
+        (report.resolved, report.partial, report.forecasts[0].debates)
+    };
+    assert_eq!((counts(true), counts(false)), ((2, 1, 2), (1, 0, 1)));
+}
+
+#[test]
+fn s20_debates_that_are_not_read_are_told() {
+    assert_eq!(TrackRecord::new(3).report(None, true).left_out, 3);
 }
 
 #[test]

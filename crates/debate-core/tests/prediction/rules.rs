@@ -5,14 +5,16 @@ use debate_core::debate::Debate;
 use debate_core::event::{Event, FailureKind, KernelEvent};
 use debate_core::format::Format;
 use debate_core::formats::prediction::Prediction;
-use debate_core::formats::prediction::answer::{Answer, OutcomeRef};
+use debate_core::formats::prediction::answer::{Answer, Citation, OutcomeRef};
 use debate_core::formats::prediction::call::Call;
 use debate_core::formats::prediction::visible::Visible;
 use debate_core::measures::consensus::Direction;
 use debate_core::prose::Texts;
 use debate_core::stop::{Completeness, StopRule};
 
-use crate::stage::{Line, Play, argument, blameless, config, open, play, play_one, result, scores, started};
+use crate::stage::{
+    Line, Play, argument, blameless, config, open, play, play_one, result, scores, started, words,
+};
 
 /// Plays a debate in which one call is answered otherwise; `revision` picks which asking of it.
 fn play_with(rounds: u32, call: &str, line: impl Fn(&Play, u32) -> Line) -> (Play, Vec<Event<Prediction>>) {
@@ -359,6 +361,25 @@ fn p17_a_move_without_a_new_cited_point_counts_as_conformity() {
     let entry = extra.ledger.iter().find(|entry| entry.conformity).unwrap();
     assert_eq!((entry.role.as_str(), entry.round), ("optimist", 2));
     assert!((entry.moves[0] + libm::log(0.8 / 0.2)).abs() < 1e-9);
+}
+
+#[test]
+fn s15_moves_away_from_the_others_are_no_conformity_and_own_points_are_no_reason() {
+    let moved = |to: f64, cited: &str| {
+        let (debate, _) = play(config(2), |debate, want| {
+            let Answer::Argue(mut answer) = blameless(debate, want) else {
+                return Ok(blameless(debate, want));
+            };
+            if want.call.round == 2 && want.call.role.as_str() == "optimist" {
+                answer.probabilities = vec![(OutcomeRef::Known(0), to), (OutcomeRef::Known(1), 1.0 - to)];
+                answer.cites = vec![Citation { point: format!("r1.{cited}"), quote: words(1, cited) }];
+            }
+            Ok(Answer::Argue(answer))
+        });
+        result(&debate).extra.conformity_moves
+    };
+    assert_eq!((moved(0.5, "pessimist"), moved(0.5, "optimist")), (0, 1));
+    assert_eq!(moved(0.95, "optimist"), 0);
 }
 
 #[test]

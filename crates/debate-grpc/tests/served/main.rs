@@ -1,5 +1,4 @@
-//! What is served to whom, and what strangers cannot do: over real TCP, over both protocols. docs/threats.md names tests of
-//! these.
+//! What is served to whom, and what strangers cannot do: over real TCP, over both protocols (SECURITY.md).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

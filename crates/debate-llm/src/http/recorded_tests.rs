@@ -28,7 +28,7 @@ const SPOKEN: [(Provider, usize); 4] = [
     (Provider::OpenAiResponses, 95),
 ];
 
-/// The records whose protocol nobody here speaks, by provider and interface (CONTRIBUTING.md names them).
+/// The records whose protocol nobody here speaks, by provider and interface.
 const UNSPOKEN: [(&str, &str, usize); 5] = [
     ("bedrock", "other", 4),
     ("cohere", "other", 6),

@@ -168,7 +168,7 @@ fn v2_v5_v6_every_real_pull_request_is_debated_where_its_reviewers_conflict_and_
         ran += 1;
         pairs += log.pairs.len();
     }
-    // What the rule of docs/review.md makes of these 27.
+    // What the rule of docs/formats/review.md makes of these 27.
     if !pull_requests().is_empty() {
         assert_eq!((ran, pairs), (5, 6));
     }

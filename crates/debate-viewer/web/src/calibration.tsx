@@ -101,6 +101,7 @@ function Found({ found, asked, choose }: { found: Calibration; asked: Asked; cho
         <Notice kind="bad">Simulated: a program made up the replies of these debates. That says nothing about the world.</Notice>
       )}
       <p role="status">{`${counted(found.resolved, `${found.source} debate`)} on ${counted(found.questions, "question")} resolved${found.void === 0 ? "" : `, ${count(found.void)} of them void`}${found.partial === 0 ? "" : `, ${count(found.partial)} partial`}.`}</p>
+      {found.left_out > 0 && <p>{`${counted(found.left_out, "older debate")} not read: no more are counted at once.`}</p>}
       {found.real + found.simulated > 0 && (
         <label class="choice">
           Debates counted

@@ -306,6 +306,7 @@ export interface Calibration {
   real: number;
   simulated: number;
   resolved: number;
+  left_out: number;
   void: number;
   partial: number;
   questions: number;

@@ -43,7 +43,7 @@ impl Report {
         for debate in held {
             case(&house.engine, debate).await?.into_iter().for_each(|case| record.add(Arc::new(case)));
         }
-        let calibration = record.report(None);
+        let calibration = record.report(None, true);
         Ok(Self { is_simulated: house.is_simulated, plan, estimate, ended, calibration })
     }
 

@@ -23,7 +23,7 @@ use crate::commands::{print, run};
 use crate::exit::{End, Failure};
 use crate::flags;
 use crate::house::House;
-use crate::model;
+use crate::model::{self, ModelChoice};
 use crate::page::{Column, Page};
 use crate::paper::Paper;
 use crate::plain::one_line;
@@ -81,7 +81,10 @@ struct Measured {
     scenario: Scenario,
     /// The debates, where they were stored.
     debates: Vec<String>,
+    /// The means over all runs.
     metrics: Metrics,
+    /// One for each run.
+    runs: Vec<Metrics>,
 }
 
 impl Scenarios {
@@ -175,7 +178,12 @@ impl Scenarios {
         let Source::LogNormal { median, sigma } = wishes.source else {
             anyhow::bail!("latencies of no debate were asked for");
         };
-        let (seed, model) = (options.seed.unwrap_or(SEED_DEFAULT), options.model.name());
+        let of_model = match &options.model {
+            ModelChoice::Simulated(config) => Some(config.seed).filter(|seed| *seed > 0),
+            ModelChoice::Real(..) => None,
+        };
+        let seed = options.seed.or(of_model).unwrap_or(SEED_DEFAULT);
+        let model = options.model.name();
         let (hedge_share_max, bar) = (options.hedge_share, bar.clone());
         let rehearse = move |scenario: Scenario| {
             let rehearsal = Rehearsal {
@@ -238,7 +246,7 @@ impl Measured {
     fn of(scenario: Scenario, debates: Vec<String>, logs: &[Vec<Envelope>]) -> anyhow::Result<Self> {
         let all = logs.iter().map(|log| metrics(log)).collect::<anyhow::Result<Vec<_>>>()?;
         let metrics = Metrics::mean(&all).ok_or_else(|| anyhow::anyhow!("no roundtable was held"))?;
-        Ok(Self { scenario, debates, metrics })
+        Ok(Self { scenario, debates, metrics, runs: all })
     }
 }
 
@@ -264,7 +272,9 @@ impl Report {
         let variants = self.measured.iter().filter_map(|variant| {
             let name = variant.scenario.baseline.as_ref()?;
             let baseline = self.measured.iter().find(|known| known.scenario.name == *name)?;
+            let reductions = bench::reductions(&baseline.runs, &variant.runs);
             let terms = variant.scenario.terms(&baseline.scenario, self.is_simulated);
+            let terms = bench::Terms { reductions: &reductions, ..terms };
             let comparison = bench::compare(&baseline.metrics, &variant.metrics, &terms);
             Some((baseline, variant, comparison))
         });
@@ -348,10 +358,13 @@ fn rolls_back(compared: &[(&Measured, &Measured, Comparison)]) -> bool {
 
 fn told(page: &mut Page, comparison: &Comparison) {
     let delta = comparison.delta;
+    let of_runs = comparison.latency_reduction_95.map_or_else(String::new, |found| {
+        format!(" (runs: {:.1} to {:.1}, 95 % interval of their mean)", found.low, found.high)
+    });
     page.paragraph(
         2,
         &format!(
-            "{:.1} % faster; interaction {:+.1} %; quality {:.2} ({:+.2})",
+            "{:.1} % faster{of_runs}; interaction {:+.1} %; quality {:.2} ({:+.2})",
             delta.latency_reduction, delta.interaction_change, delta.quality_score, delta.quality_change
         ),
     );

@@ -68,7 +68,7 @@ pub(in crate::formats) fn confidence(debate: &Debate<Prediction>, completeness: 
     }
     let roles = config.roles.iter().filter_map(|role| state.assessment(role, u32::MAX));
     let confidences: Vec<f64> = roles.map(|made| made.confidence).collect();
-    let judged = Judged::of(state.judgements());
+    let judged = Judged::of(config, state.judgements());
     let base = judged.as_ref().map_or_else(|| mean(&confidences).unwrap_or(0.0), |judged| judged.confidence);
     let accepted = state.turns(config).count() as f64;
     let expected = config.roles.len() as f64 * f64::from(config.rounds);

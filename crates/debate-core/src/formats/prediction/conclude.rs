@@ -125,7 +125,7 @@ fn probabilities(debate: &Debate<Prediction>, pools: Option<&Pools>) -> Vec<Outc
         return Vec::new();
     };
     let consensus = pools.by(config.pooling);
-    let judged = Judged::of(state.judgements());
+    let judged = Judged::of(config, state.judgements());
     let judge = judged.as_ref().map(|judged| &judged.probabilities);
     let last = forecast::blended(config, judge, consensus);
     let assessed = config.roles.iter().filter_map(|role| Some((role, state.assessment(role, u32::MAX)?)));
@@ -245,7 +245,7 @@ fn extra(
         evolution_share: evolution(config, state),
         judge_order: sights::order_seen(debate),
         judge_reasoning: reasoning.unwrap_or_default(),
-        judge_passes: Judged::of(state.judgements())
+        judge_passes: Judged::of(config, state.judgements())
             .map(|judged| judged.passes)
             .filter(|_| config.judge_passes > 1),
         repairs: notes::repairs(debate),

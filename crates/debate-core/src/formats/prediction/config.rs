@@ -164,6 +164,19 @@ impl Config {
         self.rules >= 3
     }
 
+    /// Returns whether a move counts as conformity only where it nears what the others said, and a role's own points are no
+    /// reason for it (rule P17).
+    #[must_use]
+    pub fn conforms_to_others(&self) -> bool {
+        self.rules >= 3
+    }
+
+    /// Returns whether the judge changed its mind between two passes only where no outcome is the most probable of both.
+    #[must_use]
+    pub fn flips_without_ties(&self) -> bool {
+        self.rules >= 3
+    }
+
     /// Returns how much prompts show.
     #[must_use]
     pub fn preset(&self) -> Preset {

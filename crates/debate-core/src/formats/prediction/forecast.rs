@@ -45,7 +45,7 @@ impl Forecasts {
         let assessed = state.assessments(config, u32::MAX);
         let roles: Vec<(Role, Distribution)> =
             assessed.into_iter().map(|(role, distribution)| (role.clone(), distribution.clone())).collect();
-        let judge = Judged::of(state.judgements()).map(|judged| judged.probabilities);
+        let judge = Judged::of(config, state.judgements()).map(|judged| judged.probabilities);
         let openings: Vec<(Role, Distribution)> = state
             .round_turns(config, 1)
             .map(|turn| (turn.made.role.clone(), turn.made.probabilities.clone()))

@@ -3,7 +3,9 @@
 
 use serde::Serialize;
 
+use super::config::Config;
 use super::fact::JudgementRendered;
+use crate::measures::TOLERANCE;
 use crate::measures::distribution::{Distribution, total_variation};
 
 /// Several passes of the synthesis, each shown the arguments in another order.
@@ -30,7 +32,10 @@ pub(super) struct Judged {
 
 impl Judged {
     /// Returns what one pass or two come to; `None` without any.
-    pub(super) fn of<'a>(judgements: impl Iterator<Item = &'a JudgementRendered>) -> Option<Self> {
+    pub(super) fn of<'a>(
+        config: &Config,
+        judgements: impl Iterator<Item = &'a JudgementRendered>,
+    ) -> Option<Self> {
         let mut judgements: Vec<&JudgementRendered> = judgements.collect();
         // A debate that was continued is judged anew; what was judged before counts no more.
         let latest = judgements.iter().map(|judgement| judgement.round).max();
@@ -46,8 +51,32 @@ impl Judged {
             passes: JudgePasses {
                 held: u32::try_from(judgements.len()).unwrap_or(u32::MAX),
                 total_variation: apart,
-                flipped: first.probabilities.argmax() != last.probabilities.argmax(),
+                flipped: if config.flips_without_ties() {
+                    !share_a_likeliest(one, other)
+                } else {
+                    first.probabilities.argmax() != last.probabilities.argmax()
+                },
             },
         })
+    }
+}
+
+/// Returns whether some outcome is as probable as any in both.
+fn share_a_likeliest(one: &[f64], other: &[f64]) -> bool {
+    let most = |given: &[f64]| given.iter().copied().fold(0.0, f64::max) - TOLERANCE;
+    let (most_of_one, most_of_other) = (most(one), most(other));
+    one.iter().zip(other).any(|(one, other)| *one >= most_of_one && *other >= most_of_other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s20_a_tie_that_ends_is_no_change_of_mind() {
+        assert!(share_a_likeliest(&[0.5, 0.5], &[0.4, 0.6]) && share_a_likeliest(&[0.4, 0.6], &[0.5, 0.5]));
+        assert!(share_a_likeliest(&[0.6, 0.4], &[0.7, 0.3]));
+        assert!(!share_a_likeliest(&[0.6, 0.4], &[0.4, 0.6]));
+        assert!(!share_a_likeliest(&[0.4, 0.4, 0.2], &[0.2, 0.2, 0.6]));
     }
 }

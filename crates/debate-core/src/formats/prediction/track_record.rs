@@ -103,6 +103,7 @@ pub fn prompt_versions(log: &[Envelope]) -> Result<BTreeSet<String>, DecodeError
 #[derive(Debug, Clone, Default)]
 pub struct TrackRecord {
     cases: Vec<Arc<Case>>,
+    left_out: u64,
 }
 
 /// One resolved debate: what was forecast, and how far that was from what happened.
@@ -117,6 +118,8 @@ pub struct Case {
     question: Digest,
     /// The place of what happened.
     happened: usize,
+    /// The place of the outcome of two that is counted, whatever their order.
+    of_two: usize,
     /// None where the debate is void.
     forecasts: Option<BTreeMap<Forecaster, (Distribution, ProperScores)>>,
 }
@@ -132,6 +135,8 @@ pub struct CalibrationReport {
     pub simulated: u64,
     /// Resolved debates that are counted.
     pub resolved: u64,
+    /// Older debates that are not counted, because no more are read.
+    pub left_out: u64,
     /// Those of them that are void and forecast nothing.
     pub void: u64,
     /// Those of them that are partial: some arguments, scores or the synthesis are missing.
@@ -268,6 +273,7 @@ impl Case {
             is_partial: matches!(completeness, Some(Completeness::Partial { .. })),
             question: question(debate),
             happened,
+            of_two: of_two(&debate.config().outcomes),
             forecasts: forecasts.map(Iterator::collect),
         })
     }
@@ -302,6 +308,14 @@ impl Setting {
     }
 }
 
+/// Returns the place of the outcome that is counted where there are two: `yes` or `true`, else the first by name.
+fn of_two(outcomes: &[OutcomeId]) -> usize {
+    let named =
+        |outcome: &OutcomeId| ["yes", "true"].iter().any(|yes| outcome.as_str().eq_ignore_ascii_case(yes));
+    let first = || (0..outcomes.len()).min_by_key(|place| outcomes[*place].as_str());
+    outcomes.iter().position(named).or_else(first).unwrap_or_default()
+}
+
 /// Names a question alike in every debate about it: by its words, or by the task's id where these were redacted.
 fn question(debate: &Debate<Prediction>) -> Digest {
     let config = debate.config();
@@ -325,20 +339,26 @@ fn given(forecasts: Forecasts, market: Option<Distribution>) -> Vec<(Forecaster,
 }
 
 impl TrackRecord {
+    /// Starts without debates, of which so many are left out.
+    #[must_use]
+    pub fn new(left_out: u64) -> Self {
+        Self { cases: Vec::new(), left_out }
+    }
+
     /// Counts a resolved debate in.
     pub fn add(&mut self, case: Arc<Case>) {
         self.cases.push(case);
     }
 
     /// Returns what was counted in, summed up over debates of one source; where none is named, over those of models, or
-    /// over simulated ones where there are no others.
+    /// over simulated ones where there are no others. Partial debates count unless they are excluded.
     #[must_use]
-    pub fn report(&self, source: Option<Source>) -> CalibrationReport {
+    pub fn report(&self, source: Option<Source>, with_partial: bool) -> CalibrationReport {
         let count = |source: Source| self.cases.iter().filter(|case| case.source == source).count() as u64;
         let by_default = if count(Source::Real) > 0 { Source::Real } else { Source::Simulated };
         let source = source.unwrap_or(by_default);
-        let all: Vec<&Case> =
-            self.cases.iter().map(AsRef::as_ref).filter(|case| case.source == source).collect();
+        let is_counted = |case: &&Case| case.source == source && (with_partial || !case.is_partial);
+        let all: Vec<&Case> = self.cases.iter().map(AsRef::as_ref).filter(is_counted).collect();
         let mut counts: BTreeMap<(&Forecaster, Digest), u64> = BTreeMap::new();
         let mut groups: BTreeMap<(&str, &BTreeSet<String>, &Setting), Vec<&Case>> = BTreeMap::new();
         for case in &all {
@@ -351,7 +371,7 @@ impl TrackRecord {
             for (of, (forecast, _)) in case.forecasts.iter().flatten() {
                 // However often a question was debated, it is one question.
                 let weight = 1.0 / counts.get(&(of, case.question)).map_or(1.0, |count| *count as f64);
-                calibrations.entry(of).or_default().add(forecast, case.happened, weight);
+                calibrations.entry(of).or_default().add(forecast, case.happened, case.of_two, weight);
             }
         }
         let others = calibrations.keys().filter(|forecaster| ***forecaster != Forecaster::Final);
@@ -360,6 +380,7 @@ impl TrackRecord {
             real: count(Source::Real),
             simulated: count(Source::Simulated),
             resolved: all.len() as u64,
+            left_out: self.left_out,
             void: all.iter().filter(|case| case.forecasts.is_none()).count() as u64,
             partial: all.iter().filter(|case| case.is_partial).count() as u64,
             questions: questions(all.iter().copied()),

@@ -1,5 +1,5 @@
 //! What a raw finding asks for: the rule that turns a reviewer's sentence into an operation, so that conflicts can be
-//! found in critiques that state none (rule V2). It is documented in docs/review.md; a change of it changes both.
+//! found in critiques that state none (rule V2). It is documented in docs/formats/review.md; a change of it changes both.
 
 use serde_json::Value;
 
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn v2_each_phrase_of_the_documented_rule_is_read_as_whole_words() {
-        let documented = include_str!("../../../../../docs/review.md").replace('\n', " ");
+        let documented = include_str!("../../../../../docs/formats/review.md").replace('\n', " ");
         let listed = |op: &str| {
             let from = documented.find(&format!("- `{op}` where it says one of: ")).unwrap();
             let list = documented[from..].split_once(": ").unwrap().1.split_once(';').unwrap().0;

@@ -1,7 +1,7 @@
 //! A request for a review debate, made valid once: JSON to rules, subject and limits, or all violations (rule K12).
 //!
 //! The caller's critiques and conflicts are kept as they stand in the request (rule V6); what is read of them beside
-//! that is for the debate alone. docs/review.md has the schema.
+//! that is for the debate alone. docs/formats/review.md has the schema.
 
 use serde_json::Value;
 

@@ -5,6 +5,6 @@ mod comparison;
 mod metrics;
 mod scenario;
 
-pub use comparison::{Comparison, Delta, Recommendation, Terms, Trigger, TriggerRule, compare};
+pub use comparison::{Comparison, Delta, Recommendation, Terms, Trigger, TriggerRule, compare, reductions};
 pub use metrics::{ConsensusMetrics, ContentMetrics, InteractionMetrics, LatencyMetrics, Metrics};
 pub use scenario::{Scenario, check, read};

@@ -3,12 +3,17 @@
 use serde::Serialize;
 
 use super::metrics::Metrics;
-use crate::measures::TOLERANCE;
+use crate::measures::intervals::Interval;
+use crate::measures::{TOLERANCE, bootstrap};
 
 /// A variant that is to be faster must be so by this many percent.
 const LATENCY_REDUCTION_MIN: f64 = 30.0;
 /// The interaction of a variant may fall by this many percent.
 const INTERACTION_DROP_MAX: f64 = 20.0;
+/// So many runs make an interval.
+const RUNS_MIN: usize = 2;
+/// What intervals are drawn with, so that equal runs have equal ones.
+const SEED: u64 = 11;
 /// The quality of a variant may be so much lower without a word.
 const QUALITY_DROP_MAX: f64 = 0.05;
 
@@ -17,6 +22,9 @@ const QUALITY_DROP_MAX: f64 = 0.05;
 pub struct Comparison {
     /// What differs.
     pub delta: Delta,
+    /// By how many percent the variant is faster on average over pairs of runs, with the 95 % interval over pairs drawn
+    /// anew; null of fewer than two.
+    pub latency_reduction_95: Option<Interval>,
     /// What speaks for going back to the baseline.
     pub triggers: Vec<Trigger>,
     /// What to do with the variant.
@@ -30,6 +38,8 @@ pub struct Comparison {
 pub struct Terms<'a> {
     /// Whether it has to be faster.
     pub is_to_be_faster: bool,
+    /// By how many percent each run was faster than the baseline's run of the same number.
+    pub reductions: &'a [f64],
     /// What people said about it.
     pub reported_issues: &'a [String],
     /// What of it the measurements cannot show, where there is something.
@@ -111,7 +121,7 @@ impl Recommendation {
 /// Compares a variant with its baseline.
 #[must_use]
 pub fn compare(baseline: &Metrics, variant: &Metrics, terms: &Terms<'_>) -> Comparison {
-    let Terms { is_to_be_faster, reported_issues, unseen } = *terms;
+    let Terms { is_to_be_faster, reductions, reported_issues, unseen } = *terms;
     let quality_score = variant.quality_score();
     let delta = Delta {
         latency_reduction: 0.0 - change(baseline.latency.total_ms, variant.latency.total_ms),
@@ -119,6 +129,8 @@ pub fn compare(baseline: &Metrics, variant: &Metrics, terms: &Terms<'_>) -> Comp
         quality_score,
         quality_change: quality_score - baseline.quality_score(),
     };
+    let pairs: Vec<Vec<f64>> = reductions.iter().map(|reduction| vec![*reduction]).collect();
+    let latency_reduction_95 = bootstrap::mean_95(&pairs, SEED).filter(|_| pairs.len() >= RUNS_MIN);
     let reported = reported_issues.len() as f64;
     let latency = (delta.latency_reduction, LATENCY_REDUCTION_MIN);
     let interaction = (delta.interaction_change, -INTERACTION_DROP_MAX);
@@ -132,6 +144,12 @@ pub fn compare(baseline: &Metrics, variant: &Metrics, terms: &Terms<'_>) -> Comp
         fired.map(|(rule, (statistic, threshold), _)| Trigger { rule, statistic, threshold }).collect();
     let mut conditions: Vec<String> = triggers.iter().map(|trigger| reason(*trigger)).collect();
     conditions.extend(reported_issues.iter().map(|issue| format!("reported: {issue}")));
+    let by_chance = latency_reduction_95.filter(|found| {
+        is_to_be_faster && latency.0 >= latency.1 - TOLERANCE && found.low < latency.1 - TOLERANCE
+    });
+    conditions.extend(by_chance.map(|found| {
+        format!("it may be only {:.1} % faster (95 % interval of {} runs); hold more", found.low, pairs.len())
+    }));
     conditions.extend(reservations(baseline, variant, delta));
     conditions.extend(unseen.map(str::to_owned));
     let is_fatal = |trigger: &Trigger| match trigger.rule {
@@ -143,7 +161,14 @@ pub fn compare(baseline: &Metrics, variant: &Metrics, terms: &Terms<'_>) -> Comp
         _ if triggers.iter().any(is_fatal) => Recommendation::Reject,
         _ => Recommendation::Conditional,
     };
-    Comparison { delta, triggers, recommendation, conditions }
+    Comparison { delta, latency_reduction_95, triggers, recommendation, conditions }
+}
+
+/// Returns by how many percent each run of a variant was faster than the run of its baseline of the same number.
+#[must_use]
+pub fn reductions(baseline: &[Metrics], variant: &[Metrics]) -> Vec<f64> {
+    let pairs = baseline.iter().zip(variant);
+    pairs.map(|(one, other)| 0.0 - change(one.latency.total_ms, other.latency.total_ms)).collect()
 }
 
 /// Returns the change in percent; 100 from nothing to something.

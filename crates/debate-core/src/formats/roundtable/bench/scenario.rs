@@ -42,6 +42,7 @@ impl Scenario {
         let is_hastened = own.sequential != other.sequential;
         Terms {
             is_to_be_faster: own.parallelization() > other.parallelization() || is_hastened && !is_simulated,
+            reductions: &[],
             reported_issues: &self.reported_issues,
             unseen: (is_hastened && is_simulated).then_some(UNSEEN),
         }
