@@ -15,7 +15,7 @@ use crate::debate_service::INTERFACE;
 use crate::facade::Facade;
 use crate::masks::Mask;
 use crate::refusal::Refusal;
-use crate::to_proto;
+use crate::{prompt_texts, to_proto};
 
 /// Events on a page, unless the request says otherwise.
 const PAGE_DEFAULT: u32 = 100;
@@ -71,6 +71,20 @@ impl v1::audit_service_server::AuditService for Audits {
         let desk = self.0.desk_of(&request, INTERFACE)?;
         let found = desk.verify(&request.into_inner().debate_id).await?;
         Ok(Response::new(to_proto::verification(&found)))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Request<v1::ListPromptsRequest>,
+    ) -> Result<Response<v1::ListPromptsResponse>, Status> {
+        Ok(Response::new(prompt_texts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: Request<v1::GetPromptRequest>,
+    ) -> Result<Response<v1::GetPromptResponse>, Status> {
+        Ok(Response::new(prompt_texts::get(&request.into_inner().name)?))
     }
 
     async fn fork_debate(

@@ -29,6 +29,7 @@ mod policy;
 mod policy_rest;
 mod policy_service;
 mod problem;
+mod prompt_texts;
 mod protocol;
 mod readiness;
 pub mod refusal;

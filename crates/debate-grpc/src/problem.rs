@@ -75,9 +75,11 @@ fn http_status(refusal: &Refusal) -> StatusCode {
         Refusal::Unreadable | Refusal::Undecodable(_) => StatusCode::BAD_REQUEST,
         Refusal::NotJson | Refusal::NotGrpc => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Refusal::TooLong(_) => StatusCode::PAYLOAD_TOO_LARGE,
-        Refusal::NotFound(_) | Refusal::NoPart { .. } | Refusal::NoProposal(_) | Refusal::NoRoute => {
-            StatusCode::NOT_FOUND
-        }
+        Refusal::NotFound(_)
+        | Refusal::NoPart { .. }
+        | Refusal::NoProposal(_)
+        | Refusal::NoPrompt(_)
+        | Refusal::NoRoute => StatusCode::NOT_FOUND,
         Refusal::Archived { .. } => StatusCode::GONE,
         Refusal::NoMethod => StatusCode::METHOD_NOT_ALLOWED,
         Refusal::RequestTaken { .. }

@@ -96,6 +96,9 @@ pub enum Refusal {
     /// There is no such proposal.
     #[error("{0}")]
     NoProposal(String),
+    /// There is no prompt text with this name (rule P24).
+    #[error("there is no prompt text {0:?}; ListPrompts and GET /api/v1/prompts return the names")]
+    NoPrompt(String),
     /// The format is not served here.
     #[error("format {0:?} is not served here")]
     Unserved(String),
@@ -200,6 +203,7 @@ impl Refusal {
             Self::Policy(_) => "POLICY_REFUSED",
             Self::PolicyRaced(_) => "PROPOSALS_CHANGED",
             Self::NoProposal(_) => "PROPOSAL_NOT_FOUND",
+            Self::NoPrompt(_) => "PROMPT_NOT_FOUND",
             Self::Unserved(_) => "FORMAT_NOT_SERVED",
             Self::Unauthenticated => "TOKEN_NEEDED",
             Self::Forbidden { .. } => "FORBIDDEN",
@@ -242,6 +246,7 @@ impl Refusal {
             | Self::Policy(_)
             | Self::PolicyRaced(_)
             | Self::NoProposal(_)
+            | Self::NoPrompt(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
             | Self::Forbidden { .. }
@@ -302,6 +307,7 @@ impl Refusal {
             | Self::Policy(_)
             | Self::Archived { .. }
             | Self::NoProposal(_)
+            | Self::NoPrompt(_)
             | Self::Unserved(_)
             | Self::Unauthenticated
             | Self::Forbidden { .. }

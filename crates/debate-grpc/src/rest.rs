@@ -33,7 +33,7 @@ use crate::bodies::bound_of;
 use crate::debate_service::WAY_BACK_SHARE;
 use crate::facade::{Desk, Facade, Opening};
 use crate::refusal::Refusal;
-use crate::trace_context;
+use crate::{prompt_texts, trace_context, wire_json};
 
 /// Where debates are.
 const DEBATES: &str = "/api/v1/reasoning/debate";
@@ -74,6 +74,8 @@ pub(crate) fn router(facade: Facade, patience: Duration) -> Router {
         .route("/api/v1/debates/{debate_id}/resolution", post(debates::resolve))
         .route("/api/v1/debates/{debate_id}/continue", post(debates::go_on))
         .route(debates::RESUME, post(debates::resume))
+        .route("/api/v1/prompts", get(prompts))
+        .route("/api/v1/prompts/{format}/{name}", get(prompt))
         .route("/api/v1/openapi.json", get(description))
         .route("/healthz", get(async || "ok"))
         .layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
@@ -178,6 +180,17 @@ impl Prefer {
             (true, Some(wait)) => HeaderValue::try_from(format!("respond-async, wait={wait}")).ok(),
         }
     }
+}
+
+/// Lists the texts of prompts (rule P24).
+async fn prompts() -> Response {
+    body(&wire_json::of(&prompt_texts::list(), "ListPromptsResponse"))
+}
+
+/// Returns a text of a prompt.
+async fn prompt(Path((format, name)): Path<(String, String)>) -> Result<Response, Refusal> {
+    let found = prompt_texts::get(&format!("{format}/{name}"))?;
+    Ok(body(&wire_json::of(&found, "GetPromptResponse")))
 }
 
 /// Returns the description of all that is served.

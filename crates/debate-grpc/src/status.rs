@@ -87,9 +87,11 @@ fn code(refusal: &Refusal) -> Code {
         | Refusal::Undecodable(_)
         | Refusal::NotJson
         | Refusal::NotGrpc => Code::InvalidArgument,
-        Refusal::NotFound(_) | Refusal::Archived { .. } | Refusal::NoPart { .. } | Refusal::NoProposal(_) => {
-            Code::NotFound
-        }
+        Refusal::NotFound(_)
+        | Refusal::Archived { .. }
+        | Refusal::NoPart { .. }
+        | Refusal::NoProposal(_)
+        | Refusal::NoPrompt(_) => Code::NotFound,
         Refusal::RequestTaken { .. } => Code::AlreadyExists,
         Refusal::Busy { .. }
         | Refusal::TooFast { .. }

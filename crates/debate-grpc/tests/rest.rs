@@ -548,3 +548,29 @@ async fn further_data_is_behind_the_door_and_its_table_and_further_pages_are_not
     assert_eq!((house.get("/unlisted").await.status, with_token("/unlisted").await.status), (401, 404));
     assert_eq!((house.get("/nowhere").await.status, with_token("/nowhere").await.status), (401, 404));
 }
+
+#[tokio::test]
+async fn p24_prompt_texts_are_the_same_over_grpc_and_rest() {
+    let house = House::open().await;
+    let mut audits = v1::audit_service_client::AuditServiceClient::new(house.channel().await);
+    let listed = audits.list_prompts(v1::ListPromptsRequest {}).await.unwrap().into_inner().prompts;
+    let json = house.get("/api/v1/prompts").await.json();
+    assert_eq!(json["prompts"].as_array().unwrap().len(), listed.len());
+    assert!(listed.len() > 20 && listed.iter().all(|prompt| !prompt.replaced && prompt.digest.len() == 64));
+    for prompt in listed {
+        let (name, version) = prompt.name.split_once('@').unwrap();
+        for name in [name.to_owned(), format!("{name}@{version}")] {
+            let got =
+                audits.get_prompt(v1::GetPromptRequest { name: name.clone() }).await.unwrap().into_inner();
+            assert_eq!(got.prompt.unwrap().digest, prompt.digest);
+            let json = house.get(&format!("/api/v1/prompts/{name}")).await.json();
+            assert_eq!((&json["text"], &json["prompt"]["name"]), (&json!(got.text), &json!(prompt.name)));
+        }
+    }
+    let missing =
+        audits.get_prompt(v1::GetPromptRequest { name: "review/sing".to_owned() }).await.unwrap_err();
+    let answer = house.get("/api/v1/prompts/review/sing").await;
+    assert_eq!((missing.code(), answer.status), (tonic::Code::NotFound, 404));
+    assert_eq!(answer.json()["reason"], "PROMPT_NOT_FOUND");
+    house.ended().await.unwrap();
+}

@@ -43,6 +43,12 @@ pub fn all() -> Vec<Text> {
     texts
 }
 
+/// Returns the text with a name, with or without its version.
+#[must_use]
+pub fn find(name: &str) -> Option<Text> {
+    all().into_iter().find(|text| [text.name, text.unversioned()].contains(&name))
+}
+
 fn own() -> impl Iterator<Item = Text> {
     let text = |file: &'static File<'static>| {
         let name = file.path().to_str()?.strip_suffix(".txt")?;

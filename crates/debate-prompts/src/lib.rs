@@ -16,6 +16,7 @@ mod fitting;
 /// The words of an investigation (I1–I10).
 pub mod investigation;
 mod language;
+mod plain_text;
 /// The words of proposals for reviewers (V7, V8).
 pub mod policy;
 /// The words of the prediction debate.

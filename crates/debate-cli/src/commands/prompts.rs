@@ -127,9 +127,8 @@ impl Show {
 
 /// Returns the text with a name, with or without its version.
 fn named(name: &str) -> anyhow::Result<Text> {
-    let is_named = |text: &Text| [text.name, text.unversioned()].contains(&name);
-    let found = catalog::all().into_iter().find(is_named);
-    found.ok_or_else(|| Failure::bad_input(format!("no text is called {name:?}; see `debate prompts list`")))
+    catalog::find(name)
+        .ok_or_else(|| Failure::bad_input(format!("no text is called {name:?}; see `debate prompts list`")))
 }
 
 /// Compare the text of a prompt with a file, or with another text

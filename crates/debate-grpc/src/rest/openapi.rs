@@ -81,6 +81,14 @@ const ROUTES: &[(&str, &str, &str, &str, &str)] = &[
         "200",
         "Started",
     ),
+    ("GET", "/api/v1/prompts", "Lists the texts of prompts (rule P24).", "200", "ListPromptsResponse"),
+    (
+        "GET",
+        "/api/v1/prompts/{format}/{name}",
+        "Returns a text of a prompt, by its name with or without the version.",
+        "200",
+        "GetPromptResponse",
+    ),
     (
         "GET",
         "/api/v1/reasoning/policy/insights",

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::blocks::{Block, Share, Slot};
 use super::outcomes::Letters;
+use crate::plain_text::plain_text;
 
 /// How much of each part of the material is shown; a part without a share is not shown at all.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +24,7 @@ pub(super) struct Shares {
 /// Returns the blocks of the material, in the order in which prompts show them.
 pub(super) fn blocks(brief: &Brief, outcomes: &[OutcomeId], shares: &Shares) -> Vec<Block> {
     let parts = [
-        Block::inline(Slot::Question, "question", &brief.question, shares.question),
+        Block::inline(Slot::Question, "question", &plain_text(&brief.question), shares.question),
         shares.criteria.and_then(|share| criteria(brief, share)),
         shares.descriptions.and_then(|share| descriptions(brief, outcomes, share)),
         shares.background.and_then(|share| background(brief, share)),
@@ -110,6 +111,8 @@ struct Task {
     #[serde(default)]
     resolution_criteria: Value,
     #[serde(default)]
+    fine_print: Value,
+    #[serde(default)]
     description: Value,
     #[serde(default)]
     background: Value,
@@ -117,7 +120,11 @@ struct Task {
 
 fn criteria(brief: &Brief, share: Share) -> Option<Block> {
     let task: Task = serde_json::from_str(&brief.task).ok()?;
-    Block::inline(Slot::Criteria, "criteria", task.resolution_criteria.as_str()?, share)
+    let texts = [("", &task.resolution_criteria), ("Fine print: ", &task.fine_print)];
+    let texts = texts.into_iter().filter_map(|(label, value)| Some((label, value.as_str()?.trim())));
+    let texts = texts.filter(|(_, text)| !text.is_empty());
+    let texts: Vec<String> = texts.map(|(label, text)| format!("{label}{}", plain_text(text))).collect();
+    Block::inline(Slot::Criteria, "criteria", &texts.join("\n"), share)
 }
 
 fn background(brief: &Brief, share: Share) -> Option<Block> {
@@ -127,16 +134,18 @@ fn background(brief: &Brief, share: Share) -> Option<Block> {
     let texts = lines.into_iter().filter_map(|(label, value)| Some((label, value.as_str()?)));
     let is_new = |text: &str| text != brief.question.trim() && Some(text) != criteria;
     let beyond = texts.filter(|(_, text)| is_new(text.trim()));
+    let beyond: Vec<_> = beyond.map(|(label, text)| (label, plain_text(text))).collect();
+    let beyond = beyond.iter().map(|(label, text)| (*label, text.as_ref()));
     Block::list(Slot::Background, "background", beyond, share)
 }
 
 fn descriptions(brief: &Brief, outcomes: &[OutcomeId], share: Share) -> Option<Block> {
     let letters = Letters::of(outcomes, &brief.outcomes);
     let described = brief.outcomes.iter().enumerate().filter(|(_, text)| !text.description.trim().is_empty());
-    let lines: Vec<(String, &str)> = described
-        .map(|(place, text)| (format!("{} | ", letters.get(place)), text.description.as_str()))
+    let lines: Vec<_> = described
+        .map(|(place, text)| (format!("{} | ", letters.get(place)), plain_text(&text.description)))
         .collect();
-    let lines = lines.iter().map(|(letter, text)| (letter.as_str(), *text));
+    let lines = lines.iter().map(|(letter, text)| (letter.as_str(), text.as_ref()));
     Block::list(Slot::Descriptions, "descriptions", lines, share)
 }
 
@@ -190,6 +199,19 @@ mod tests {
             assert_eq!(block.write(Some(1_000), &mut text), None);
         }
         text
+    }
+
+    #[test]
+    fn k19_criteria_show_the_fine_print_and_no_markup() {
+        let task = json!({
+            "resolution_criteria": "Resolves **Yes** if [FRED](https://fred.org/x) says so.",
+            "fine_print": "A <u>draw</u> counts &amp; is final.",
+        });
+        let brief = Brief { task: task.to_string(), ..brief() };
+        let mut text = String::new();
+        assert_eq!(criteria(&brief, WHOLE).unwrap().write(Some(1_000), &mut text), None);
+        let shown = "Resolves Yes if FRED (fred.org) says so. Fine print: A draw counts &amp; is final.";
+        assert_eq!(text, format!("<criteria>{shown}</criteria>\n"));
     }
 
     #[test]

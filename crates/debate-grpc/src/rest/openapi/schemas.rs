@@ -32,6 +32,8 @@ pub(super) fn schemas() -> Map<String, Value> {
         "Round",
         "Argument",
         "GetConsensusResponse",
+        "ListPromptsResponse",
+        "GetPromptResponse",
         "GetPolicyInsightsResponse",
         "ProposePromptRequest",
         "ProposePromptResponse",
