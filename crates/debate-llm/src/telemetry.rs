@@ -273,13 +273,12 @@ fn finish_reason(reply: &ChatReply) -> &str {
 
 /// Tells that the wire is tried again (K5), for the `retry`-th time and after `wait`.
 pub(crate) fn wire_retry(provider: Provider, model: &str, error: &ModelError, retry: u32, wait: Duration) {
+    tracing::debug!(%provider, model, retry, ?wait, "sent again");
     measured!(
         monotonic_counter.debate.llm.wire_retries = 1_u64,
         gen_ai.provider.name = provider_name(provider),
         gen_ai.request.model = model,
-        "error.type" = error.kind.label(),
-        retry,
-        ?wait
+        "error.type" = error.kind.label()
     );
 }
 
