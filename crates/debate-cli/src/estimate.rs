@@ -11,8 +11,8 @@ use debate_core::record::{Body as _, decode_body};
 use debate_rehearsal::{Held, Latencies, Recorded, Rehearsal, RoundtableTools, Way};
 use debate_store::ListFilter;
 
+use crate::app_context::AppContext;
 use crate::args::Options;
-use crate::house::House;
 use crate::model;
 use crate::page::{span, thousands};
 use crate::plain::one_line;
@@ -97,12 +97,12 @@ impl Estimate {
     /// The store cannot be read, or the request needs what is not there in virtual time.
     pub(crate) async fn of(
         options: &Options,
-        house: &House,
+        app: &AppContext,
         prices: &Prices,
         request: &AcceptedRequest,
     ) -> anyhow::Result<Self> {
         let model = options.model.name();
-        let measured = measured(house, &model).await?;
+        let measured = measured(app, &model).await?;
         let is_measured = measured.is_some();
         let assumed = Latencies::LogNormal { median: MEDIAN_ASSUMED, sigma: SIGMA_ASSUMED };
         let latencies = measured.map_or(assumed, Latencies::Recorded);
@@ -166,11 +166,11 @@ impl Estimate {
 }
 
 /// Returns the latencies of a model in the latest debates of the store, where it was asked in any.
-async fn measured(house: &House, model: &str) -> anyhow::Result<Option<Recorded>> {
+async fn measured(app: &AppContext, model: &str) -> anyhow::Result<Option<Recorded>> {
     let (mut recorded, mut timed) = (Recorded::default(), 0);
     let filter = ListFilter { limit: DEBATES_READ_MAX, ..ListFilter::default() };
-    for listed in house.store.events().list(filter).await? {
-        let log = house.engine.log(DebateId(listed.first.stream.id), None).await?;
+    for listed in app.store.events().list(filter).await? {
+        let log = app.engine.log(DebateId(listed.first.stream.id), None).await?;
         let asked = log.iter().filter(|envelope| envelope.kind == CallStarted::KIND);
         let of_model = |started: CallStarted| started.model == model;
         let is_of_model = asked.into_iter().any(|envelope| {

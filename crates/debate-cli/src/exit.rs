@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use debate_core::command::DecideError;
-use debate_core::policy::desk::AcceptError;
+use debate_core::policy::proposal_log::AcceptError;
 use debate_core::request::Violations;
 use debate_engine::{
     ControlError, FolderError, ForkError, LoadError, PolicyError, RedactionError, SentPromptError,
@@ -211,7 +211,7 @@ fn of_policy(error: &PolicyError) -> Option<End> {
         | PolicyError::Append(_)
         | PolicyError::Model { .. }
         | PolicyError::Raced { .. } => Some(End::Unavailable),
-        PolicyError::Load(_) | PolicyError::Desk(_) => None,
+        PolicyError::Load(_) | PolicyError::Log(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@ use debate_core::event::Opened;
 use debate_core::format::Format;
 use debate_core::formats::accept::Accepted;
 use debate_core::prose::Prose;
-use debate_engine::Surroundings;
+use debate_engine::Env;
 use debate_prompts::prompts::{Prompt, Prompts};
 
 /// One of the first prompts of a debate.
@@ -24,11 +24,11 @@ pub(crate) fn of<P: Prompts>(
     prompts: &P,
     accepted: Accepted<P::Format>,
 ) -> anyhow::Result<Vec<FirstPrompt<P::Format>>> {
-    let surroundings = Surroundings::real();
-    let now = surroundings.now();
+    let env = Env::real();
+    let now = env.now();
     let opened = Opened::<P::Format> {
         format: P::Format::NAME.to_owned(),
-        debate: surroundings.debate_id(),
+        debate: env.debate_id(),
         request_digest: accepted.digest,
         limits: accepted.limits,
         config: accepted.config,

@@ -12,16 +12,16 @@ use debate_core::prose::Texts;
 use debate_core::stop::{Completeness, StopRule};
 use debate_engine::{Control, Engine};
 
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::{ACTOR, print};
 use crate::exit::End;
 use crate::follow::{Followed, Teller, follow};
-use crate::house::House;
 use crate::lines::{Silence, Steps};
 use crate::live::Live;
-use crate::paper::{Ink, Paper};
 use crate::plain::one_line;
 use crate::shown;
+use crate::terminal::{Style, Terminal};
 
 /// How a debate is shown that is held here.
 #[derive(Debug, clap::Args)]
@@ -49,23 +49,23 @@ impl Holding {
     pub(crate) async fn hold(
         &self,
         options: &Options,
-        house: House,
+        app: AppContext,
         debate: DebateId,
         after: Seq,
     ) -> anyhow::Result<End> {
-        let left = house.store.place().map(|_| {
+        let left = app.store.place().map(|_| {
             let store = options.store_flag();
             format!("debate {debate} is left as it is; debate resume {debate}{store} drives it on")
         });
-        let interrupted = watch_interrupts(house.engine.clone(), debate, left);
+        let interrupted = watch_interrupts(app.engine.clone(), debate, left);
         let mut teller = self.teller(options);
-        let followed = follow(&house.engine, debate, after, true, &mut *teller).await;
+        let followed = follow(&app.engine, debate, after, true, &mut *teller).await;
         drop(teller);
-        house.close().await;
+        app.close().await;
         let followed = followed?;
         self.show(options, &followed)?;
         let is_void = matches!(followed.debate.completeness(), Completeness::Void { .. });
-        self.hint(options, &house, (debate, is_void))?;
+        self.hint(options, &app, (debate, is_void))?;
         if let Some(line) = silence(&followed) {
             writeln!(io::stderr(), "error: {line}")?;
         }
@@ -77,7 +77,7 @@ impl Holding {
         if self.quiet {
             Box::new(Silence)
         } else if Live::fits() {
-            Box::new(Live::new(Paper::stderr(options.ascii)))
+            Box::new(Live::new(Terminal::stderr(options.ascii)))
         } else {
             Box::new(Steps(Box::new(io::stderr())))
         }
@@ -89,12 +89,12 @@ impl Holding {
             if !self.quiet {
                 writeln!(io::stderr())?;
             }
-            let page = shown::page(debate, &followed.failures, Paper::stdout(options.ascii), self.full);
+            let page = shown::page(debate, &followed.failures, Terminal::stdout(options.ascii), self.full);
             return Ok(print(&page)?);
         }
         print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
-        let paper = Paper::stderr(options.ascii);
-        let say = |line: &str| writeln!(io::stderr(), "{}", paper.ink(Ink::Warning, line));
+        let terminal = Terminal::stderr(options.ascii);
+        let say = |line: &str| writeln!(io::stderr(), "{}", terminal.ink(Style::Warning, line));
         if let Some(warning) = shown::simulated(debate) {
             say(warning)?;
         }
@@ -117,12 +117,12 @@ impl Holding {
     }
 
     /// Says where the debate is kept and what can be done with it.
-    fn hint(&self, options: &Options, house: &House, (id, is_void): (DebateId, bool)) -> io::Result<()> {
+    fn hint(&self, options: &Options, app: &AppContext, (id, is_void): (DebateId, bool)) -> io::Result<()> {
         if self.quiet {
             return Ok(());
         }
         let mut stderr = io::stderr().lock();
-        match house.store.place() {
+        match app.store.place() {
             None => writeln!(stderr, "\nDebate {id} was held in memory and is gone now."),
             Some(place) => {
                 writeln!(stderr, "\nDebate {id} is kept in {place}:")?;

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::follow::Teller;
 use crate::plain::one_line;
-use crate::told::{Told, Weight};
+use crate::told::{Severity, Told};
 
 /// Where lines go.
 pub(crate) type Sink = Box<dyn Write + Send>;
@@ -35,9 +35,9 @@ pub(crate) struct Steps(pub(crate) Sink);
 impl Teller for Steps {
     fn event(&mut self, _: &AnyDebate, _: &Envelope, told: &Told) -> io::Result<()> {
         let indent = match told.weight {
-            Weight::Detail => return Ok(()),
-            Weight::Step | Weight::Trouble => "  ",
-            Weight::Mark => "",
+            Severity::Detail => return Ok(()),
+            Severity::Step | Severity::Trouble => "  ",
+            Severity::Mark => "",
         };
         writeln!(self.0, "{indent}{}", one_line(&told.line()))
     }

@@ -13,16 +13,16 @@ use debate_core::formats::investigation::config::RESERVED;
 use debate_core::formats::prediction::fact::ArgumentScored;
 use debate_core::id::{Role, Timestamp};
 use debate_core::record::Body as _;
-use debate_engine::{Chunk, Surroundings};
+use debate_engine::{Chunk, Env};
 use indicatif::{FormattedDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::follow::Teller;
 use crate::logging;
 use crate::page::thousands;
-use crate::paper::{Ink, Paper};
 use crate::plain::one_line;
 use crate::prices::dollars;
-use crate::told::{Told, Weight};
+use crate::terminal::{Style, Terminal};
+use crate::told::{Severity, Told};
 
 /// How often the clock moves while nothing happens.
 const TICK: Duration = Duration::from_millis(120);
@@ -31,7 +31,7 @@ const TAIL_BYTES_MAX: usize = 400;
 
 /// The live view.
 pub(crate) struct Live {
-    paper: Paper,
+    terminal: Terminal,
     view: MultiProgress,
     total: ProgressBar,
     rows: BTreeMap<Role, Row>,
@@ -71,18 +71,18 @@ impl Live {
     }
 
     /// Begins to draw on stderr.
-    pub(crate) fn new(paper: Paper) -> Self {
+    pub(crate) fn new(terminal: Terminal) -> Self {
         let view = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
         logging::beside(&view);
         let total = view.add(ProgressBar::new(0));
-        let bar = if paper.unicode {
+        let bar = if terminal.unicode {
             "{spinner} {bar:24} {pos}/{len} calls  {elapsed_precise}{prefix}  {wide_msg}"
         } else {
             "- {bar:24} {pos}/{len} calls  {elapsed_precise}{prefix}  {wide_msg}"
         };
-        total.set_style(style(bar).progress_chars(paper.or("█▉▊▋▌▍▎▏ ", "#- ")));
+        total.set_style(style(bar).progress_chars(terminal.or("█▉▊▋▌▍▎▏ ", "#- ")));
         total.enable_steady_tick(TICK);
-        Self { paper, view, total, rows: BTreeMap::new() }
+        Self { terminal, view, total, rows: BTreeMap::new() }
     }
 
     /// Gives everybody who speaks a row, in their order.
@@ -113,7 +113,7 @@ impl Live {
         };
         let width = speakers.iter().map(|role| role.as_str().len()).max().unwrap_or(0);
         self.total.set_length(calls);
-        let since = between(debate.opened_at(), Surroundings::real().now());
+        let since = between(debate.opened_at(), Env::real().now());
         self.total.set_elapsed(allowed(debate).map_or(since, |most| since.min(most)));
         for role in speakers {
             self.add_row(&role, width);
@@ -124,7 +124,7 @@ impl Live {
         let bar = self.view.insert_before(&self.total, ProgressBar::new_spinner());
         bar.set_style(style("  {prefix}  {wide_msg}"));
         let name = format!("{:width$}", one_line(role.as_str()));
-        bar.set_prefix(self.paper.ink(Ink::Bold, &name));
+        bar.set_prefix(self.terminal.ink(Style::Bold, &name));
         bar.set_message("waits");
         self.rows.insert(role.clone(), Row { bar, saying: String::new(), said: String::new() });
     }
@@ -158,9 +158,9 @@ impl Teller for Live {
             row.tell(&envelope.kind, one_line(&told.text));
         }
         match told.weight {
-            Weight::Detail | Weight::Step => {}
-            Weight::Trouble => self.say(&format!("  {}", one_line(&told.line())))?,
-            Weight::Mark => self.say(&self.paper.ink(Ink::Bold, &one_line(&told.line())))?,
+            Severity::Detail | Severity::Step => {}
+            Severity::Trouble => self.say(&format!("  {}", one_line(&told.line())))?,
+            Severity::Mark => self.say(&self.terminal.ink(Style::Bold, &one_line(&told.line())))?,
         }
         self.total(debate);
         Ok(())
@@ -174,7 +174,7 @@ impl Teller for Live {
                 row.saying.split_off(row.saying.ceil_char_boundary(row.saying.len() - TAIL_BYTES_MAX));
         }
         // The end of it is what is new, so the row shows the end.
-        let room = self.paper.width.saturating_sub(24);
+        let room = self.terminal.width.saturating_sub(24);
         let said = one_line(&row.saying);
         let skip = console::measure_text_width(&said).saturating_sub(room);
         row.bar.set_message(said.chars().skip(skip).collect::<String>());

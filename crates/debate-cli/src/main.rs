@@ -3,6 +3,7 @@
 //! The only place that picks a store and a model. It knows how things look, never what they mean.
 
 mod admission;
+mod app_context;
 mod args;
 mod asking;
 mod believed_file;
@@ -17,14 +18,12 @@ mod flags;
 mod follow;
 mod handles;
 mod holding;
-mod house;
 mod lines;
 mod live;
 mod logging;
 mod model;
 mod own_prompts;
 mod page;
-mod paper;
 mod plain;
 mod prices;
 mod private_file;
@@ -36,6 +35,7 @@ mod shown;
 mod skills;
 mod store;
 mod telemetry;
+mod terminal;
 mod time_span;
 mod told;
 mod workspace;

@@ -1,10 +1,10 @@
-//! A page of text: headings, paragraphs, lists, tables, bars, laid out for its paper.
+//! A page of text: headings, paragraphs, lists, tables, bars, laid out for its terminal.
 
 use console::{measure_text_width, pad_str, truncate_str};
 pub(crate) use debate_viewer::wording::thousands;
 
-use crate::paper::{Ink, Paper};
 use crate::plain::{one_line, plain};
+use crate::terminal::{Style, Terminal};
 
 /// The narrowest paragraph, however deep it is indented.
 const TEXT_WIDTH_MIN: usize = 20;
@@ -21,19 +21,19 @@ pub(crate) enum Column {
 /// Text being laid out.
 #[derive(Debug)]
 pub(crate) struct Page {
-    paper: Paper,
+    terminal: Terminal,
     text: String,
 }
 
 impl Page {
     /// Begins an empty page.
-    pub(crate) fn new(paper: Paper) -> Self {
-        Self { paper, text: String::new() }
+    pub(crate) fn new(terminal: Terminal) -> Self {
+        Self { terminal, text: String::new() }
     }
 
-    /// Returns the paper.
-    pub(crate) fn paper(&self) -> Paper {
-        self.paper
+    /// Returns the terminal.
+    pub(crate) fn terminal(&self) -> Terminal {
+        self.terminal
     }
 
     /// Returns what was laid out.
@@ -54,8 +54,8 @@ impl Page {
     }
 
     /// Writes a line that stands out.
-    pub(crate) fn inked(&mut self, ink: Ink, line: &str) {
-        self.drawn(&self.paper.ink(ink, &plain(line)));
+    pub(crate) fn inked(&mut self, ink: Style, line: &str) {
+        self.drawn(&self.terminal.ink(ink, &plain(line)));
     }
 
     fn drawn(&mut self, line: &str) {
@@ -66,13 +66,13 @@ impl Page {
     /// Writes a heading after a gap.
     pub(crate) fn heading(&mut self, text: &str) {
         self.gap();
-        self.inked(Ink::Bold, text);
+        self.inked(Style::Bold, text);
     }
 
     /// Writes something to be noticed, over as many lines as it takes.
     pub(crate) fn warning(&mut self, text: &str) {
-        for line in wrap(&plain(text), self.paper.width) {
-            self.inked(Ink::Warning, &line);
+        for line in wrap(&plain(text), self.terminal.width) {
+            self.inked(Style::Warning, &line);
         }
     }
 
@@ -93,18 +93,18 @@ impl Page {
 
     fn laid(&mut self, indent: usize, mark: &str, text: &str, lines_max: usize) {
         let deep = indent + measure_text_width(mark);
-        let width = self.paper.width.saturating_sub(deep).max(TEXT_WIDTH_MIN);
+        let width = self.terminal.width.saturating_sub(deep).max(TEXT_WIDTH_MIN);
         let lines = wrap(text.trim(), width);
         let left = lines.len().saturating_sub(lines_max);
         for (place, line) in lines.iter().take(lines_max).enumerate() {
             let start = if place == 0 { mark } else { "" };
-            let more = if left > 0 && place + 1 == lines_max { self.paper.or(" …", " ...") } else { "" };
+            let more = if left > 0 && place + 1 == lines_max { self.terminal.or(" …", " ...") } else { "" };
             let start = pad_str(start, deep - indent, console::Alignment::Left, None);
             self.line(&format!("{:indent$}{start}{line}{more}", ""));
         }
     }
 
-    /// Writes a table with a head; the last column may be as wide as the paper allows, and no wider.
+    /// Writes a table with a head; the last column may be as wide as the terminal allows, and no wider.
     pub(crate) fn table(&mut self, indent: usize, head: &[(&str, Column)], rows: &[Vec<String>]) {
         let widths: Vec<usize> = (0..head.len())
             .map(|column| {
@@ -115,7 +115,7 @@ impl Page {
             .collect();
         let names: Vec<String> = head.iter().map(|(name, _)| (*name).to_owned()).collect();
         let line = self.row(indent, head, &widths, &names);
-        self.inked(Ink::Dim, line.trim_end());
+        self.inked(Style::Dim, line.trim_end());
         for row in rows {
             let line = self.row(indent, head, &widths, row);
             self.line(&line);
@@ -135,23 +135,23 @@ impl Page {
             }
             line.push_str(&pad_str(cell, *width, alignment, None));
         }
-        truncate_str(line.trim_end(), self.paper.width, self.paper.or("…", "...")).into_owned()
+        truncate_str(line.trim_end(), self.terminal.width, self.terminal.or("…", "...")).into_owned()
     }
 
     /// Writes one probability of a list as a bar; `label_width` is that of the widest label.
     pub(crate) fn bar(&mut self, label: &str, label_width: usize, share: f64) {
-        let label = truncate_str(label, label_width, self.paper.or("…", "..."));
+        let label = truncate_str(label, label_width, self.terminal.or("…", "..."));
         let label = pad_str(&label, label_width, console::Alignment::Left, None);
         let start = format!("  {label}  {:>7}  ", percent(share));
-        let cells = self.paper.width.saturating_sub(measure_text_width(&start)).max(1);
-        let bar = self.paper.ink(Ink::Bar, &self.paper.bar(share, cells));
+        let cells = self.terminal.width.saturating_sub(measure_text_width(&start)).max(1);
+        let bar = self.terminal.ink(Style::Bar, &self.terminal.bar(share, cells));
         self.drawn(&format!("{}{bar}", plain(&start)));
     }
 
-    /// Returns the width for labels beside bars: that of the widest, or two fifths of the paper.
+    /// Returns the width for labels beside bars: that of the widest, or two fifths of the terminal.
     pub(crate) fn label_width<'a>(&self, labels: impl IntoIterator<Item = &'a String>) -> usize {
         let widest = labels.into_iter().map(|label| measure_text_width(label)).max().unwrap_or(0);
-        widest.min(self.paper.width * 2 / 5)
+        widest.min(self.terminal.width * 2 / 5)
     }
 }
 
@@ -215,15 +215,15 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const PAPER: Paper = Paper { width: 40, unicode: true, colour: false };
+    const PAPER: Terminal = Terminal { width: 40, unicode: true, colour: false };
 
     #[test]
     fn k13_nothing_on_a_page_steers_the_terminal_but_its_own_colours() {
         let name = "ada\x1b]0;mine\x07\u{202e}";
         let columns = [(name, Column::Left), (name, Column::Right)];
-        let mut page = Page::new(Paper { colour: true, ..PAPER });
+        let mut page = Page::new(Terminal { colour: true, ..PAPER });
         page.line(name);
-        page.inked(Ink::Dim, name);
+        page.inked(Style::Dim, name);
         page.heading(name);
         page.warning(name);
         page.paragraph(2, name);
@@ -253,8 +253,8 @@ mod tests {
     #[test]
     fn a_mark_hangs_before_its_text() {
         let mut page = Page::new(PAPER);
-        page.hanging(2, "- ", "a text that is longer than one line of this paper");
-        assert_eq!(page.into_text(), "  - a text that is longer than one line\n    of this paper\n");
+        page.hanging(2, "- ", "a text that is longer than one line of this terminal");
+        assert_eq!(page.into_text(), "  - a text that is longer than one line\n    of this terminal\n");
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         let mut page = Page::new(PAPER);
         let head = [("role", Column::Left), ("p", Column::Right), ("why", Column::Left)];
         let row = |role: &str, p: &str, why: &str| vec![role.to_owned(), p.to_owned(), why.to_owned()];
-        let long = "so long that it does not fit the paper at all";
+        let long = "so long that it does not fit the terminal at all";
         page.table(2, &head, &[row("optimist", "5.0 %", "x"), row("né", "35.0 %", long)]);
         let text = page.into_text();
         let lines: Vec<&str> = text.lines().collect();

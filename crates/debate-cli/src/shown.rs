@@ -17,11 +17,11 @@ pub(crate) use resolution::show as resolution;
 
 use crate::failures::Failures;
 use crate::page::Page;
-use crate::paper::Paper;
+use crate::terminal::Terminal;
 
 /// Lays out a debate as it stands; `full` shows every text whole.
-pub(crate) fn page(debate: &AnyDebate, failures: &Failures, paper: Paper, full: bool) -> String {
-    let mut page = Page::new(paper);
+pub(crate) fn page(debate: &AnyDebate, failures: &Failures, terminal: Terminal, full: bool) -> String {
+    let mut page = Page::new(terminal);
     about::warnings(&mut page, debate, failures);
     about::title(&mut page, debate);
     match debate {

@@ -27,7 +27,7 @@ const QUOTE_COLUMNS_MAX: usize = 120;
 
 /// How much an event matters to somebody who follows a debate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Weight {
+pub(crate) enum Severity {
     /// Book-keeping: a question is asked, a reply has arrived.
     Detail,
     /// Somebody did something.
@@ -42,7 +42,7 @@ pub(crate) enum Weight {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     /// How much it matters.
-    pub(crate) weight: Weight,
+    pub(crate) weight: Severity,
     /// Whom it is about; nobody where it is about the debate.
     pub(crate) who: Option<Role>,
     /// What happened.
@@ -50,7 +50,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    fn new(weight: Weight, who: Option<&Role>, text: impl Into<String>) -> Self {
+    fn new(weight: Severity, who: Option<&Role>, text: impl Into<String>) -> Self {
         Self { weight, who: who.cloned(), text: text.into() }
     }
 
@@ -85,7 +85,7 @@ fn told<F: Tell>(debate: &Debate<F>, envelope: &Envelope) -> Result<Told, Decode
     Ok(match &recorded.event {
         Event::Opened(_) => {
             let title = F::title(debate.brief()).unwrap_or_else(|| debate_core::prose::REDACTED.to_owned());
-            Told::new(Weight::Mark, None, format!("opened: {}", quoted(&title)))
+            Told::new(Severity::Mark, None, format!("opened: {}", quoted(&title)))
         }
         Event::Kernel(event) => kernel::tell(event),
         Event::Fact(fact) => F::tell(debate, fact),

@@ -92,7 +92,7 @@ impl<'de> Deserialize<'de> for CallKey {
 
 /// One answer of a call that another call sees.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Sight {
+pub struct InputRef {
     /// Whose answer is seen.
     pub call: CallKey,
     /// Which revision of it stands.

@@ -1,6 +1,6 @@
 //! The state of one call: attempts, turns and tools at its current revision (rule K2).
 
-use crate::call::{CUT, CallKey, Cause, Ended, Reserved, Sight, Tokens, Usage};
+use crate::call::{CUT, CallKey, Cause, Ended, InputRef, Reserved, Tokens, Usage};
 use crate::event::{
     AnswerRejected, AttemptFailed, AttemptRef, CallAnswered, CallStarted, FailureProse, ReplyProse,
     ToolAnswered, ToolRef, TurnAnswered, TurnProse,
@@ -125,7 +125,7 @@ pub struct CallState {
     /// Turns that asked for tools, at revisions that no longer stand.
     pub turns_before: Vec<TurnState>,
     /// What the latest start was shown.
-    pub sees: Vec<Sight>,
+    pub sees: Vec<InputRef>,
     /// The kinds of parts that the prompt of the latest start did not show whole, such as `findings` or `point` (rule K20).
     pub shortened: Vec<Box<str>>,
     /// The latest revision that was answered.

@@ -182,7 +182,7 @@ pub fn redacted(envelope: &Envelope) -> Option<Seq> {
 }
 
 /// What is wrong with an event that [`taken`] finds, for people.
-pub const TAKEN: &str = "its words were deleted and no redaction is on record";
+pub const MISSING_PROSE: &str = "its words were deleted and no redaction is on record";
 
 /// Returns the first event of a whole stream whose words are gone though no redaction of them is on record (rule K15).
 #[must_use]

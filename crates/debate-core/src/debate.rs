@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::bound::{BoundModels, ModelIdentity};
-use crate::call::{CallKey, Effort, Sight, Want};
+use crate::call::{CallKey, Effort, InputRef, Want};
 use crate::calls::{CallState, OpenAttempt};
 use crate::event::{
     CallStarted, Concluded, Event, Forked, KernelEvent, Opened, Recorded, ReplyFacts, Resolved,
@@ -482,9 +482,9 @@ impl<F: Format> Debate<F> {
         self.calls.get(key).is_some_and(|call| call.revision == revision && call.failed)
     }
 
-    /// Returns the sights recorded when a call last started.
+    /// Returns the visibility recorded when a call last started.
     #[must_use]
-    pub fn seen(&self, key: &CallKey) -> &[Sight] {
+    pub fn seen(&self, key: &CallKey) -> &[InputRef] {
         self.calls.get(key).map_or(&[], |call| call.sees.as_slice())
     }
 }

@@ -256,7 +256,7 @@ impl<F: Format> Draft<F> {
             }
             .map(|()| false);
         }
-        let sees = F::sees(&self.debate, want);
+        let sees = F::inputs(&self.debate, want);
         let AttemptRef { call, revision, attempt, turn } = attempt;
         self.push(CallStarted {
             call,
@@ -421,7 +421,7 @@ impl<F: Format> Draft<F> {
             // Failures and rejections count too: they may be because of what was shown.
             let was_shown = call.attempt > 0 || call.revised == Some(Cause::Reask);
             let want = crate::call::Want { call: key.clone(), revision: call.revision };
-            let sees = was_shown.then(|| F::sees(&self.debate, &want))?;
+            let sees = was_shown.then(|| F::inputs(&self.debate, &want))?;
             (sees != call.sees).then_some((want, sees))
         });
         let Some((want, sees)) = stale else {

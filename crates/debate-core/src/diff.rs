@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::envelope::Envelope;
 
 /// Fields that tell when, at what cost and under which name something happened, but not what.
-const BESIDE_THE_POINT: [&str; 16] = [
+const IGNORED_FIELDS: [&str; 16] = [
     "attempt",
     "cause",
     "cost_micros",
@@ -135,7 +135,7 @@ fn about(body: &Value) -> String {
 fn facts(body: Value) -> Value {
     match body {
         Value::Object(fields) => {
-            let told = fields.into_iter().filter(|(name, _)| !BESIDE_THE_POINT.contains(&name.as_str()));
+            let told = fields.into_iter().filter(|(name, _)| !IGNORED_FIELDS.contains(&name.as_str()));
             Value::Object(told.map(|(name, value)| (name, facts(value))).collect::<Map<_, _>>())
         }
         Value::Array(values) => Value::Array(values.into_iter().map(facts).collect()),

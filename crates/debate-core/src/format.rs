@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::call::{CallKey, Sight, Want};
+use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
 use crate::fork::Change;
@@ -67,7 +67,7 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     fn wanted(debate: &Debate<Self>) -> Vec<Want>;
 
     /// Returns the answers that a call is shown, in the order shown.
-    fn sees(debate: &Debate<Self>, want: &Want) -> Vec<Sight>;
+    fn inputs(debate: &Debate<Self>, want: &Want) -> Vec<InputRef>;
 
     /// Returns what a call may see.
     fn visible(debate: &Debate<Self>, want: &Want) -> Self::Visible;

@@ -66,7 +66,7 @@ fn closing_ms(deadline_ms: u64) -> u64 {
 
 impl Limits {
     /// Brings the deadline forward, and what is kept back for the closing synthesis with it; never later.
-    pub fn hasten(&mut self, deadline_ms: u64) {
+    pub fn shorten_deadline(&mut self, deadline_ms: u64) {
         self.deadline_ms = self.deadline_ms.min(deadline_ms);
         self.closing_ms = self.closing_ms.min(self.deadline_ms / 5);
     }

@@ -1,8 +1,8 @@
 //! What past review debates say about the prompts of reviewers, and proposals to change them (rules V7, V8). A proposal
 //! is a text for a person: nothing here writes it anywhere, and nobody's prompt changes because of it.
 
-pub mod desk;
 pub mod event;
 pub mod insights;
+pub mod proposal_log;
 pub mod reviewer;
 pub mod system_prompt;

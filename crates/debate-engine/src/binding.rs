@@ -11,7 +11,7 @@ use debate_core::format::Format;
 use debate_core::id::Role;
 use debate_llm::ChatModel;
 
-use crate::house::House;
+use crate::shared::EngineShared;
 
 /// Why a debate cannot go on with the models of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +46,8 @@ pub(crate) fn identity(model: &dyn ChatModel) -> ModelIdentity {
 }
 
 /// Returns the models that a debate with these rules may use.
-pub(crate) fn bound<F: Format>(house: &House, config: &F::Config) -> BoundModels {
-    let models = &house.models;
+pub(crate) fn bound<F: Format>(shared: &EngineShared, config: &F::Config) -> BoundModels {
+    let models = &shared.models;
     let named: BTreeSet<String> = F::models_named(config).into_iter().map(|(_, model)| model).collect();
     let other = CallKey::new("", 0, Role::from(""));
     let is_open = |call: &CallKey| F::models(config, call).is_empty();
@@ -60,17 +60,17 @@ pub(crate) fn bound<F: Format>(house: &House, config: &F::Config) -> BoundModels
 
 /// Returns the model of this process that a debate knows by a name. One simulated model may stand for another: what it
 /// is told of seed and speed is part of its name.
-pub(crate) fn offered<'a>(house: &'a House, name: &str) -> Option<&'a Arc<dyn ChatModel>> {
-    let default = house.models.default_model();
+pub(crate) fn offered<'a>(shared: &'a EngineShared, name: &str) -> Option<&'a Arc<dyn ChatModel>> {
+    let default = shared.models.default_model();
     let is_simulated = is_simulated(name) && default.is_simulated();
-    house.models.get(name).or_else(|| is_simulated.then_some(default))
+    shared.models.get(name).or_else(|| is_simulated.then_some(default))
 }
 
 /// Returns why a debate cannot go on with the models of this process, if it cannot.
-pub(crate) fn missing<F: Format>(house: &House, debate: &Debate<F>) -> Option<Unoffered> {
+pub(crate) fn missing<F: Format>(shared: &EngineShared, debate: &Debate<F>) -> Option<Unoffered> {
     let Some(needed) = debate.models_needed() else { return Some(Unoffered::Unknown) };
     let is_offered = |wanted: &ModelIdentity| {
-        offered(house, &wanted.name).is_some_and(|model| identity(&**model).at == wanted.at)
+        offered(shared, &wanted.name).is_some_and(|model| identity(&**model).at == wanted.at)
     };
     let missing: Vec<ModelIdentity> =
         needed.into_iter().filter(|wanted| !is_offered(wanted)).cloned().collect();

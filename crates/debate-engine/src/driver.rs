@@ -3,8 +3,8 @@
 //! so the same loop starts whatever is still wanted.
 
 mod asking;
+mod pending_call;
 mod racing;
-mod takeoff;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -27,14 +27,14 @@ use tracing::Instrument as _;
 
 use crate::binding;
 use crate::control::{Control, ControlError};
-use crate::departure::Departure;
-use crate::flights::{Flights, GivenUp, Landing};
-use crate::house::House;
+use crate::in_flight::{Completion, GivenUp, InFlight};
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
+use crate::send_time::SendTime;
+use crate::shared::EngineShared;
 use crate::telemetry::{self, Driven, Spans};
 use crate::turn;
-use takeoff::{Takeoff, attempts_of, run_tool, unaskable};
+use pending_call::{PendingCall, attempts_of, run_tool, unaskable};
 
 /// How often a driver looks whether another process wrote to its debate.
 const FOREIGN_WRITES_EVERY: Duration = Duration::from_secs(1);
@@ -94,15 +94,15 @@ impl DriveError {
 
 /// Everything that drives one debate.
 pub(crate) struct Driver<P: Prompts> {
-    house: Arc<House>,
+    shared: Arc<EngineShared>,
     prompts: Arc<P>,
     journal: Journal<P::Format>,
     author: Author,
     live: Live,
     spans: Spans,
-    flights: Flights<P::Format>,
+    in_flight: InFlight<P::Format>,
     /// Second requests that are decided and not yet sent.
-    raced: Vec<Takeoff<P::Format>>,
+    raced: Vec<PendingCall<P::Format>>,
     /// How old the debate was when it first put each question.
     beginnings: BTreeMap<CallKey, Duration>,
 }
@@ -118,7 +118,7 @@ impl<P: Prompts> std::fmt::Debug for Driver<P> {
 /// # Errors
 /// The log is corrupt, or the store kept failing.
 pub(crate) async fn drive<P: Prompts>(
-    house: Arc<House>,
+    shared: Arc<EngineShared>,
     prompts: Arc<P>,
     debate: DebateId,
     live: Live,
@@ -128,7 +128,7 @@ pub(crate) async fn drive<P: Prompts>(
     let mut reached = Seq::START;
     loop {
         let before = reached;
-        let error = match drive_on(&house, &prompts, debate, &live, orders, &mut reached).await {
+        let error = match drive_on(&shared, &prompts, debate, &live, orders, &mut reached).await {
             Ok(ended) => return Ok(ended),
             Err(error) => error,
         };
@@ -139,7 +139,7 @@ pub(crate) async fn drive<P: Prompts>(
         // Whether events are stored may be unknown: replaying says so without guessing.
         tracing::warn!(%debate, error = &error as &dyn std::error::Error, "the store failed; replaying");
         tokio::select! {
-            () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
+            () = shared.shutdown.cancelled() => return Ok(Ended::ShutDown),
             () = tokio::time::sleep(Duration::from_millis(20 << failures.min(10)).min(STORE_WAIT_MAX)) => {}
         }
     }
@@ -147,7 +147,7 @@ pub(crate) async fn drive<P: Prompts>(
 
 /// Takes a debate up from the log and drives it as far as the store lets it; says how far the log reached.
 async fn drive_on<P: Prompts>(
-    house: &Arc<House>,
+    shared: &Arc<EngineShared>,
     prompts: &Arc<P>,
     debate: DebateId,
     live: &Live,
@@ -156,23 +156,23 @@ async fn drive_on<P: Prompts>(
 ) -> Result<Ended, DriveError> {
     // Told from before the log is read, so that a follower who reads it too misses nothing in between.
     let _driven = live.tail.drive();
-    let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
-    if let Some(why) = binding::missing(house, &journal.debate) {
+    let journal: Journal<P::Format> = Journal::load(&*shared.store, debate, None).await?;
+    if let Some(why) = binding::missing(shared, &journal.debate) {
         tracing::warn!(%debate, %why, "left alone");
         return Ok(Ended::Unoffered);
     }
-    let author = Author { tenant: journal.tenant.clone(), actor: house.actor.clone(), trace: None };
-    let spans = Spans::open(&*house.store, &journal.debate, &journal.tenant).await;
+    let author = Author { tenant: journal.tenant.clone(), actor: shared.actor.clone(), trace: None };
+    let spans = Spans::open(&*shared.store, &journal.debate, &journal.tenant).await;
     let span = spans.debate();
     let _counted = Driven::begin::<P::Format>();
     let mut driver = Driver {
-        house: Arc::clone(house),
+        shared: Arc::clone(shared),
         prompts: Arc::clone(prompts),
         journal,
         author,
         live: live.clone(),
         spans,
-        flights: Flights::default(),
+        in_flight: InFlight::default(),
         raced: Vec::new(),
         beginnings: BTreeMap::new(),
     };
@@ -183,7 +183,7 @@ async fn drive_on<P: Prompts>(
         return Ok(ended);
     }
     // A claim stays lost, whatever the store says next.
-    let journal: Option<Journal<P::Format>> = Journal::load(&*house.store, debate, None).await.ok();
+    let journal: Option<Journal<P::Format>> = Journal::load(&*shared.store, debate, None).await.ok();
     let concluded = journal.is_some_and(|journal| journal.debate.lifecycle() == Lifecycle::Concluded);
     Ok(if concluded { Ended::Concluded } else { Ended::ClaimLost })
 }
@@ -202,7 +202,7 @@ impl<P: Prompts> Driver<P> {
             if !self.start_wanted(draft).await? {
                 return Ok(Ended::ClaimLost);
             }
-            if is_due(self.debate(), self.house.surroundings.now()) {
+            if is_due(self.debate(), self.shared.env.now()) {
                 // The store took until now: what it has begun, or was given its turn meanwhile, is not to leave any more.
                 draft = self.draft();
                 continue;
@@ -210,19 +210,19 @@ impl<P: Prompts> Driver<P> {
             match self.debate().lifecycle() {
                 Lifecycle::Concluded => {
                     self.spans.conclude(self.debate());
-                    self.house.races.learn_beginnings(std::mem::take(&mut self.beginnings));
+                    self.shared.races.learn_beginnings(std::mem::take(&mut self.beginnings));
                     return Ok(Ended::Concluded);
                 }
-                Lifecycle::Paused { .. } if self.flights.is_empty() => return Ok(Ended::Resting),
+                Lifecycle::Paused { .. } if self.in_flight.is_empty() => return Ok(Ended::Resting),
                 Lifecycle::Paused { .. } | Lifecycle::Running => {}
             }
             let deadline = self.deadline();
             let race = self.race_due();
             let kept = tokio::select! {
                 biased;
-                () = self.house.shutdown.cancelled() => return Ok(Ended::ShutDown),
-                Some(order) = orders.recv() => self.obey(order).await?,
-                Some(landing) = self.flights.next() => {
+                () = self.shared.shutdown.cancelled() => return Ok(Ended::ShutDown),
+                Some(order) = orders.recv() => self.handle_control(order).await?,
+                Some(landing) = self.in_flight.next() => {
                     let landings = self.landings(landing).await;
                     draft = self.land(landings)?;
                     continue;
@@ -247,10 +247,10 @@ impl<P: Prompts> Driver<P> {
     }
 
     fn draft(&self) -> Draft<P::Format> {
-        self.debate().draft(self.house.surroundings.now())
+        self.debate().draft(self.shared.env.now())
     }
 
-    /// Gives up flights that are no longer wanted and starts work that is, in one append with what was decided before;
+    /// Gives up in_flight that are no longer wanted and starts work that is, in one append with what was decided before;
     /// `false` when the claim is lost.
     ///
     /// A deadline that is due goes first, so that nothing is paid for after it (rule K9).
@@ -258,29 +258,29 @@ impl<P: Prompts> Driver<P> {
         if is_due(draft.debate(), draft.at()) {
             draft.decide(Command::CheckDeadline).map_err(DriveError::Plan)?;
         }
-        self.ground_unwanted(&mut draft)?;
+        self.cancel_unwanted(&mut draft)?;
         let mut started = self.begin(&mut draft)?;
         started.append(&mut self.raced);
         let attempts = attempts_of(draft.events());
         if !self.record(draft).await? {
             return Ok(false);
         }
-        for takeoff in started {
-            self.take_off(takeoff, &attempts);
+        for pending_call in started {
+            self.take_off(pending_call, &attempts);
         }
         Ok(true)
     }
 
-    fn ground_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
-        if self.flights.is_empty() && self.spans.are_closed() {
+    fn cancel_unwanted(&mut self, draft: &mut Draft<P::Format>) -> Result<(), DriveError> {
+        if self.in_flight.is_empty() && self.spans.are_closed() {
             return Ok(());
         }
         let running = draft.debate().running_work();
         self.spans.close_all_but(&running);
-        for GivenUp { attempt, question, age } in self.flights.recall(|work| running.contains(work)) {
+        for GivenUp { attempt, question, age } in self.in_flight.recall(|work| running.contains(work)) {
             if let Some((question, age)) = question.zip(age) {
                 // It took at least so long; without it the slow ones would be forgotten.
-                self.house.races.learn(question.model.name(), &question.want.call.kind, age, true);
+                self.shared.races.learn(question.model.name(), &question.want.call.kind, age, true);
             }
             match draft.decide(Command::AbandonCall(attempt)) {
                 // An attempt that the kernel has closed already needs no second end.
@@ -292,26 +292,31 @@ impl<P: Prompts> Driver<P> {
     }
 
     /// Begins all that is wanted and not under way; beginning may use up a budget, after which other work is wanted.
-    fn begin(&self, draft: &mut Draft<P::Format>) -> Result<Vec<Takeoff<P::Format>>, DriveError> {
-        let mut started: Vec<Takeoff<P::Format>> = Vec::new();
+    fn begin(&self, draft: &mut Draft<P::Format>) -> Result<Vec<PendingCall<P::Format>>, DriveError> {
+        let mut started: Vec<PendingCall<P::Format>> = Vec::new();
         loop {
-            let is_under_way =
-                |work: &Work| self.flights.has(work) || started.iter().any(|takeoff| takeoff.work() == work);
+            let is_under_way = |work: &Work| {
+                self.in_flight.has(work) || started.iter().any(|pending_call| pending_call.work() == work)
+            };
             let idle = draft.wanted_work().iter().find(|work| !is_under_way(work)).cloned();
             let Some(work) = idle else { return Ok(started) };
-            let (command, takeoff) = self.prepare(draft.debate(), work);
+            let (command, pending_call) = self.prepare(draft.debate(), work);
             draft.decide(command).map_err(DriveError::Plan)?;
-            started.push(takeoff);
+            started.push(pending_call);
         }
     }
 
-    fn prepare(&self, debate: &Debate<P::Format>, work: Work) -> (Command<P::Format>, Takeoff<P::Format>) {
+    fn prepare(
+        &self,
+        debate: &Debate<P::Format>,
+        work: Work,
+    ) -> (Command<P::Format>, PendingCall<P::Format>) {
         let Work::Turn { want, .. } = &work else {
-            return (Command::BeginTool(work.clone()), Takeoff::Tool(work));
+            return (Command::BeginTool(work.clone()), PendingCall::Tool(work));
         };
         match self.question(debate, want) {
             Ok(question) => {
-                (Command::BeginCall(question.begin(&work, None)), Takeoff::Turn(work, Arc::new(question)))
+                (Command::BeginCall(question.begin(&work, None)), PendingCall::Turn(work, Arc::new(question)))
             }
             Err(why) => {
                 let begin = BeginCall {
@@ -322,51 +327,51 @@ impl<P: Prompts> Driver<P> {
                     reserved: Reserved::NOTHING,
                     thinking: Thinking::default(),
                 };
-                (Command::BeginCall(begin), Takeoff::Unaskable(work, why))
+                (Command::BeginCall(begin), PendingCall::Unaskable(work, why))
             }
         }
     }
 
-    fn take_off(&mut self, takeoff: Takeoff<P::Format>, attempts: &[AttemptRef]) {
-        let work = takeoff.work().clone();
+    fn take_off(&mut self, pending_call: PendingCall<P::Format>, attempts: &[AttemptRef]) {
+        let work = pending_call.work().clone();
         let started = attempts.iter().find(|attempt| attempt.want() == *work.want()).cloned();
         let mut asked = None;
-        let departure = Departure::default();
-        let flight: BoxFuture<'static, Command<P::Format>> = match (takeoff, &started) {
+        let send_time = SendTime::default();
+        let flight: BoxFuture<'static, Command<P::Format>> = match (pending_call, &started) {
             // The kernel gave it up instead of starting it.
-            (Takeoff::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
-            (Takeoff::Tool(work), _) => {
+            (PendingCall::Tool(work), _) if !self.debate().running_work().contains(&work) => return,
+            (PendingCall::Tool(work), _) => {
                 let (name, arguments) = self.tool(&work);
                 let span = self.spans.tool(&work, &name);
-                Box::pin(run_tool(Arc::clone(&self.house), (name, arguments), work).instrument(span))
+                Box::pin(run_tool(Arc::clone(&self.shared), (name, arguments), work).instrument(span))
             }
             // The kernel chose not to start it.
-            (Takeoff::Turn(..) | Takeoff::Unaskable(..), None) => return,
-            (Takeoff::Turn(_, question), Some(attempt)) => {
+            (PendingCall::Turn(..) | PendingCall::Unaskable(..), None) => return,
+            (PendingCall::Turn(_, question), Some(attempt)) => {
                 self.note_beginning(&question.want.call);
                 asked = Some(Arc::clone(&question));
                 if question.request.race == 0 {
-                    self.house.races.count_first(question.reserved());
+                    self.shared.races.count_first(question.reserved());
                 }
-                let (house, prompts) = (Arc::clone(&self.house), Arc::clone(&self.prompts));
-                let (attempt, live, departure) = (attempt.clone(), self.live.clone(), departure.clone());
+                let (shared, prompts) = (Arc::clone(&self.shared), Arc::clone(&self.prompts));
+                let (attempt, live, send_time) = (attempt.clone(), self.live.clone(), send_time.clone());
                 let span = self.spans.attempt(&attempt, &question);
                 let asking = async move {
-                    let _turn = house.calls.take(&question.request.tenant).await;
-                    departure.leaves();
-                    let to = (&live, &departure);
-                    let command = turn::ask(&*prompts, &question, attempt, to, &house.windows).await;
+                    let _turn = shared.calls.take(&question.request.tenant).await;
+                    send_time.leaves();
+                    let to = (&live, &send_time);
+                    let command = turn::ask(&*prompts, &question, attempt, to, &shared.windows).await;
                     telemetry::attempt_ended(&command);
                     command
                 };
                 Box::pin(asking.instrument(span))
             }
-            (Takeoff::Unaskable(_, why), Some(attempt)) => {
+            (PendingCall::Unaskable(_, why), Some(attempt)) => {
                 let command = unaskable(attempt.clone(), why);
                 Box::pin(async move { command })
             }
         };
-        self.flights.launch(&work, started, (asked, departure), flight);
+        self.in_flight.launch(&work, started, (asked, send_time), flight);
     }
 
     fn tool(&self, work: &Work) -> (String, String) {
@@ -381,12 +386,12 @@ impl<P: Prompts> Driver<P> {
 
     /// Waits for as long as results keep coming that are here already: they go into one append with the first. Where little
     /// is going on that is no time at all.
-    async fn landings(&mut self, first: Landing<P::Format>) -> Vec<Landing<P::Format>> {
+    async fn landings(&mut self, first: Completion<P::Format>) -> Vec<Completion<P::Format>> {
         let mut landings = vec![first];
         loop {
             tokio::task::yield_now().await;
             let known = landings.len();
-            landings.extend(std::iter::from_fn(|| self.flights.next_ready()));
+            landings.extend(std::iter::from_fn(|| self.in_flight.next_ready()));
             if landings.len() == known {
                 return landings;
             }
@@ -394,12 +399,12 @@ impl<P: Prompts> Driver<P> {
     }
 
     /// Takes in results.
-    fn land(&mut self, landings: Vec<Landing<P::Format>>) -> Result<Draft<P::Format>, DriveError> {
+    fn land(&mut self, landings: Vec<Completion<P::Format>>) -> Result<Draft<P::Format>, DriveError> {
         let mut draft = self.draft();
         for (work, leg, command) in landings {
             let Ok(command) = command else { continue };
             self.learn(&work, &command);
-            self.flights.landed(&work, leg);
+            self.in_flight.landed(&work, leg);
             match draft.decide(command) {
                 // The answer came after its question was settled or withdrawn.
                 Ok(())
@@ -410,7 +415,7 @@ impl<P: Prompts> Driver<P> {
         Ok(draft)
     }
 
-    async fn obey(&mut self, order: Order) -> Result<bool, DriveError> {
+    async fn handle_control(&mut self, order: Order) -> Result<bool, DriveError> {
         let command = order.control.command();
         let mut draft = self.draft();
         if let Err(error) = draft.decide(command) {
@@ -435,8 +440,8 @@ impl<P: Prompts> Driver<P> {
 
     /// Appends and takes over what was decided; `false` when another writer came first.
     async fn record(&mut self, draft: Draft<P::Format>) -> Result<bool, DriveError> {
-        let house = &self.house;
-        match self.journal.record(&*house.store, &house.surroundings, &self.author, draft).await {
+        let shared = &self.shared;
+        match self.journal.record(&*shared.store, &shared.env, &self.author, draft).await {
             Ok(appended) => {
                 self.live.tail.appended(appended);
                 Ok(true)
@@ -448,7 +453,7 @@ impl<P: Prompts> Driver<P> {
 
     /// Returns a future that is ready when a deadline is due; never while the debate does not run.
     fn deadline(&self) -> impl Future<Output = ()> + use<P> {
-        let wait = self.debate().due_at().map(|due| self.house.surroundings.until(due));
+        let wait = self.debate().due_at().map(|due| self.shared.env.until(due));
         async move {
             match wait {
                 Some(wait) => tokio::time::sleep(wait).await,
@@ -459,17 +464,17 @@ impl<P: Prompts> Driver<P> {
 
     /// Takes in what others wrote while this replica has the lease: controls. Without leases it is a rival who writes.
     async fn takes_in_foreign_writes(&mut self) -> Result<bool, DriveError> {
-        if self.house.leasing.is_some() {
-            self.journal.catch_up(&*self.house.store).await?;
+        if self.shared.leasing.is_some() {
+            self.journal.catch_up(&*self.shared.store).await?;
         }
-        Ok(self.house.leasing.is_some())
+        Ok(self.shared.leasing.is_some())
     }
 
     /// Returns whether somebody else wrote to this debate.
     fn has_foreign_writes(&self) -> impl Future<Output = bool> + use<P> {
-        let (house, debate, known) = (Arc::clone(&self.house), self.debate().id(), self.journal.head.seq);
+        let (shared, debate, known) = (Arc::clone(&self.shared), self.debate().id(), self.journal.head.seq);
         async move {
-            let head = house.store.head(debate.into()).await;
+            let head = shared.store.head(debate.into()).await;
             matches!(head, Ok(Some(head)) if head.seq > known)
         }
     }

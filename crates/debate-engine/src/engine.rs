@@ -16,7 +16,7 @@ use debate_core::formats::any::format_of;
 use debate_core::id::{DebateId, Seq};
 use debate_core::prices::Prices;
 use debate_core::prose::Prose;
-use debate_llm::turns::Turns;
+use debate_llm::fair_semaphore::FairSemaphore;
 use debate_llm::{Models, Window};
 use debate_prompts::prompts::Prompts;
 use debate_store::{Append, AppendError, EventStore, ReadError, RequestKey};
@@ -25,12 +25,13 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::rooms::Coming;
+use self::rooms::Reservation;
 use crate::binding;
 use crate::control::{Control, ControlError};
 use crate::driver::Order;
+use crate::env::Env;
+use crate::format_runtime::{FormatRuntime, ServedFormat, name_of};
 use crate::hedging::Races;
-use crate::house::{House, Settings};
 use crate::journal::{Journal, LoadError, missing};
 use crate::keeping::Held;
 use crate::leasing::{Leasing, Sharing};
@@ -40,10 +41,9 @@ use crate::pricing;
 use crate::redaction::{Redact, Redaction, RedactionError};
 use crate::room::Windows;
 use crate::schemas::Schemas;
-use crate::served::{Served, ServedFormat, name_of};
+use crate::shared::{EngineShared, Settings};
 use crate::shared_reads::SharedReads;
 use crate::start::{Start, StartError, Started};
-use crate::surroundings::Surroundings;
 use crate::thinking::Paces;
 use crate::tools::{Tool, Tools};
 use crate::verify::{Fault, Verification, archived_otherwise, readable};
@@ -56,16 +56,16 @@ pub const LIFECYCLE_KINDS: [&str; 7] =
 /// Drives debates. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
 pub struct Engine {
-    house: Arc<House>,
-    formats: Arc<BTreeMap<&'static str, Arc<dyn Served>>>,
+    shared: Arc<EngineShared>,
+    formats: Arc<BTreeMap<&'static str, Arc<dyn FormatRuntime>>>,
     held: Arc<Mutex<HashMap<DebateId, Held>>>,
-    coming: Coming,
+    coming: Reservation,
     tasks: TaskTracker,
 }
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("house", &self.house).finish_non_exhaustive()
+        f.debug_struct("Engine").field("shared", &self.shared).finish_non_exhaustive()
     }
 }
 
@@ -76,11 +76,11 @@ pub struct EngineBuilder {
     prices: Prices,
     tools: Tools,
     settings: Settings,
-    surroundings: Surroundings,
+    env: Env,
     actor: String,
     sharing: Option<Sharing>,
     windows: Windows,
-    formats: BTreeMap<&'static str, Arc<dyn Served>>,
+    formats: BTreeMap<&'static str, Arc<dyn FormatRuntime>>,
 }
 
 impl std::fmt::Debug for EngineBuilder {
@@ -120,8 +120,8 @@ impl EngineBuilder {
 
     /// Sets clock and randomness.
     #[must_use]
-    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
-        self.surroundings = surroundings;
+    pub fn env(mut self, env: Env) -> Self {
+        self.env = env;
         self
     }
 
@@ -149,17 +149,17 @@ impl EngineBuilder {
     /// Returns the engine; it drives nothing until told.
     #[must_use]
     pub fn build(self) -> Engine {
-        let house = House {
+        let shared = EngineShared {
             store: self.store,
             models: self.models,
             prices: self.prices,
             tools: self.tools,
             settings: self.settings,
-            surroundings: self.surroundings,
+            env: self.env,
             actor: self.actor,
             leasing: self.sharing.map(Leasing::new),
-            calls: Turns::new(self.settings.calls_max),
-            debates: Turns::new(self.settings.debates_max),
+            calls: FairSemaphore::new(self.settings.calls_max),
+            debates: FairSemaphore::new(self.settings.debates_max),
             schemas: Schemas::default(),
             races: Races::default(),
             paces: Paces::default(),
@@ -169,10 +169,10 @@ impl EngineBuilder {
             shutdown: CancellationToken::new(),
         };
         Engine {
-            house: Arc::new(house),
+            shared: Arc::new(shared),
             formats: Arc::new(self.formats),
             held: Arc::default(),
-            coming: Coming::default(),
+            coming: Reservation::default(),
             tasks: TaskTracker::new(),
         }
     }
@@ -187,7 +187,7 @@ impl Engine {
             prices: Prices::default(),
             tools: Tools::default(),
             settings: Settings::default(),
-            surroundings: Surroundings::real(),
+            env: Env::real(),
             actor: "engine".to_owned(),
             sharing: None,
             windows: Windows::default(),
@@ -198,13 +198,13 @@ impl Engine {
     /// Returns the store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn EventStore> {
-        &self.house.store
+        &self.shared.store
     }
 
     /// Returns the name of the model that is asked where a request names none, as it is recorded.
     #[must_use]
     pub fn model_name(&self) -> &str {
-        self.house.models.default_model().name()
+        self.shared.models.default_model().name()
     }
 
     /// Opens a debate and drives it in the background.
@@ -214,29 +214,29 @@ impl Engine {
     /// the store failed. Nothing is recorded.
     pub async fn start<F: Format>(&self, start: Start<F>) -> Result<Started, StartError> {
         let served = self.served_format(F::NAME).ok_or(StartError::Format(F::NAME))?;
-        if self.house.shutdown.is_cancelled() {
+        if self.shared.shutdown.is_cancelled() {
             return Err(StartError::ShutDown);
         }
-        let limits = pricing::admit::<F>(&self.house, &start.config, start.limits);
+        let limits = pricing::admit::<F>(&self.shared, &start.config, start.limits);
         let limits = limits.map_err(StartError::Invalid)?;
         let _room = self.room_for(&start.author.tenant).map_err(|held| StartError::Busy { held })?;
-        let debate = self.house.surroundings.debate_id();
+        let debate = self.shared.env.debate_id();
         let origin = Origin { format: F::NAME.to_owned(), tenant: start.author.tenant.clone() };
         let opened = Opened::<F> {
             format: F::NAME.to_owned(),
             debate,
             request_digest: start.request_digest,
             limits,
-            models: Some(binding::bound::<F>(&self.house, &start.config)),
+            models: Some(binding::bound::<F>(&self.shared, &start.config)),
             config: start.config,
             prose: Prose::new(start.brief),
         };
-        let now = self.house.surroundings.now();
+        let now = self.shared.env.now();
         let events = opened.decide(now).map_err(StartError::Open)?;
-        if let Some(violation) = served.room_violation(&self.house, &events, now) {
+        if let Some(violation) = served.room_violation(&self.shared, &events, now) {
             return Err(StartError::Invalid([violation].into_iter().collect()));
         }
-        let salt = || self.house.surroundings.salt();
+        let salt = || self.shared.env.salt();
         let sealed = codec::seal(debate.into(), Head::NONE, &start.author, now, &events, salt);
         let mut append = Append::from(sealed);
         if let Some(request_id) = &start.request_id {
@@ -248,14 +248,14 @@ impl Engine {
         }
         let written = Seq(events.len() as u64);
         // Taken before the debate is there, so that no crash leaves one that nobody knows of.
-        let tenure = self.tenure(debate).await.map_err(StartError::Leases)?;
-        let appended = self.house.store.append(append).await;
+        let lease = self.lease(debate).await.map_err(StartError::Leases)?;
+        let appended = self.shared.store.append(append).await;
         if let Err(error) = &appended {
-            self.give_back(tenure.as_deref(), matches!(error, AppendError::Backend { .. })).await;
+            self.give_back(lease.as_deref(), matches!(error, AppendError::Backend { .. })).await;
         }
         match appended {
             Ok(_) => {
-                self.hold(debate, &origin, tenure);
+                self.hold(debate, &origin, lease);
                 Ok(Started { debate, existing: false })
             }
             Err(AppendError::RequestTaken { stream, same_body: true }) => {
@@ -298,7 +298,7 @@ impl Engine {
         let (origin, served) = self.served(debate).await?;
         let room = || self.room_for(&origin.tenant).map_err(|held| ControlError::Busy { held });
         let _room = control.sets_going().then(room).transpose()?;
-        let done = served.control(&self.house, debate, &control, actor).await;
+        let done = served.control(&self.shared, debate, &control, actor).await;
         // What could not be recorded for sure may be recorded all the same; driving looks.
         let unknown = matches!(&done, Err(ControlError::Record(AppendError::Backend { .. })));
         if unknown && control.sets_going() || matches!(done, Ok(true)) {
@@ -307,8 +307,11 @@ impl Engine {
         done.map(|_| ())
     }
 
-    pub(crate) async fn served(&self, debate: DebateId) -> Result<(Origin, Arc<dyn Served>), LoadError> {
-        let first = self.house.store.read(StreamId::from(debate), Seq::START, 1).await?;
+    pub(crate) async fn served(
+        &self,
+        debate: DebateId,
+    ) -> Result<(Origin, Arc<dyn FormatRuntime>), LoadError> {
+        let first = self.shared.store.read(StreamId::from(debate), Seq::START, 1).await?;
         self.served_by(debate, first.first()).await
     }
 
@@ -316,7 +319,7 @@ impl Engine {
         &self,
         debate: DebateId,
         first: Option<&Envelope>,
-    ) -> Result<(Origin, Arc<dyn Served>), LoadError> {
+    ) -> Result<(Origin, Arc<dyn FormatRuntime>), LoadError> {
         let Some(first) = first else { return Err(self.missing(debate).await) };
         let origin = Origin::of(first).unwrap_or_default();
         match self.served_format(&origin.format) {
@@ -326,13 +329,13 @@ impl Engine {
     }
 
     /// Returns the format of a name, where it is served here.
-    pub(crate) fn served_format(&self, name: &str) -> Option<&Arc<dyn Served>> {
+    pub(crate) fn served_format(&self, name: &str) -> Option<&Arc<dyn FormatRuntime>> {
         self.formats.get(name)
     }
 
     /// Returns why a debate has no events: it is archived, or there is none.
     pub async fn missing(&self, debate: DebateId) -> LoadError {
-        missing(&*self.house.store, debate).await
+        missing(&*self.shared.store, debate).await
     }
 
     /// Returns a debate of a known format as it was after event `at`, or as it is.
@@ -340,7 +343,7 @@ impl Engine {
     /// # Errors
     /// There is no such debate, or its log cannot be folded.
     pub async fn load<F: Format>(&self, debate: DebateId, at: Option<Seq>) -> Result<Debate<F>, LoadError> {
-        Ok(Journal::load(&*self.house.store, debate, at).await?.debate)
+        Ok(Journal::load(&*self.shared.store, debate, at).await?.debate)
     }
 
     /// Returns a debate's own log, up to and including `until` where given.
@@ -348,7 +351,7 @@ impl Engine {
     /// # Errors
     /// There is no such debate, or the store failed.
     pub async fn log(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
-        let log = lineage::read(&*self.house.store, debate, until).await?;
+        let log = lineage::read(&*self.shared.store, debate, until).await?;
         if log.is_empty() { Err(self.missing(debate).await) } else { Ok(log) }
     }
 
@@ -358,9 +361,9 @@ impl Engine {
     /// # Errors
     /// There is no such debate, a parent is gone or was changed, or the store failed.
     pub async fn history(&self, debate: DebateId, until: Option<Seq>) -> Result<Vec<Envelope>, LoadError> {
-        let log = lineage::read(&*self.house.store, debate, until.map(|until| until.max(Seq(1)))).await?;
+        let log = lineage::read(&*self.shared.store, debate, until.map(|until| until.max(Seq(1)))).await?;
         let Some(first) = log.first() else { return Err(self.missing(debate).await) };
-        let mut history = lineage::prefix(&*self.house.store, first).await?;
+        let mut history = lineage::prefix(&*self.shared.store, first).await?;
         history
             .extend(log.into_iter().take_while(|envelope| until.is_none_or(|until| envelope.seq <= until)));
         Ok(history)
@@ -377,8 +380,8 @@ impl Engine {
         tokens: bool,
     ) -> Result<impl Stream<Item = Result<Watched, WatchError>> + Send + 'static, WatchError> {
         let live = self.held().get(&debate).map(|held| held.live.clone());
-        let store = (Arc::clone(&self.house.store), self.house.reads.clone());
-        watch::watch(store, debate, after, (live, tokens), self.house.settings.heartbeat).await
+        let store = (Arc::clone(&self.shared.store), self.shared.reads.clone());
+        watch::watch(store, debate, after, (live, tokens), self.shared.settings.heartbeat).await
     }
 
     /// Returns whether there is nothing to follow after an event, which is the last one of a debate that has concluded.
@@ -386,7 +389,7 @@ impl Engine {
     /// # Errors
     /// The store failed.
     pub async fn is_over(&self, debate: DebateId, after: Seq) -> Result<bool, ReadError> {
-        watch::is_over(&*self.house.store, StreamId::from(debate), after).await
+        watch::is_over(&*self.shared.store, StreamId::from(debate), after).await
     }
 
     /// Returns once a debate has concluded, or `false` after `patience`.
@@ -411,7 +414,7 @@ impl Engine {
     /// # Errors
     /// There is no such debate, or the store failed. What is wrong with the log is in the result.
     pub async fn verify(&self, debate: DebateId) -> Result<Verification, LoadError> {
-        let (store, stream) = (&*self.house.store, StreamId::from(debate));
+        let (store, stream) = (&*self.shared.store, StreamId::from(debate));
         let nothing = |fault: Fault| {
             let head = debate_core::chain::ChainCheck::new(stream).head();
             Verification { fault: Some(fault), ..Verification::new(debate, head) }
@@ -447,7 +450,7 @@ impl Engine {
         actor: &str,
     ) -> Result<Redaction, RedactionError> {
         let (_, served) = self.served(debate).await?;
-        served.redact(&self.house, debate, what, actor).await
+        served.redact(&self.shared, debate, what, actor).await
     }
 
     /// Says whether debates can be read and driven here now.
@@ -455,15 +458,15 @@ impl Engine {
     /// # Errors
     /// The store cannot be used, or leases cannot be renewed.
     pub async fn ready(&self) -> Result<(), NotReady> {
-        if self.house.leasing.as_ref().is_some_and(|leasing| !leasing.is_renewed()) {
+        if self.shared.leasing.as_ref().is_some_and(|leasing| !leasing.is_renewed()) {
             return Err(NotReady::Leases);
         }
-        Ok(self.house.store.ready().await?)
+        Ok(self.shared.store.ready().await?)
     }
 
     /// Stops driving; debates stay as they are in the log and can be taken up again.
     pub async fn shut_down(&self) {
-        self.house.shutdown.cancel();
+        self.shared.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }

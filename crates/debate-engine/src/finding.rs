@@ -14,7 +14,7 @@ impl Engine {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub async fn having(
+    pub async fn find_with_event_kind(
         &self,
         kind: &str,
         tenant: Option<&str>,

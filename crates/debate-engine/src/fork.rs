@@ -13,10 +13,10 @@ use debate_store::{Append, AppendError, LeaseError};
 
 use crate::binding;
 use crate::engine::Engine;
-use crate::house::House;
 use crate::journal::LoadError;
 use crate::lineage;
 use crate::pricing;
+use crate::shared::EngineShared;
 
 /// What to fork, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,22 +80,22 @@ impl Engine {
     /// # Errors
     /// The parent has no such event, its words are gone, the change does not fit, there is no room, or the store failed.
     pub async fn fork(&self, fork: Fork) -> Result<Forked, ForkError> {
-        if self.house().shutdown.is_cancelled() {
+        if self.shared().shutdown.is_cancelled() {
             return Err(ForkError::ShutDown);
         }
         let (origin, served) = self.served(fork.parent).await?;
         let _room = self.room_for(&origin.tenant).map_err(|held| ForkError::Busy { held })?;
-        let debate = self.house().surroundings.debate_id();
+        let debate = self.shared().env.debate_id();
         // Taken before the fork is there, so that no crash leaves one that nobody knows of.
-        let tenure = self.tenure(debate).await.map_err(ForkError::Leases)?;
-        let forked = served.fork(self.house(), &fork, debate).await;
+        let held = self.lease(debate).await.map_err(ForkError::Leases)?;
+        let forked = served.fork(self.shared(), &fork, debate).await;
         match &forked {
             Ok(_) => {
-                self.hold(debate, &origin, tenure);
+                self.hold(debate, &origin, held);
             }
             Err(error) => {
                 let is_unknown = matches!(error, ForkError::Store(AppendError::Backend { .. }));
-                self.give_back(tenure.as_deref(), is_unknown).await;
+                self.give_back(held.as_deref(), is_unknown).await;
             }
         }
         forked
@@ -107,7 +107,7 @@ impl Engine {
     /// The store cannot be read, or holds a fork that cannot be.
     pub async fn forks_of(&self, parent: DebateId) -> Result<Vec<Forked>, LoadError> {
         let mut forks = Vec::new();
-        for listed in self.having("forked", None, None).await? {
+        for listed in self.find_with_event_kind("forked", None, None).await? {
             let debate = DebateId(listed.first.stream.id);
             let Some(forked) = codec::forked(&listed.first) else { continue };
             let forked = forked.map_err(|source| LoadError::Decode { debate, source })?;
@@ -118,46 +118,50 @@ impl Engine {
 }
 
 /// Opens a fork of a debate of format `F` under a new id.
-pub(crate) async fn open<F: Format>(house: &House, fork: &Fork, id: DebateId) -> Result<Forked, ForkError> {
+pub(crate) async fn open<F: Format>(
+    shared: &EngineShared,
+    fork: &Fork,
+    id: DebateId,
+) -> Result<Forked, ForkError> {
     let parent = fork.parent;
-    let own = lineage::read(&*house.store, parent, None).await?;
+    let own = lineage::read(&*shared.store, parent, None).await?;
     let (first, last) = own.first().zip(own.last()).ok_or(LoadError::NotFound(parent))?;
     let at = fork.at.unwrap_or(last.seq);
     if at == Seq::START || at > last.seq {
         return Err(ForkError::NoEvent { debate: parent, at, head: last.seq });
     }
     let tenant = first.tenant.clone();
-    let mut log = lineage::prefix(&*house.store, first).await?;
+    let mut log = lineage::prefix(&*shared.store, first).await?;
     let inherited = log.len();
     log.extend(own);
     let corrupt = |source: DecodeError| LoadError::Decode { debate: parent, source };
     let recorded = log.iter().map(codec::decode::<F>).collect::<Result<Vec<Recorded<F>>, _>>();
     let recorded = recorded.map_err(corrupt)?;
     let at = fork::whole(&recorded[inherited..], at);
-    let shared = inherited + usize::try_from(at.0).unwrap_or(usize::MAX);
-    if log[..shared].iter().any(Envelope::is_redacted) {
+    let prefix = inherited + usize::try_from(at.0).unwrap_or(usize::MAX);
+    if log[..prefix].iter().any(Envelope::is_redacted) {
         return Err(ForkError::Redacted(parent));
     }
     let replay = |source: ReplayError| LoadError::Replay { debate: parent, source };
-    let debate = Debate::<F>::replay(&recorded[..shared]).map_err(replay)?;
+    let debate = Debate::<F>::replay(&recorded[..prefix]).map_err(replay)?;
     let config = F::changed(debate.config(), &fork.change);
     let config = config.map_err(|why| ForkError::Refused(DecideError::NotForkable(why)))?;
-    let limits = pricing::admit::<F>(house, &config, *debate.limits()).map_err(ForkError::Invalid)?;
+    let limits = pricing::admit::<F>(shared, &config, *debate.limits()).map_err(ForkError::Invalid)?;
     let forked = Forked {
         parent,
         at,
-        parent_hash: log[shared - 1].hash,
+        parent_hash: log[prefix - 1].hash,
         change: fork.change.to_string(),
         debate: Some(id),
         format: F::NAME.to_owned(),
         limits: Some(limits).filter(|limits| limits != debate.limits()),
-        models: Some(binding::bound::<F>(house, &config)),
+        models: Some(binding::bound::<F>(shared, &config)),
     };
-    let now = house.surroundings.now();
+    let now = shared.env.now();
     let draft = debate.fork(now, forked.clone()).map_err(ForkError::Refused)?;
     let author = Author { tenant, actor: fork.actor.clone(), trace: None };
-    let salt = || house.surroundings.salt();
+    let salt = || shared.env.salt();
     let sealed = codec::seal(id.into(), Head::NONE, &author, now, draft.events(), salt);
-    house.store.append(Append::from(sealed)).await.map_err(ForkError::Store)?;
+    shared.store.append(Append::from(sealed)).await.map_err(ForkError::Store)?;
     Ok(forked)
 }

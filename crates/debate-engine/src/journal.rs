@@ -13,8 +13,8 @@ use debate_core::id::{DebateId, Seq};
 use debate_store::{Append, AppendError, EventStore, ReadError};
 use tokio::time::Instant;
 
+use crate::env::Env;
 use crate::lineage;
-use crate::surroundings::Surroundings;
 use crate::telemetry;
 
 /// Events fetched at once when a log is read.
@@ -162,7 +162,7 @@ impl<F: Format> Journal<F> {
     pub(crate) async fn record(
         &mut self,
         store: &dyn EventStore,
-        surroundings: &Surroundings,
+        env: &Env,
         author: &Author,
         draft: Draft<F>,
     ) -> Result<Vec<Arc<Envelope>>, AppendError> {
@@ -170,8 +170,7 @@ impl<F: Format> Journal<F> {
             return Ok(Vec::new());
         }
         let stream = StreamId::from(self.debate.id());
-        let sealed =
-            codec::seal(stream, self.head, author, draft.at(), draft.events(), || surroundings.salt());
+        let sealed = codec::seal(stream, self.head, author, draft.at(), draft.events(), || env.salt());
         let head = sealed.head();
         let append = Append::from(sealed);
         let appended = append.envelopes().to_vec();

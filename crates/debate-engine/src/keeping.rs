@@ -10,9 +10,9 @@ use debate_core::id::DebateId;
 use tokio::sync::{Notify, mpsc};
 
 use crate::driver::{DriveError, Ended, Order};
-use crate::house::House;
+use crate::format_runtime::FormatRuntime;
 use crate::live::Live;
-use crate::served::Served;
+use crate::shared::EngineShared;
 
 /// Controls that may wait for one debate.
 const ORDERS_MAX: usize = 16;
@@ -27,7 +27,7 @@ pub(crate) struct Held {
     pub(crate) live: Live,
     /// Whose debate it is.
     pub(crate) tenant: Arc<str>,
-    nudge: Arc<Nudge>,
+    notify: Arc<Nudge>,
 }
 
 /// Tells whoever keeps a debate that its log was written to from beside.
@@ -41,23 +41,23 @@ impl Held {
     /// Opens the way to a debate, and returns the other end of it.
     pub(crate) fn new(tenant: &str) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS_MAX);
-        (Self { orders, live: Live::default(), tenant: tenant.into(), nudge: Arc::default() }, inbox)
+        (Self { orders, live: Live::default(), tenant: tenant.into(), notify: Arc::default() }, inbox)
     }
 
     /// Says that the log was written to from beside: it is read again before the debate is let go or left to rest.
-    pub(crate) fn nudge(&self) {
-        self.nudge.is_given.store(true, Ordering::Release);
-        self.nudge.notify.notify_one();
+    pub(crate) fn notify(&self) {
+        self.notify.is_given.store(true, Ordering::Release);
+        self.notify.notify.notify_one();
     }
 
     /// Returns whether the log was written to from beside since this was last asked.
     pub(crate) fn take_nudge(&self) -> bool {
-        self.nudge.is_given.swap(false, Ordering::AcqRel)
+        self.notify.is_given.swap(false, Ordering::AcqRel)
     }
 
     async fn nudged(&self) {
         while !self.take_nudge() {
-            self.nudge.notify.notified().await;
+            self.notify.notify.notified().await;
         }
     }
 }
@@ -68,8 +68,8 @@ impl Held {
 /// # Errors
 /// Driving it failed.
 pub(crate) async fn keep(
-    house: &Arc<House>,
-    served: &dyn Served,
+    shared: &Arc<EngineShared>,
+    served: &dyn FormatRuntime,
     debate: DebateId,
     held: &Held,
     inbox: &mut mpsc::Receiver<Order>,
@@ -79,12 +79,12 @@ pub(crate) async fn keep(
     loop {
         // Whatever comes while it waits, it keeps its place in the line of its tenant.
         let place_kept =
-            async { place.get_or_insert_with(|| Box::pin(house.debates.take(&held.tenant))).await };
+            async { place.get_or_insert_with(|| Box::pin(shared.debates.take(&held.tenant))).await };
         let turn = tokio::select! {
             biased;
-            () = house.shutdown.cancelled() => return Ok(Ended::ShutDown),
+            () = shared.shutdown.cancelled() => return Ok(Ended::ShutDown),
             Some(order) = inbox.recv() => {
-                obey(house, served, debate, order).await;
+                handle_control(shared, served, debate, order).await;
                 is_resting = false;
                 continue;
             }
@@ -93,8 +93,8 @@ pub(crate) async fn keep(
                 continue;
             }
             turn = place_kept, if !is_resting => turn,
-            () = falls_due(house, served, debate), if !is_resting => {
-                match served.check_deadline(house, debate).await {
+            () = falls_due(shared, served, debate), if !is_resting => {
+                match served.check_deadline(shared, debate).await {
                     Ok(true) => return Ok(Ended::Concluded),
                     Ok(false) => {}
                     Err(error) => {
@@ -106,11 +106,11 @@ pub(crate) async fn keep(
             }
         };
         place = None;
-        let ended = served.drive(Arc::clone(house), debate, held.live.clone(), inbox).await?;
+        let ended = served.drive(Arc::clone(shared), debate, held.live.clone(), inbox).await?;
         drop(turn);
         match ended {
             // Where debates are shared, the replica that resumes it drives it.
-            Ended::Resting if house.leasing.is_none() => is_resting = true,
+            Ended::Resting if shared.leasing.is_none() => is_resting = true,
             Ended::Resting | Ended::Concluded | Ended::ClaimLost | Ended::ShutDown | Ended::Unoffered => {
                 return Ok(ended);
             }
@@ -119,10 +119,10 @@ pub(crate) async fn keep(
 }
 
 /// Returns when a check of the deadline of a debate that waits has something to decide.
-async fn falls_due(house: &House, served: &dyn Served, debate: DebateId) {
+async fn falls_due(shared: &EngineShared, served: &dyn FormatRuntime, debate: DebateId) {
     loop {
-        match served.due_at(&*house.store, debate).await {
-            Ok(Some(due)) => return tokio::time::sleep(house.surroundings.until(due)).await,
+        match served.due_at(&*shared.store, debate).await {
+            Ok(Some(due)) => return tokio::time::sleep(shared.env.until(due)).await,
             Ok(None) => {}
             Err(error) => warn_of(debate, &error),
         }
@@ -135,8 +135,8 @@ fn warn_of(debate: DebateId, error: &(dyn std::error::Error + 'static)) {
 }
 
 /// Carries out a control on a debate that is not being driven.
-async fn obey(house: &House, served: &dyn Served, debate: DebateId, order: Order) {
-    let result = served.control(house, debate, &order.control, &order.actor).await;
+async fn handle_control(shared: &EngineShared, served: &dyn FormatRuntime, debate: DebateId, order: Order) {
+    let result = served.control(shared, debate, &order.control, &order.actor).await;
     // Whoever asked may be gone; the debate does not care.
     let _unheard = order.reply.send(result.map(|_| ()));
 }

@@ -36,7 +36,7 @@ pub struct Sharing {
 #[derive(Debug)]
 pub(crate) struct Leasing {
     sharing: Sharing,
-    tenures: Mutex<HashMap<StreamId, Arc<Tenure>>>,
+    held_leases: Mutex<HashMap<StreamId, Arc<HeldLease>>>,
     is_tended: AtomicBool,
     adopts: AtomicBool,
     /// Whether the last beat that had something to renew failed.
@@ -45,13 +45,13 @@ pub(crate) struct Leasing {
 
 /// One debate, had for a while.
 #[derive(Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct HeldLease {
     lease: Lease,
     until: Mutex<Instant>,
     lost: CancellationToken,
 }
 
-impl Tenure {
+impl HeldLease {
     /// Returns which debate it is.
     pub(crate) fn debate(&self) -> DebateId {
         DebateId(self.lease.stream.id)
@@ -78,8 +78,8 @@ impl Tenure {
 
 impl Leasing {
     pub(crate) fn new(sharing: Sharing) -> Self {
-        let (tenures, is_tended, adopts, is_failing) = Default::default();
-        Self { sharing, tenures, is_tended, adopts, is_failing }
+        let (held_leases, is_tended, adopts, is_failing) = Default::default();
+        Self { sharing, held_leases, is_tended, adopts, is_failing }
     }
 
     /// Returns whether the caller is the one who renews leases from now on.
@@ -108,7 +108,7 @@ impl Leasing {
     }
 
     /// Takes a debate, unless somebody has it.
-    pub(crate) async fn acquire(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
+    pub(crate) async fn acquire(&self, debate: DebateId) -> Result<Option<Arc<HeldLease>>, LeaseError> {
         let Sharing { leases, replica, ttl } = &self.sharing;
         let asked = Instant::now();
         let lease = self.noted(leases.acquire(debate.into(), replica, *ttl).await)?;
@@ -116,7 +116,7 @@ impl Leasing {
     }
 
     /// Takes at most so many debates that nobody has any more.
-    pub(crate) async fn adopt(&self, debates_max: u32) -> Result<Vec<Arc<Tenure>>, LeaseError> {
+    pub(crate) async fn adopt(&self, debates_max: u32) -> Result<Vec<Arc<HeldLease>>, LeaseError> {
         let Sharing { leases, replica, ttl } = &self.sharing;
         let asked = Instant::now();
         let adopted = self.noted(leases.adopt(replica, *ttl, debates_max).await)?;
@@ -129,29 +129,29 @@ impl Leasing {
         answer
     }
 
-    fn hold(&self, lease: Lease, asked: Instant) -> Arc<Tenure> {
+    fn hold(&self, lease: Lease, asked: Instant) -> Arc<HeldLease> {
         let until = Mutex::new(asked + self.sharing.ttl);
-        let tenure = Arc::new(Tenure { lease, until, lost: CancellationToken::new() });
-        if let Some(former) = self.tenures().insert(lease.stream, Arc::clone(&tenure)) {
+        let held = Arc::new(HeldLease { lease, until, lost: CancellationToken::new() });
+        if let Some(former) = self.held_leases().insert(lease.stream, Arc::clone(&held)) {
             former.lost.cancel();
         }
-        tenure
+        held
     }
 
     /// Renews what is had; what was not renewed in time, or was taken by another, is lost.
     pub(crate) async fn beat(&self) {
         let now = Instant::now();
         let standing: Vec<Lease> = {
-            let mut tenures = self.tenures();
-            tenures.retain(|_, tenure| {
-                let stands = !tenure.is_over(now);
+            let mut held_leases = self.held_leases();
+            held_leases.retain(|_, held| {
+                let stands = !held.is_over(now);
                 if !stands {
-                    tracing::warn!(debate = %tenure.debate(), "the lease could not be renewed in time");
-                    tenure.lost.cancel();
+                    tracing::warn!(debate = %held.debate(), "the lease could not be renewed in time");
+                    held.lost.cancel();
                 }
                 stands
             });
-            tenures.values().map(|tenure| tenure.lease).collect()
+            held_leases.values().map(|held| held.lease).collect()
         };
         if standing.is_empty() {
             return;
@@ -170,42 +170,42 @@ impl Leasing {
                 return;
             }
         };
-        for tenure in renewed.iter().filter_map(|lease| self.tenure(lease)) {
-            tenure.extend(now + *ttl);
+        for held in renewed.iter().filter_map(|lease| self.held(lease)) {
+            held.extend(now + *ttl);
         }
         for lease in standing.iter().filter(|lease| !renewed.contains(lease)) {
-            if let Some(tenure) = self.forget(lease) {
-                tracing::warn!(debate = %tenure.debate(), "another replica took the lease");
-                tenure.lost.cancel();
+            if let Some(held) = self.forget(lease) {
+                tracing::warn!(debate = %held.debate(), "another replica took the lease");
+                held.lost.cancel();
             }
         }
     }
 
     /// Gives a debate back.
-    pub(crate) async fn give_back(&self, tenure: &Tenure, release: Release) {
-        self.forget(&tenure.lease);
-        if let Err(error) = self.sharing.leases.release(tenure.lease, release).await {
+    pub(crate) async fn give_back(&self, held: &HeldLease, release: Release) {
+        self.forget(&held.lease);
+        if let Err(error) = self.sharing.leases.release(held.lease, release).await {
             // It runs out by itself.
             tracing::warn!(error = &error as &dyn std::error::Error, "cannot give a lease back");
         }
     }
 
     /// Renews a debate no longer, so that it is taken up after a while, here or elsewhere.
-    pub(crate) fn let_run_out(&self, tenure: &Tenure) {
-        self.forget(&tenure.lease);
+    pub(crate) fn let_run_out(&self, held: &HeldLease) {
+        self.forget(&held.lease);
     }
 
-    fn tenure(&self, lease: &Lease) -> Option<Arc<Tenure>> {
-        self.tenures().get(&lease.stream).filter(|tenure| tenure.lease == *lease).cloned()
+    fn held(&self, lease: &Lease) -> Option<Arc<HeldLease>> {
+        self.held_leases().get(&lease.stream).filter(|held| held.lease == *lease).cloned()
     }
 
-    fn forget(&self, lease: &Lease) -> Option<Arc<Tenure>> {
-        let tenure = self.tenure(lease)?;
-        self.tenures().remove(&lease.stream);
-        Some(tenure)
+    fn forget(&self, lease: &Lease) -> Option<Arc<HeldLease>> {
+        let held = self.held(lease)?;
+        self.held_leases().remove(&lease.stream);
+        Some(held)
     }
 
-    fn tenures(&self) -> MutexGuard<'_, HashMap<StreamId, Arc<Tenure>>> {
-        self.tenures.lock().unwrap_or_else(PoisonError::into_inner)
+    fn held_leases(&self) -> MutexGuard<'_, HashMap<StreamId, Arc<HeldLease>>> {
+        self.held_leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

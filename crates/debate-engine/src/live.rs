@@ -38,13 +38,13 @@ impl Live {
     }
 
     /// Returns what turns an attempt's raw pieces into public ones.
-    pub(crate) fn voice(&self, attempt: AttemptRef, public: PublicPart) -> Voice {
+    pub(crate) fn voice(&self, attempt: AttemptRef, public: PublicPart) -> PublicTextFilter {
         let text = match public {
             PublicPart::Field(name) => Some(PublicText::field(name)),
             PublicPart::Whole => Some(PublicText::plain()),
             PublicPart::Nothing => None,
         };
-        Voice { live: self.clone(), attempt, text, unheard: String::new(), number: 0 }
+        PublicTextFilter { live: self.clone(), attempt, text, unheard: String::new(), number: 0 }
     }
 
     fn is_heard(&self) -> bool {
@@ -54,7 +54,7 @@ impl Live {
 
 /// One attempt as subscribers hear it.
 #[derive(Debug)]
-pub(crate) struct Voice {
+pub(crate) struct PublicTextFilter {
     live: Live,
     attempt: AttemptRef,
     text: Option<PublicText>,
@@ -62,7 +62,7 @@ pub(crate) struct Voice {
     number: u32,
 }
 
-impl Voice {
+impl PublicTextFilter {
     /// Passes on what is public of a raw piece. While nobody listens it is only kept.
     pub(crate) fn push(&mut self, raw: &str) {
         let Some(text) = &mut self.text else { return };

@@ -17,9 +17,9 @@ use debate_core::debate::Debate;
 use debate_core::format::Format as _;
 use debate_core::formats::review::Review;
 use debate_core::id::{DebateId, Digest, Role, Seq};
-use debate_core::policy::desk::{self, AcceptError, Desk, DeskError};
 use debate_core::policy::event::{PolicyEvent, ProposalAccepted};
 use debate_core::policy::insights::{self, Insights, Threshold};
+use debate_core::policy::proposal_log::{self, AcceptError, ProposalLog, ProposalLogError};
 use debate_core::policy::reviewer::ReviewerName;
 use debate_prompts::prompts::RenderError;
 use debate_store::{Append, AppendError, ListFilter, ReadError};
@@ -32,8 +32,8 @@ pub use self::no_folder::ReviewersFolder;
 pub(crate) use self::one_at_a_time::OneAtATime;
 pub use self::proposing::Proposed;
 use crate::engine::{Engine, LIFECYCLE_KINDS};
-use crate::house::House;
 use crate::journal::{LoadError, PAGE};
+use crate::shared::EngineShared;
 
 /// Debates that are looked back on at most, those that came into the store last.
 const DEBATES_MAX: usize = 10_000;
@@ -71,7 +71,7 @@ pub enum PolicyError {
     Load(#[from] LoadError),
     /// The log of proposals is corrupt.
     #[error(transparent)]
-    Desk(#[from] DeskError),
+    Log(#[from] ProposalLogError),
     /// What happened cannot be recorded.
     #[error(transparent)]
     Append(#[from] AppendError),
@@ -159,7 +159,7 @@ impl Engine {
     ///
     /// The list is in the order in which debates came into the store, and an imported one may have been opened long before.
     async fn reviews_since(&self, days: u32) -> Result<Vec<Debate<Review>>, PolicyError> {
-        let since = self.house().surroundings.now().0.saturating_sub(i64::from(days) * DAY_MS);
+        let since = self.shared().env.now().0.saturating_sub(i64::from(days) * DAY_MS);
         let mut filter = ListFilter {
             format: Some(Review::NAME.to_owned()),
             lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
@@ -188,12 +188,12 @@ impl Engine {
     ///
     /// # Errors
     /// Their log cannot be read, or is corrupt.
-    pub async fn proposals(&self, reviewer: &ReviewerName) -> Result<Desk, PolicyError> {
+    pub async fn proposals(&self, reviewer: &ReviewerName) -> Result<ProposalLog, PolicyError> {
         let stream = reviewer.stream("");
         let (mut log, mut after) = (Vec::new(), Seq::START);
         loop {
             let page = self.store().read(stream, after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(Desk::replay(&log)?) };
+            let Some(last) = page.last() else { return Ok(ProposalLog::replay(&log)?) };
             after = last.seq;
             log.extend(page);
         }
@@ -207,7 +207,7 @@ impl Engine {
         &self,
         reviewer: &ReviewerName,
         number: Option<u32>,
-    ) -> Result<desk::Proposal, PolicyError> {
+    ) -> Result<proposal_log::Proposal, PolicyError> {
         Ok(self.proposals(reviewer).await?.find(number)?.clone())
     }
 
@@ -222,12 +222,12 @@ impl Engine {
         number: Option<u32>,
         actor: &str,
     ) -> Result<Accepted, PolicyError> {
-        let _turn = self.house().proposing.wait(reviewer).await;
-        let desk = self.proposals(reviewer).await?;
-        let accepted = desk.accept(number)?;
-        let is_written = desk.find(Some(accepted.number))?.written.is_some();
+        let _turn = self.shared().proposing.wait(reviewer).await;
+        let proposals = self.proposals(reviewer).await?;
+        let accepted = proposals.accept(number)?;
+        let is_written = proposals.find(Some(accepted.number))?.written.is_some();
         let ProposalAccepted { number, digest } = accepted;
-        self.record_policy(reviewer, actor, desk.head(), accepted.into()).await?;
+        self.record_policy(reviewer, actor, proposals.head(), accepted.into()).await?;
         Ok(Accepted { number, digest, is_written })
     }
 
@@ -239,11 +239,11 @@ impl Engine {
         head: Head,
         event: PolicyEvent,
     ) -> Result<Head, PolicyError> {
-        let house: &House = self.house();
+        let shared: &EngineShared = self.shared();
         let stream = reviewer.stream("");
         let author = Author { tenant: String::new(), actor: actor.to_owned(), trace: None };
-        let now = house.surroundings.now();
-        let sealed = codec::seal_records(stream, head, &author, now, &[event], || house.surroundings.salt());
+        let now = shared.env.now();
+        let sealed = codec::seal_records(stream, head, &author, now, &[event], || shared.env.salt());
         let end = sealed.head();
         match self.store().append(Append::from(sealed)).await {
             Ok(_) => Ok(end),

@@ -10,7 +10,7 @@ use debate_core::limits::Limits;
 use debate_core::request::limits::COST_MICROS_MAX;
 use debate_core::request::{Violation, Violations};
 
-use crate::house::House;
+use crate::shared::EngineShared;
 
 /// Checks that every model that a request names is offered here and, where its money is limited, has a price; returns
 /// the limits with the money that is kept back for closing.
@@ -18,11 +18,11 @@ use crate::house::House;
 /// # Errors
 /// Everything that is wrong.
 pub(crate) fn admit<F: Format>(
-    house: &House,
+    shared: &EngineShared,
     config: &F::Config,
     limits: Limits,
 ) -> Result<Limits, Violations> {
-    let models = &house.models;
+    let models = &shared.models;
     let offered = || models.names().collect::<Vec<_>>().join(", ");
     let named = F::models_named(config).into_iter();
     let unknown = named.filter(|(_, model)| models.get(model).is_none()).map(|(field, model)| {
@@ -34,13 +34,13 @@ pub(crate) fn admit<F: Format>(
     if let Some(cost_micros_max) = limits.cost_micros_max {
         let refuse = |reason: String| Violation { field: COST_MICROS_MAX.to_owned(), reason };
         let models_of = |is_meant: fn(&CallKey) -> bool| {
-            models_of::<F>(house, config, |call| F::models(config, call), is_meant)
+            models_of::<F>(shared, config, |call| F::models(config, call), is_meant)
         };
         let asked = models_of(|_| true);
-        let unpriced = asked.iter().filter(|model| house.prices.get(model).is_none());
+        let unpriced = asked.iter().filter(|model| shared.prices.get(model).is_none());
         violations.extend(unpriced.map(|model| refuse(format!("{model:?} has no price here"))));
         let closing = models_of(F::is_closing);
-        closing_cost_micros = dearest(house, &closing, limits.closing_tokens).unwrap_or(0);
+        closing_cost_micros = dearest(shared, &closing, limits.closing_tokens).unwrap_or(0);
         if cost_micros_max < closing_cost_micros {
             let least =
                 format!("must be at least {closing_cost_micros}, which the closing synthesis may cost");
@@ -56,17 +56,17 @@ pub(crate) fn admit<F: Format>(
 
 /// Returns what must be left for each question that a debate has not asked yet, were it to cost as much as this one at
 /// the dearest of the debate's models.
-pub(crate) fn spared<F: Format>(house: &House, debate: &Debate<F>, reserved: Reserved) -> Reserved {
+pub(crate) fn spared<F: Format>(shared: &EngineShared, debate: &Debate<F>, reserved: Reserved) -> Reserved {
     if debate.limits().cost_micros_max.is_none() {
         return reserved;
     }
-    let models = models_of::<F>(house, debate.config(), |call| debate.models_for(call), |_| true);
-    Reserved { cost_micros: dearest(house, &models, reserved.tokens()), ..reserved }
+    let models = models_of::<F>(shared, debate.config(), |call| debate.models_for(call), |_| true);
+    Reserved { cost_micros: dearest(shared, &models, reserved.tokens()), ..reserved }
 }
 
 /// Returns the models that some of a debate's questions may be put to, those that stand in included.
 fn models_of<'a, F: Format>(
-    house: &'a House,
+    shared: &'a EngineShared,
     config: &F::Config,
     models: impl Fn(&CallKey) -> &'a [String],
     is_meant: impl Fn(&CallKey) -> bool,
@@ -74,7 +74,7 @@ fn models_of<'a, F: Format>(
     let mut asked = BTreeSet::new();
     for call in F::calls(config).iter().filter(|call| is_meant(call)) {
         match models(call) {
-            [] => asked.extend([house.models.default_model().name()]),
+            [] => asked.extend([shared.models.default_model().name()]),
             named => asked.extend(named.iter().map(String::as_str)),
         }
     }
@@ -82,6 +82,6 @@ fn models_of<'a, F: Format>(
 }
 
 /// Returns the most that so many tokens can cost at any of these models; none where one of them has no price.
-fn dearest(house: &House, models: &BTreeSet<&str>, tokens: Tokens) -> Option<u64> {
-    models.iter().try_fold(0, |most, model| Some(most.max(house.prices.get(model)?.most(tokens))))
+fn dearest(shared: &EngineShared, models: &BTreeSet<&str>, tokens: Tokens) -> Option<u64> {
+    models.iter().try_fold(0, |most, model| Some(most.max(shared.prices.get(model)?.most(tokens))))
 }

@@ -9,8 +9,8 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_store::{AppendError, EVENTS_PER_APPEND_MAX, EventStore, ReadError, RedactError};
 
-use crate::house::House;
 use crate::journal::{Journal, LoadError, PAGE};
+use crate::shared::EngineShared;
 
 /// Which words go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,12 +52,12 @@ pub enum RedactionError {
 
 /// Records redactions and then deletes the words.
 pub(crate) async fn redact<F: Format>(
-    house: &House,
+    shared: &EngineShared,
     debate: DebateId,
     what: Redact,
     actor: &str,
 ) -> Result<Redaction, RedactionError> {
-    let store = &*house.store;
+    let store = &*shared.store;
     let mut journal: Journal<F> = Journal::load(store, debate, None).await?;
     let prose = prose(store, debate, what).await.map_err(LoadError::from)?;
     let is_recorded = |seq: &Seq| journal.debate.redacted().contains(seq);
@@ -70,11 +70,11 @@ pub(crate) async fn redact<F: Format>(
     };
     let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
     for some in new.chunks(EVENTS_PER_APPEND_MAX) {
-        let mut draft = journal.debate.draft(house.surroundings.now());
+        let mut draft = journal.debate.draft(shared.env.now());
         for seq in some {
             draft.decide(Command::Redact { seq: *seq }).map_err(RedactionError::Refused)?;
         }
-        journal.record(store, &house.surroundings, &author, draft).await?;
+        journal.record(store, &shared.env, &author, draft).await?;
     }
     let stored: Vec<Seq> =
         prose.into_iter().filter(|(_, is_stored)| *is_stored).map(|(seq, _)| seq).collect();

@@ -14,7 +14,7 @@ use debate_llm::{ChatModel, Thinks, Window as Limits};
 use debate_prompts::prompts::{Prompt, Prompts, RenderError};
 use debate_prompts::room::Room;
 
-use crate::house::House;
+use crate::shared::EngineShared;
 use crate::turn;
 
 /// Tokens of a window that frame the messages of a prompt and end the answer.
@@ -148,30 +148,30 @@ pub(crate) fn fit<V>(
 /// Returns what is wrong with the models of a debate that starts with these events: a prompt of its first questions does
 /// not fit the known window of its model even in its smallest form, or asks for a longer answer than the model gives.
 pub(crate) fn violation<P: Prompts>(
-    house: &House,
+    shared: &EngineShared,
     prompts: &P,
     start: &[Event<P::Format>],
     now: Timestamp,
 ) -> Option<Violation> {
     let [Event::Opened(opened), others @ ..] = start else { return None };
-    if house.windows.are_unknown() {
+    if shared.windows.are_unknown() {
         return None;
     }
     let mut debate = Debate::opened(opened, now);
     others.iter().try_for_each(|event| debate.apply(now, event)).ok()?;
-    debate.wanted_work().iter().find_map(|work| violation_of(house, prompts, &debate, work.want()))
+    debate.wanted_work().iter().find_map(|work| violation_of(shared, prompts, &debate, work.want()))
 }
 
 fn violation_of<P: Prompts>(
-    house: &House,
+    shared: &EngineShared,
     prompts: &P,
     debate: &Debate<P::Format>,
     want: &Want,
 ) -> Option<Violation> {
     let config = debate.config();
     let named = P::Format::models(config, &want.call).first();
-    let model = named.and_then(|name| house.models.get(name)).unwrap_or(house.models.default_model());
-    let window = house.windows.of(&**model)?;
+    let model = named.and_then(|name| shared.models.get(name)).unwrap_or(shared.models.default_model());
+    let window = shared.windows.of(&**model)?;
     let render = |room| turn::render(prompts, debate, want, room);
     // What is said and found later needs room too.
     let later = window.tokens / LATER_SHARE;

@@ -118,7 +118,7 @@ impl Engine {
         let format = format_of(first).unwrap_or_default();
         let served = self.served_format(&format).ok_or(SentPromptError::Format(format))?;
         let rendered = served.render_again(
-            self.house(),
+            self.shared(),
             before,
             &Want { call: started.call, revision: started.revision },
             Room { input_tokens_max: sent.input_max, output_tokens_max: sent.output_max, keeps_all: false },

@@ -7,7 +7,7 @@ use crate::journal::LoadError;
 
 /// The tenant for whom a request came in; empty for the only one.
 ///
-/// The door of a server leaves it with every request that passes; what serves debates behind the door asks by it.
+/// The auth layer of a server attaches it to every request that passes; handlers behind it read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tenant(pub String);
 

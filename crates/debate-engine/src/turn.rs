@@ -19,10 +19,10 @@ use debate_prompts::room::Room;
 
 use tokio::time::Instant;
 
-use crate::departure::{Departure, Ear};
-use crate::house::House;
 use crate::live::Live;
 use crate::room::Windows;
+use crate::send_time::{ChunkForwarder, SendTime};
+use crate::shared::EngineShared;
 
 /// The longest wait that a provider can ask for before its failure counts.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
@@ -69,20 +69,20 @@ impl<F: Format> Question<F> {
         visible: F::Visible,
         (prompt, room): (Prompt, Room),
         (model, has_stand_in): (Arc<dyn ChatModel>, bool),
-        house: &House,
+        shared: &EngineShared,
         asking: Asking<'_>,
     ) -> Self {
         let Asking { tenant, failures, thinking, .. } = asking;
-        let time = CallTime { give_up_at: asking.give_up_at, ..house.settings.call_time };
+        let time = CallTime { give_up_at: asking.give_up_at, ..shared.settings.call_time };
         let request = ChatRequest {
             tenant: tenant.into(),
             time,
             waits_for_server: !has_stand_in,
             thinking_tokens: thinking.tokens,
             effort: thinking.effort.map(effort_of),
-            ..request(&prompt, house, failures)
+            ..request(&prompt, shared, failures)
         };
-        let price = house.prices.get(model.name());
+        let price = shared.prices.get(model.name());
         let is_last = failures + 1 >= asking.attempts_max;
         Self { want, visible, prompt, room, model, has_stand_in, price, thinking, is_last, request }
     }
@@ -162,19 +162,19 @@ pub(crate) fn render<P: Prompts>(
 }
 
 /// Returns the request of a rendered prompt; `failures` are those of this question so far.
-pub(crate) fn request(prompt: &Prompt, house: &House, failures: u32) -> ChatRequest {
+pub(crate) fn request(prompt: &Prompt, shared: &EngineShared, failures: u32) -> ChatRequest {
     let messages = prompt.messages.iter().map(|message| match message.speaker {
         Speaker::System => Message::system(Arc::clone(&message.text)),
         Speaker::User => Message::user(Arc::clone(&message.text)),
         Speaker::Assistant => Message::assistant(Arc::clone(&message.text)),
     });
     ChatRequest {
-        schema: prompt.shape.as_ref().map(|shape| house.schemas.of(shape)),
+        schema: prompt.shape.as_ref().map(|shape| shared.schemas.of(shape)),
         attempt: failures,
         input_tokens: Some(prompt.tokens),
         web_search: prompt.web_search,
         web_searches_max: prompt.web_searches_max,
-        ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, house.settings.call_time)
+        ..ChatRequest::new(messages.collect(), prompt.output_tokens_max, shared.settings.call_time)
     }
 }
 
@@ -183,11 +183,11 @@ pub(crate) async fn ask<P: Prompts>(
     prompts: &P,
     question: &Question<P::Format>,
     attempt: AttemptRef,
-    (live, departure): (&Live, &Departure),
+    (live, send_time): (&Live, &SendTime),
     windows: &Windows,
 ) -> Command<P::Format> {
     let mut voice = live.voice(attempt.clone(), question.prompt.public);
-    let mut ear = Ear { voice: &mut voice, departure };
+    let mut ear = ChunkForwarder { voice: &mut voice, send_time };
     let answered = question.model.complete(&question.request, &mut ear).await;
     voice.finish();
     match answered {

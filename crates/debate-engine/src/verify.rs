@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use debate_core::chain::{ChainBreak, ChainCheck};
-use debate_core::codec::{self, TAKEN};
+use debate_core::codec::{self, MISSING_PROSE};
 use debate_core::debate::Debate;
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::event::{Concluded, Event, KernelEvent};
@@ -172,7 +172,7 @@ impl<F: Format> Check<F> {
             (self.found.redacted, self.found.outcomes) = (0, 0);
             if let Some(seq) = self.taken_from(store, debate).await? {
                 return Ok(Err(format!(
-                    "what it was forked from does not hold: event {seq} of {debate}: {TAKEN}"
+                    "what it was forked from does not hold: event {seq} of {debate}: {MISSING_PROSE}"
                 )));
             }
             self.bare.clear();
@@ -327,5 +327,5 @@ fn conclude<F: Format>(debate: &mut Debate<F>, at: Timestamp, concluded: &Conclu
 }
 
 fn taken_at(seq: Seq) -> Fault {
-    Fault { seq, why: TAKEN.to_owned() }
+    Fault { seq, why: MISSING_PROSE.to_owned() }
 }

@@ -1,8 +1,8 @@
-//! The door: who may come in, to do what, how often, for how long; and what becomes of a handler that panics.
+//! The auth layer: who may send which request, how often, for how long; and what becomes of a handler that panics.
 
 mod grant;
-mod keyring;
 mod needs;
+mod token_store;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use debate_engine::{Resumable, Tenant};
 use futures::FutureExt as _;
 
 pub(crate) use grant::{Grant, now};
-pub(crate) use keyring::Keyring;
 pub(crate) use needs::{Needs, TABLE};
 use needs::{is_grpc, is_listed, needs, place};
+pub(crate) use token_store::TokenStore;
 
 use crate::bodies::{Inbound, Outbound};
 use crate::following::grpc_timeout;
@@ -38,10 +38,10 @@ const ENDLESS_REQUESTS: &str = "/grpc.reflection.";
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// What the door keeps.
+/// Authenticates and limits every request.
 #[derive(Debug, Clone)]
-pub(crate) struct Door {
-    pub(crate) keyring: Arc<Keyring>,
+pub(crate) struct AuthLayer {
+    pub(crate) token_store: Arc<TokenStore>,
     /// The longest that a request's body may take to arrive.
     pub(crate) body_patience: Duration,
     pub(crate) unread: Arc<Unread>,
@@ -61,17 +61,17 @@ pub(crate) fn is_overheard(address: SocketAddr, has_tls: bool) -> bool {
 ///
 /// What passes has its [`Grant`] and its [`Tenant`] among its extensions, and counts against the grant until its answer has
 /// gone out to the end.
-pub(crate) async fn guard(State(door): State<Door>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(auth): State<AuthLayer>, request: Request, next: Next) -> Response {
     let protocol = Protocol::of(request.headers());
     let template = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let place = place(template, request.uri().path());
     let mut call = Call::begin(protocol, request.method().clone(), place);
-    match door.pass(request) {
-        Ok(passed) => passed.answer(protocol, next, call, &door.unread).await,
+    match auth.pass(request) {
+        Ok(passed) => passed.answer(protocol, next, call, &auth.unread).await,
         Err(refusal) => {
             let refused = protocol.refuse(refusal);
             call.answered(&refused);
-            watched(refused, protocol, &door.unread)
+            watched(refused, protocol, &auth.unread)
         }
     }
 }
@@ -98,7 +98,7 @@ struct Passed {
     timeout: Option<Duration>,
 }
 
-impl Door {
+impl AuthLayer {
     fn pass(&self, request: Request) -> Result<Passed, Refusal> {
         let (mut parts, body) = request.into_parts();
         let path = parts.uri.path();
@@ -109,8 +109,8 @@ impl Door {
             let request = Request::from_parts(parts, self.bounded(body, crate::serve::QUESTION_BYTES_MAX));
             return Ok(Passed { request, grant: Arc::new(Grant::everything()), permit: None, timeout: None });
         }
-        let grant = self.keyring.grant(bearer(&parts.headers)).ok_or(Refusal::Unauthenticated)?;
-        if !self.keyring.needs_tokens() && is_of_another_site(&parts.headers, &parts.uri) {
+        let grant = self.token_store.grant(bearer(&parts.headers)).ok_or(Refusal::Unauthenticated)?;
+        if !self.token_store.needs_tokens() && is_of_another_site(&parts.headers, &parts.uri) {
             return Err(Refusal::Forbidden {
                 what: "a token, which requests of other sites need".to_owned(),
             });

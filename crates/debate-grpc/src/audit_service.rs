@@ -35,13 +35,13 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::ReadLogRequest>,
     ) -> Result<Response<v1::ReadLogResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let limit = match request.page_size {
             0 => PAGE_DEFAULT,
             asked => asked.min(PAGE_MAX),
         };
-        let (page, head) = desk.log(&request.debate_id, Seq(request.after_seq), limit).await?;
+        let (page, head) = session.log(&request.debate_id, Seq(request.after_seq), limit).await?;
         let events = page.iter().map(to_proto::event).collect();
         Ok(Response::new(v1::ReadLogResponse { events, head_seq: head.0 }))
     }
@@ -50,7 +50,7 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::ReplayDebateRequest>,
     ) -> Result<Response<v1::ReplayDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let mask = Mask::read("ReplayDebateResponse", request.read_mask.as_ref()).map_err(Refusal::from)?;
         let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
@@ -60,7 +60,7 @@ impl v1::audit_service_server::AuditService for Audits {
                 result: Some(to_proto::replayed_result(&debate)),
             })
         };
-        let answer = desk.read(&request.debate_id, at, show).await?;
+        let answer = session.read(&request.debate_id, at, show).await?;
         Ok(Response::new(mask.keep(answer)?))
     }
 
@@ -68,8 +68,8 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::VerifyDebateRequest>,
     ) -> Result<Response<v1::VerifyDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let found = desk.verify(&request.into_inner().debate_id).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let found = session.verify(&request.into_inner().debate_id).await?;
         Ok(Response::new(to_proto::verification(&found)))
     }
 
@@ -91,15 +91,15 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::ForkDebateRequest>,
     ) -> Result<Response<v1::ForkDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let change = match request.change.as_str() {
             "" => Change::Nothing,
             text => text.parse().map_err(|error: ChangeError| Refusal::field("change", error.to_string()))?,
         };
         let at = Some(Seq(request.at_seq)).filter(|at| *at > Seq::START);
-        let fork = desk.fork(&request.debate_id, at, change).await?;
-        let debate = desk.debate(&fork.to_string(), None).await?;
+        let fork = session.fork(&request.debate_id, at, change).await?;
+        let debate = session.debate(&fork.to_string(), None).await?;
         Ok(Response::new(v1::ForkDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
@@ -107,17 +107,17 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::DiffDebatesRequest>,
     ) -> Result<Response<v1::DiffDebatesResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        Ok(Response::new(desk.compare(&request.debate_id_a, &request.debate_id_b).await?))
+        Ok(Response::new(session.compare(&request.debate_id_a, &request.debate_id_b).await?))
     }
 
     async fn export_bundle(
         &self,
         request: Request<v1::ExportBundleRequest>,
     ) -> Result<Response<Self::ExportBundleStream>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let bundle = desk.export(&request.into_inner().debate_id, bundle).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let bundle = session.export(&request.into_inner().debate_id, bundle).await?;
         let pieces = bundle.into_iter().map(|piece| Ok(v1::ExportBundleResponse { piece }));
         Ok(Response::new(stream::iter(pieces).boxed()))
     }
@@ -126,10 +126,10 @@ impl v1::audit_service_server::AuditService for Audits {
         &self,
         request: Request<v1::RedactDebateRequest>,
     ) -> Result<Response<v1::RedactDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let what = if request.seq == 0 { Redact::All } else { Redact::Event(Seq(request.seq)) };
-        let done = desk.redact(&request.debate_id, what).await?;
+        let done = session.redact(&request.debate_id, what).await?;
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Ok(Response::new(v1::RedactDebateResponse {
             recorded: count(done.recorded),

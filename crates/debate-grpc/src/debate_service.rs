@@ -38,13 +38,13 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::StartDebateRequest>,
     ) -> Result<Response<v1::StartDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let trace = trace_context::read(|name| header(&request, name));
         let mut request = request.into_inner();
         let request_id = std::mem::take(&mut request.request_id);
         let opening = Opening { request_id, id_field: "request_id", trace, ..Opening::default() };
-        let started = desk.start(|beside| read(request, beside), opening).await?;
-        let debate = desk.debate(&started.debate.to_string(), None).await?;
+        let started = session.start(|beside| read(request, beside), opening).await?;
+        let debate = session.debate(&started.debate.to_string(), None).await?;
         Ok(Response::new(v1::StartDebateResponse {
             debate: Some(to_proto::debate(&debate)),
             existing: started.existing,
@@ -55,7 +55,7 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::GetDebateRequest>,
     ) -> Result<Response<v1::GetDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let mask = Mask::read("GetDebateResponse", request.read_mask.as_ref()).map_err(Refusal::from)?;
         let show = move |debate: AnyDebate| {
@@ -64,7 +64,7 @@ impl v1::debate_service_server::DebateService for Debates {
                 result: request.include_result.then(|| to_proto::result(&debate)),
             })
         };
-        let answer = desk.read(&request.debate_id, None, show).await?;
+        let answer = session.read(&request.debate_id, None, show).await?;
         Ok(Response::new(mask.keep(answer)?))
     }
 
@@ -72,16 +72,16 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::ListDebatesRequest>,
     ) -> Result<Response<v1::ListDebatesResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        Ok(Response::new(desk.page(&request).await?))
+        Ok(Response::new(session.page(&request).await?))
     }
 
     async fn watch_debate(
         &self,
         request: Request<v1::WatchDebateRequest>,
     ) -> Result<Response<Self::WatchDebateStream>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let wanted = Wanted {
@@ -90,7 +90,7 @@ impl v1::debate_service_server::DebateService for Debates {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
         let after = Seq(request.after_seq);
-        let watched = desk.watch(&request.debate_id, after, wanted.tokens).await?;
+        let watched = session.watch(&request.debate_id, after, wanted.tokens).await?;
         let reached = Reached::in_debate(&request.debate_id, after);
         let followed = following::follow(watched, wanted, reached.clone(), &self.0.closing);
         Ok(reached.on(followed))
@@ -100,14 +100,14 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::CancelDebateRequest>,
     ) -> Result<Response<v1::CancelDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         if request.reason.chars().count() > TEXT_CHARS_MAX {
             let reason = format!("must have at most {TEXT_CHARS_MAX} characters");
             return Err(Refusal::field("reason", reason).into());
         }
         let cancel = Control::Cancel { reason: request.reason };
-        let debate = desk.control(&request.debate_id, cancel).await?;
+        let debate = session.control(&request.debate_id, cancel).await?;
         Ok(Response::new(v1::CancelDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
@@ -115,7 +115,7 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::HoldDebateRequest>,
     ) -> Result<Response<v1::HoldDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let trace = trace_context::read(|name| header(&request, name));
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
@@ -126,9 +126,9 @@ impl v1::debate_service_server::DebateService for Debates {
         let violations = mask.as_ref().err().map(|wrong| wrong.0.clone()).unwrap_or_default();
         let (id_field, keeps_wall_time) = ("start.request_id", true);
         let opening = Opening { request_id, id_field, trace, deadline, keeps_wall_time, violations };
-        let started = desk.start(|beside| read(start, beside), opening).await?;
-        desk.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
-        let debate = desk.debate(&started.debate.to_string(), None).await?;
+        let started = session.start(|beside| read(start, beside), opening).await?;
+        session.wait(started.debate, timeout.unwrap_or(PATIENCE_DEFAULT)).await?;
+        let debate = session.debate(&started.debate.to_string(), None).await?;
         let is_concluded = debate.lifecycle() == Lifecycle::Concluded;
         if is_concluded {
             to_proto::parts::check_not_void(&debate)?;
@@ -145,8 +145,8 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::PauseDebateRequest>,
     ) -> Result<Response<v1::PauseDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let debate = desk.control(&request.into_inner().debate_id, Control::Pause).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let debate = session.control(&request.into_inner().debate_id, Control::Pause).await?;
         Ok(Response::new(v1::PauseDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
@@ -154,8 +154,8 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::ResumeDebateRequest>,
     ) -> Result<Response<v1::ResumeDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let debate = desk.control(&request.into_inner().debate_id, Control::Resume).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let debate = session.control(&request.into_inner().debate_id, Control::Resume).await?;
         Ok(Response::new(v1::ResumeDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
@@ -163,10 +163,10 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::ContinueDebateRequest>,
     ) -> Result<Response<v1::ContinueDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let added = from_proto::added_rounds(&request).map_err(Refusal::from)?;
-        let debate = desk.continue_debate(&request.debate_id, added).await?;
+        let debate = session.continue_debate(&request.debate_id, added).await?;
         Ok(Response::new(v1::ContinueDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
@@ -174,7 +174,7 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::ResolveDebateRequest>,
     ) -> Result<Response<v1::ResolveDebateResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let happened_at =
             match request.happened_at {
@@ -185,7 +185,7 @@ impl v1::debate_service_server::DebateService for Debates {
             };
         let outcome = OutcomeId::from(request.outcome_id.as_str());
         let resolve = Control::Resolve(Resolved { happened_at, ..Resolved::new(outcome) });
-        let debate = desk.control(&request.debate_id, resolve).await?;
+        let debate = session.control(&request.debate_id, resolve).await?;
         Ok(Response::new(v1::ResolveDebateResponse { debate: Some(to_proto::debate(&debate)) }))
     }
 
@@ -193,7 +193,7 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::WatchDebatesRequest>,
     ) -> Result<Response<Self::WatchDebatesStream>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let timeout = following::grpc_timeout(header(&request, "grpc-timeout"));
         let request = request.into_inner();
         let wanted = Wanted {
@@ -201,15 +201,15 @@ impl v1::debate_service_server::DebateService for Debates {
             tokens: false,
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
-        Ok(desk.watch_all(&request, wanted).await?)
+        Ok(session.watch_all(&request, wanted).await?)
     }
 
     async fn list_rounds(
         &self,
         request: Request<v1::ListRoundsRequest>,
     ) -> Result<Response<v1::ListRoundsResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let debate = desk.debate(&request.into_inner().debate_id, None).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let debate = session.debate(&request.into_inner().debate_id, None).await?;
         Ok(Response::new(to_proto::parts::rounds(&debate)))
     }
 
@@ -217,9 +217,9 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::ListArgumentsRequest>,
     ) -> Result<Response<v1::ListArgumentsResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let debate = desk.debate(&request.debate_id, None).await?;
+        let debate = session.debate(&request.debate_id, None).await?;
         Ok(Response::new(to_proto::parts::arguments(&debate, &request.role)?))
     }
 
@@ -227,8 +227,8 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::GetConsensusRequest>,
     ) -> Result<Response<v1::GetConsensusResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let debate = desk.debate(&request.into_inner().debate_id, None).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let debate = session.debate(&request.into_inner().debate_id, None).await?;
         Ok(Response::new(to_proto::parts::consensus(&debate)?))
     }
 
@@ -236,8 +236,8 @@ impl v1::debate_service_server::DebateService for Debates {
         &self,
         request: Request<v1::GetEnsembleContributionRequest>,
     ) -> Result<Response<v1::GetEnsembleContributionResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
-        let debate = desk.debate(&request.into_inner().debate_id, None).await?;
+        let session = self.0.session_of(&request, INTERFACE)?;
+        let debate = session.debate(&request.into_inner().debate_id, None).await?;
         Ok(Response::new(to_proto::parts::ensemble_contribution(&debate)?))
     }
 }

@@ -1,6 +1,6 @@
 //! What both interfaces do, in the core's own types: start, read, list, follow, control.
 //!
-//! Every caller has a desk of its own, and there is no other way to the engine: whoever asks sees the debates of its tenant,
+//! Every caller has a session of its own, and there is no other way to the engine: a caller sees the debates of its tenant,
 //! and those of others are not there.
 
 mod reading;
@@ -49,8 +49,8 @@ pub const REQUEST_ID_CHARS_MAX: usize = 128;
 /// It may take its time; it runs beside the other work.
 pub type Admission = Arc<dyn Fn(&mut AcceptedRequest) -> Result<(), Violations> + Send + Sync>;
 
-/// A further interface on the server's port: the routes that it adds, behind the same door. What they need stands in the
-/// door's table.
+/// A further interface on the server's port: the routes that it adds, behind the same auth layer. What they need stands in the
+/// auth's table.
 pub type Mount = Arc<dyn Fn(Facade) -> Router + Send + Sync>;
 
 /// A request to open a debate, beside the debate itself.
@@ -99,38 +99,38 @@ impl Facade {
         self.engine.store()
     }
 
-    /// Returns the desk of whoever runs this process: of the only tenant, with every scope.
+    /// Returns the session of the operator of this process: the only tenant, with every scope.
     #[must_use]
-    pub fn own_desk(&self, interface: &'static str) -> Desk {
-        self.desk(Arc::new(Grant::everything()), interface)
+    pub fn own_session(&self, interface: &'static str) -> TenantSession {
+        self.session(Arc::new(Grant::everything()), interface)
     }
 
-    /// Returns the desk of whoever sent an HTTP request.
+    /// Returns the session of the sender of an HTTP request.
     ///
     /// # Errors
-    /// The request did not come in by the door.
-    pub fn desk_of_http(
+    /// The request did not pass the auth layer.
+    pub fn session_of_http(
         &self,
         request: &axum::http::request::Parts,
         interface: &'static str,
-    ) -> Result<Desk, Refusal> {
+    ) -> Result<TenantSession, Refusal> {
         let grant = request.extensions.get::<Arc<Grant>>().cloned();
-        Ok(self.desk(grant.ok_or(Refusal::Unauthenticated)?, interface))
+        Ok(self.session(grant.ok_or(Refusal::Unauthenticated)?, interface))
     }
 
-    /// Returns the desk of a caller who uses the interface `grpc` or `rest`.
-    pub(crate) fn desk(&self, grant: Arc<Grant>, interface: &'static str) -> Desk {
-        Desk { facade: self.clone(), grant, interface }
+    /// Returns the session of a caller who uses the interface `grpc` or `rest`.
+    pub(crate) fn session(&self, grant: Arc<Grant>, interface: &'static str) -> TenantSession {
+        TenantSession { facade: self.clone(), grant, interface }
     }
 
-    /// Returns the desk of whoever sent a gRPC request. The door leaves a grant with every one that it lets pass.
-    pub(crate) fn desk_of<T>(
+    /// Returns the session of the sender of a gRPC request. The auth layer attaches a grant to every request that passes.
+    pub(crate) fn session_of<T>(
         &self,
         request: &tonic::Request<T>,
         interface: &'static str,
-    ) -> Result<Desk, Refusal> {
+    ) -> Result<TenantSession, Refusal> {
         let grant = request.extensions().get::<Arc<Grant>>().cloned();
-        Ok(self.desk(grant.ok_or(Refusal::Unauthenticated)?, interface))
+        Ok(self.session(grant.ok_or(Refusal::Unauthenticated)?, interface))
     }
 }
 
@@ -152,19 +152,19 @@ async fn carried_out<T: Send + 'static>(
 
 /// What one caller can do.
 #[derive(Clone)]
-pub struct Desk {
+pub struct TenantSession {
     facade: Facade,
     grant: Arc<Grant>,
     interface: &'static str,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for TenantSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk").field("interface", &self.interface).finish_non_exhaustive()
+        f.debug_struct("TenantSession").field("interface", &self.interface).finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl TenantSession {
     /// Refuses a caller whose token does not reach so far.
     ///
     /// # Errors
@@ -225,7 +225,7 @@ impl Desk {
         accepted.limits_mut().driven_time = !opening.keeps_wall_time;
         if let Some(deadline) = opening.deadline {
             let deadline_ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
-            accepted.limits_mut().hasten(deadline_ms.max(*DEADLINE_MS.start()));
+            accepted.limits_mut().shorten_deadline(deadline_ms.max(*DEADLINE_MS.start()));
         }
         let is_known = self.is_known(&opening.request_id, accepted.digest()).await?;
         if !is_known {
@@ -234,14 +234,14 @@ impl Desk {
                 allowance.apply(accepted.limits_mut())?;
             }
         }
-        let desk = self.clone();
+        let session = self.clone();
         carried_out(turn, async move {
             match accepted {
-                AcceptedRequest::Prediction(accepted) => desk.open(*accepted, opening).await,
-                AcceptedRequest::Deliberation(accepted) => desk.open(*accepted, opening).await,
-                AcceptedRequest::Roundtable(accepted) => desk.open(*accepted, opening).await,
-                AcceptedRequest::Review(accepted) => desk.open(*accepted, opening).await,
-                AcceptedRequest::Investigation(accepted) => desk.open(*accepted, opening).await,
+                AcceptedRequest::Prediction(accepted) => session.open(*accepted, opening).await,
+                AcceptedRequest::Deliberation(accepted) => session.open(*accepted, opening).await,
+                AcceptedRequest::Roundtable(accepted) => session.open(*accepted, opening).await,
+                AcceptedRequest::Review(accepted) => session.open(*accepted, opening).await,
+                AcceptedRequest::Investigation(accepted) => session.open(*accepted, opening).await,
             }
         })
         .await
@@ -342,9 +342,9 @@ impl Desk {
             }
             Control::Pause | Control::Cancel { .. } | Control::Resolve(_) => None,
         };
-        let desk = self.clone();
+        let session = self.clone();
         carried_out(turn, async move {
-            let done = desk.engine().control(debate, control, desk.actor()).await;
+            let done = session.engine().control(debate, control, session.actor()).await;
             done.map_err(|error| Refusal::of_control(debate, error))
         })
         .await?;
@@ -382,9 +382,10 @@ impl Desk {
         if let Some(allowance) = spending::allowance(self.engine(), &self.grant, None).await? {
             allowance.check(debate.limits())?;
         }
-        let (desk, fork) = (self.clone(), Fork { parent, at, change, actor: self.actor().to_owned() });
+        let (session, fork) = (self.clone(), Fork { parent, at, change, actor: self.actor().to_owned() });
         carried_out(turn, async move {
-            let forked = desk.engine().fork(fork).await.map_err(|error| Refusal::of_fork(parent, error))?;
+            let forked =
+                session.engine().fork(fork).await.map_err(|error| Refusal::of_fork(parent, error))?;
             forked.debate.ok_or_else(|| Refusal::defect(&"a fork has no name"))
         })
         .await
@@ -393,9 +394,9 @@ impl Desk {
     /// Deletes words of a debate for good: of one event, or of all.
     pub(crate) async fn redact(&self, id: &str, what: Redact) -> Result<Redaction, Refusal> {
         let debate = self.reach(id).await?;
-        let desk = self.clone();
+        let session = self.clone();
         carried_out(None, async move {
-            let done = desk.engine().redact(debate, what, desk.actor()).await;
+            let done = session.engine().redact(debate, what, session.actor()).await;
             done.map_err(|error| Refusal::of_redaction(debate, error))
         })
         .await

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::thread;
 
-use debate_engine::Turns;
+use debate_engine::FairSemaphore;
 use tokio::runtime::Handle;
 use tokio::task;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 
 /// The turns of one process. Cheap to clone; all clones share them.
 #[derive(Debug, Clone)]
-pub(crate) struct Folding(Turns);
+pub(crate) struct Folding(FairSemaphore);
 
 impl Folding {
     /// Makes a turn for each processor.
@@ -23,7 +23,7 @@ impl Folding {
     }
 
     fn of(turns: usize) -> Self {
-        Self(Turns::new(turns))
+        Self(FairSemaphore::new(turns))
     }
 
     /// Does a tenant's work when its turn comes; it ends at its next wait where nobody waits for it any more.

@@ -50,7 +50,7 @@ mod wire_json;
 
 pub use bodies::bound_of;
 pub use cors::{Origin, OriginError};
-pub use facade::{Admission, Desk, Facade, Mount, Opening, REQUEST_ID_CHARS_MAX, request_id_fault};
+pub use facade::{Admission, Facade, Mount, Opening, REQUEST_ID_CHARS_MAX, TenantSession, request_id_fault};
 pub use listen::Connections;
 pub use rest::{debate_json, event_json, listed_json};
 pub use scraping::serve_metrics;

@@ -42,7 +42,7 @@ const SEND_BUFFER_BYTES_MAX: usize = 256 * 1024;
 /// How long it takes to accept again after the system had no room for a connection.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// How long a connection that was told to end may take to.
-const FAREWELL: Duration = Duration::from_secs(5);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// How long connections may be silent, and how many there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,7 @@ pub(crate) async fn listen(
             continue;
         };
         let (tls, closing, handshakes) = (tls.clone(), closing.clone(), Arc::clone(&handshakes));
-        let talk = Talk { app: app.clone(), connections, closing };
+        let talk = Connection { app: app.clone(), connections, closing };
         tasks.spawn(async move {
             let _held = (place, peer);
             let _unsent = stream.set_nodelay(true);
@@ -158,13 +158,13 @@ struct UnderWay {
 }
 
 /// One connection's talk.
-struct Talk {
+struct Connection {
     app: Router,
     connections: Connections,
     closing: CancellationToken,
 }
 
-impl Talk {
+impl Connection {
     async fn hold(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let Self { app, connections, closing } = self;
         let (under_way, mut watching) = watch::channel(UnderWay::default());
@@ -188,7 +188,7 @@ impl Talk {
             () = silence(&mut watching, connections) => talking.as_mut().graceful_shutdown(),
             () = reading.ends(connections.unread) => return,
         }
-        if let Ok(ended) = tokio::time::timeout(FAREWELL, talking).await {
+        if let Ok(ended) = tokio::time::timeout(SHUTDOWN_GRACE, talking).await {
             tell(ended);
         }
     }
@@ -338,7 +338,7 @@ mod tests {
             "late"
         };
         let app = Router::new().route("/", get(slow));
-        let talk = Talk { app, connections: Connections::default(), closing: CancellationToken::new() };
+        let talk = Connection { app, connections: Connections::default(), closing: CancellationToken::new() };
         let (mut client, server) = tokio::io::duplex(1_024);
         let talking = tokio::spawn(talk.hold(server));
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
@@ -356,7 +356,7 @@ mod tests {
         let connections = Connections::default();
         for read in [0, 20] {
             let app = Router::new().route("/", get(endless));
-            let talk = Talk { app, connections, closing: CancellationToken::new() };
+            let talk = Connection { app, connections, closing: CancellationToken::new() };
             let (mut client, server) = tokio::io::duplex(1_024);
             let talking = tokio::spawn(talk.hold(server));
             client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
@@ -376,7 +376,7 @@ mod tests {
     async fn a_connection_over_http_1_whose_answer_waits_unread_within_tls_is_ended() {
         let connections = Connections::default();
         let app = Router::new().route("/", get(async || "x".repeat(4_000)));
-        let talk = Talk { app, connections, closing: CancellationToken::new() };
+        let talk = Connection { app, connections, closing: CancellationToken::new() };
         let (mut client, server) = tokio::io::duplex(1_024);
         client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
         // As TLS does, it takes all that is written and has to wait when that goes out.
@@ -390,7 +390,7 @@ mod tests {
         let connections = Connections::default();
         for asked in [1, 2, 100] {
             let app = Router::new().route("/", get(async || "x".repeat(100_000)));
-            let talk = Talk { app, connections, closing: CancellationToken::new() };
+            let talk = Connection { app, connections, closing: CancellationToken::new() };
             let (mut client, server) = tokio::io::duplex(16 * 1_024);
             client.write_all(&b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(asked)).await.unwrap();
             let ended = tokio::time::timeout(connections.unread * 3, talk.hold(server)).await;
@@ -413,7 +413,7 @@ mod tests {
             Body::from_stream(futures::stream::repeat_with(piece))
         };
         let app = Router::new().route("/", get(endless));
-        let talk = Talk { app, connections: Connections::default(), closing: CancellationToken::new() };
+        let talk = Connection { app, connections: Connections::default(), closing: CancellationToken::new() };
         let (client, server) = tokio::io::duplex(1_024);
         let talking = tokio::spawn(talk.hold(server));
         // A client that says it takes 16 MiB, and then leaves them on the wire.
@@ -440,7 +440,7 @@ mod tests {
         let connections = Connections::default();
         let silent = async || Body::from_stream(futures::stream::pending::<io::Result<Bytes>>());
         let app = Router::new().route("/", get(silent));
-        let talk = Talk { app, connections, closing: CancellationToken::new() };
+        let talk = Connection { app, connections, closing: CancellationToken::new() };
         let (client, server) = tokio::io::duplex(1_024);
         let talking = tokio::spawn(talk.hold(server));
         let (mut client, mut connection) = h2::client::handshake(client).await.unwrap();

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use debate_core::id::Role;
-use debate_core::policy::desk::{AcceptError, Proposal};
 use debate_core::policy::insights::{DAYS_DEFAULT, DAYS_MAX, Insights, Threshold};
+use debate_core::policy::proposal_log::{AcceptError, Proposal};
 use debate_core::policy::reviewer::ReviewerName;
 use debate_core::request::{Violation, Violations};
 use debate_engine::{Accepted, FolderError, PolicyError, Proposed, Window};
 
-use crate::facade::Desk;
+use crate::facade::TenantSession;
 use crate::refusal::Refusal;
 
 /// The most debates that a threshold can ask for.
@@ -50,7 +50,7 @@ impl AskedWindow {
     }
 }
 
-impl Desk {
+impl TenantSession {
     /// Returns what debates say about reviewers.
     pub(crate) async fn policy_insights(
         &self,
@@ -109,7 +109,7 @@ impl From<PolicyError> for Refusal {
             PolicyError::Read(error) => error.into(),
             PolicyError::Load(error) => error.into(),
             PolicyError::Append(error) => error.into(),
-            PolicyError::Desk(error) => {
+            PolicyError::Log(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the log of proposals is corrupt");
                 Self::Defect
             }

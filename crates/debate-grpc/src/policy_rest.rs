@@ -66,8 +66,10 @@ async fn insights(
     Extension(grant): Extension<Arc<Grant>>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Refusal> {
-    let found =
-        facade.desk(grant, INTERFACE).policy_insights(window(query.as_deref().unwrap_or_default())?).await?;
+    let found = facade
+        .session(grant, INTERFACE)
+        .policy_insights(window(query.as_deref().unwrap_or_default())?)
+        .await?;
     Ok(body(&json!({ "reviewers": found })))
 }
 
@@ -81,7 +83,7 @@ async fn propose(
     let ProposeBody { role, days, threshold, anyway } = read(&body_of(&headers, bytes)?)?;
     let ThresholdBody { debates_min, score_min } = threshold;
     let asked = AskedWindow { days, debates_min, score_min };
-    let proposed = facade.desk(grant, INTERFACE).propose_prompt(&role, asked, anyway).await?;
+    let proposed = facade.session(grant, INTERFACE).propose_prompt(&role, asked, anyway).await?;
     let names = proposed.files.iter().filter_map(|path| path.file_name());
     let files: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
     Ok(body(&json!({
@@ -109,7 +111,7 @@ async fn show(
             _ => return Err(Refusal::field(name, "is not a field of this request")),
         }
     }
-    let proposal = facade.desk(grant, INTERFACE).proposal(role, number).await?;
+    let proposal = facade.session(grant, INTERFACE).proposal(role, number).await?;
     Ok(body(&json!(proposal.shown())))
 }
 
@@ -121,7 +123,7 @@ async fn accept(
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
     let AcceptBody { role, number } = read(&body_of(&headers, bytes)?)?;
-    let accepted = facade.desk(grant, INTERFACE).accept_proposal(&role, number).await?;
+    let accepted = facade.session(grant, INTERFACE).accept_proposal(&role, number).await?;
     Ok(body(
         &json!({ "number": accepted.number, "digest": accepted.digest.to_string(), "written": accepted.is_written }),
     ))

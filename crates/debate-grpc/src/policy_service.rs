@@ -17,9 +17,9 @@ impl v1::policy_service_server::PolicyService for Policies {
         &self,
         request: Request<v1::GetPolicyInsightsRequest>,
     ) -> Result<Response<v1::GetPolicyInsightsResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let found = desk.policy_insights(window(request.days, request.threshold)).await?;
+        let found = session.policy_insights(window(request.days, request.threshold)).await?;
         let reviewers = found.into_iter().map(|(role, insights)| {
             let Insights { facts, policy_signal, .. } = insights;
             (role.to_string(), insights_of(facts, policy_signal))
@@ -31,10 +31,10 @@ impl v1::policy_service_server::PolicyService for Policies {
         &self,
         request: Request<v1::ProposePromptRequest>,
     ) -> Result<Response<v1::ProposePromptResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
         let asked = window(request.days, request.threshold);
-        let proposed = desk.propose_prompt(&request.role, asked, request.anyway).await?;
+        let proposed = session.propose_prompt(&request.role, asked, request.anyway).await?;
         let names = proposed.files.iter().filter_map(|path| path.file_name());
         Ok(Response::new(v1::ProposePromptResponse {
             number: proposed.number,
@@ -51,9 +51,9 @@ impl v1::policy_service_server::PolicyService for Policies {
         &self,
         request: Request<v1::GetProposalRequest>,
     ) -> Result<Response<v1::GetProposalResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let proposal = desk.proposal(&request.role, request.number).await?;
+        let proposal = session.proposal(&request.role, request.number).await?;
         let shown = proposal.shown();
         Ok(Response::new(v1::GetProposalResponse {
             number: shown.number,
@@ -73,9 +73,9 @@ impl v1::policy_service_server::PolicyService for Policies {
         &self,
         request: Request<v1::AcceptPromptRequest>,
     ) -> Result<Response<v1::AcceptPromptResponse>, Status> {
-        let desk = self.0.desk_of(&request, INTERFACE)?;
+        let session = self.0.session_of(&request, INTERFACE)?;
         let request = request.into_inner();
-        let accepted = desk.accept_proposal(&request.role, request.number).await?;
+        let accepted = session.accept_proposal(&request.role, request.number).await?;
         Ok(Response::new(v1::AcceptPromptResponse {
             number: accepted.number,
             digest: accepted.digest.to_string(),

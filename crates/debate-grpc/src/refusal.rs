@@ -1,4 +1,4 @@
-//! What a client is told when something cannot be done: one table for gRPC and REST alike. Causes inside the house
+//! What a client is told when something cannot be done: one table for gRPC and REST alike. Internal causes
 //! are logged here and never sent.
 
 #[cfg(test)]
@@ -40,7 +40,7 @@ pub enum Refusal {
         part: String,
     },
     /// The debate was moved into an archive.
-    #[error("debate {debate} is archived in {bundle}; its keeper can restore it")]
+    #[error("debate {debate} is archived in {bundle}; an operator can restore it with `debate restore`")]
     Archived {
         /// Which debate.
         debate: String,

@@ -31,7 +31,7 @@ use serde_json::json;
 use crate::access::Grant;
 use crate::bodies::bound_of;
 use crate::debate_service::WAY_BACK_SHARE;
-use crate::facade::{Desk, Facade, Opening};
+use crate::facade::{Facade, Opening, TenantSession};
 use crate::refusal::Refusal;
 use crate::{prompt_texts, trace_context, wire_json};
 
@@ -54,8 +54,8 @@ struct Rest {
 }
 
 impl Rest {
-    fn desk(&self, grant: Arc<Grant>) -> Desk {
-        self.facade.desk(grant, INTERFACE)
+    fn session(&self, grant: Arc<Grant>) -> TenantSession {
+        self.facade.session(grant, INTERFACE)
     }
 }
 
@@ -89,14 +89,14 @@ async fn hold(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let desk = rest.desk(grant);
+    let session = rest.session(grant);
     let body = body_of(&headers, body)?;
     let prefer = Prefer::of(&headers);
-    let started = desk
+    let started = session
         .start(|beside| accept_beside(beside, &body), contract_opening(&headers, prefer.deadline()))
         .await?;
-    desk.wait(started.debate, prefer.patience(rest.patience)).await?;
-    let debate = desk.debate(&started.debate.to_string(), None).await?;
+    session.wait(started.debate, prefer.patience(rest.patience)).await?;
+    let debate = session.debate(&started.debate.to_string(), None).await?;
     let mut answer = whole(&debate, &headers)?;
     if let Some(applied) = prefer.applied() {
         answer.headers_mut().insert("Preference-Applied", applied);
@@ -222,7 +222,7 @@ async fn result(
             | AnyDebate::Investigation(_) => whole(&debate, &headers),
         }
     };
-    rest.desk(grant).read(&id, None, show).await
+    rest.session(grant).read(&id, None, show).await
 }
 
 fn whole(debate: &AnyDebate, headers: &HeaderMap) -> Result<Response, Refusal> {
@@ -238,7 +238,7 @@ async fn round(
     Extension(grant): Extension<Arc<Grant>>,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.desk(grant).debate(&id, None).await?;
+    let debate = rest.session(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("round {number}") };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     let place: u32 = number.parse().map_err(|_| missing())?;
@@ -257,7 +257,7 @@ async fn role(
     Extension(grant): Extension<Arc<Grant>>,
     Path((id, name)): Path<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.desk(grant).debate(&id, None).await?;
+    let debate = rest.session(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("role {name}") };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     let config = prediction.config();
@@ -278,7 +278,7 @@ async fn consensus(
     Extension(grant): Extension<Arc<Grant>>,
     Path(id): Path<String>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.desk(grant).debate(&id, None).await?;
+    let debate = rest.session(grant).debate(&id, None).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: "consensus of roles".to_owned() };
     let prediction = prediction(&debate).ok_or_else(missing)?;
     if let Some(unfinished) = unfinished(&debate)? {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use crate::access::{self, Door, Keyring};
+use crate::access::{self, AuthLayer, TokenStore};
 use crate::audit_service::Audits;
 use crate::cors::{self, Origin};
 use crate::debate_service::Debates;
@@ -69,7 +69,7 @@ pub struct ServeOptions {
     pub reviewers: Option<Arc<ReviewersFolder>>,
     /// Further routes that hold no data: everybody may have them. Whatever is long among their answers is static text.
     pub pages: Router,
-    /// Further routes behind the same door as the interfaces. Those of them alone are served that are in the door's table,
+    /// Further routes behind the same auth layer as the interfaces. Those of them alone are served that are in the table of scopes,
     /// and each request has its [`debate_engine::Tenant`] among its extensions.
     pub data: Router,
     /// A further interface on the same port.
@@ -165,7 +165,7 @@ pub async fn serve(
         mount,
     } = options;
     check_token(token.as_deref(), tokens.is_some(), address)?;
-    let keyring = Arc::new(Keyring::new(token.as_deref(), tokens.as_deref())?);
+    let token_store = Arc::new(TokenStore::new(token.as_deref(), tokens.as_deref())?);
     if access::is_overheard(address, tls.is_some()) {
         tracing::warn!(%address, "tokens and debates go over the network in plain text; see --tls-certificate");
     }
@@ -176,9 +176,10 @@ pub async fn serve(
     facade.reviewers = reviewers;
     let unread = Arc::new(Unread::new(connections.unread));
     let body_patience = connections.body;
-    let door = Door { keyring: Arc::clone(&keyring), body_patience, unread: Arc::clone(&unread) };
+    let auth =
+        AuthLayer { token_store: Arc::clone(&token_store), body_patience, unread: Arc::clone(&unread) };
     let data = data.merge(mount.map(|mount| mount(facade.clone())).unwrap_or_default());
-    let (readiness, app) = app(facade, data, door, patience).await?;
+    let (readiness, app) = app(facade, data, auth, patience).await?;
     readiness.look(&engine).await;
     let app = app.merge(pages.layer(from_fn_with_state(Arc::clone(&unread), access::watch_over)));
     let app = match cors::layer(&cors_origins) {
@@ -197,18 +198,18 @@ pub async fn serve(
     tokio::select! {
         () = listen(listener, tls, app, connections, closing.clone()) => {}
         () = ending => tracing::warn!("connections were still open when the server ended"),
-        () = look_at_files(&keyring, shown.as_deref()) => {}
+        () = look_at_files(&token_store, shown.as_deref()) => {}
         () = unread.watch_over() => {}
     }
     Ok(())
 }
 
 /// Reads files of tokens and of certificates again, whenever they change.
-async fn look_at_files(keyring: &Keyring, tls: Option<&Tls>) {
+async fn look_at_files(token_store: &TokenStore, tls: Option<&Tls>) {
     let mut looks = tokio::time::interval(FILES_LOOKED_AT);
     loop {
         looks.tick().await;
-        keyring.refresh();
+        token_store.refresh();
         tls.into_iter().for_each(Tls::refresh);
     }
 }
@@ -226,7 +227,7 @@ fn check_token(token: Option<&str>, has_file: bool, address: SocketAddr) -> Resu
 async fn app(
     facade: Facade,
     data: Router,
-    door: Door,
+    auth: AuthLayer,
     patience: Duration,
 ) -> Result<(Readiness, Router), ServeError> {
     let (health, health_service) = tonic_health::server::health_reporter();
@@ -254,7 +255,7 @@ async fn app(
         .merge(rest)
         .merge(ready)
         .merge(data)
-        .layer(from_fn_with_state(door, access::guard));
+        .layer(from_fn_with_state(auth, access::guard));
     Ok((readiness, app))
 }
 
@@ -306,8 +307,8 @@ mod tests {
         let model: Arc<dyn ChatModel> = Arc::new(ScriptedModel::by(|_| ScriptedAnswer::Hang));
         let engine = Engine::builder(Arc::new(MemoryStore::new()), model).format(PredictionPrompts).build();
         let facade = Facade::new(engine, Arc::new(|_| Ok(())), CancellationToken::new());
-        let door = Door {
-            keyring: Arc::new(Keyring::new(Some("0123456789abcdef"), None).unwrap()),
+        let auth = AuthLayer {
+            token_store: Arc::new(TokenStore::new(Some("0123456789abcdef"), None).unwrap()),
             body_patience: PATIENCE_DEFAULT,
             unread: Arc::new(Unread::new(PATIENCE_DEFAULT)),
         };
@@ -316,7 +317,7 @@ mod tests {
         let mounted = TABLE.iter().map(|(_, place, _)| *place).filter(|place| is_mounted(place));
         let places: BTreeSet<&str> = mounted.collect();
         let data = places.into_iter().fold(Router::new(), |data, place| data.route(place, any(|| async {})));
-        let (_, app) = app(facade, data, door, PATIENCE_DEFAULT).await.unwrap();
+        let (_, app) = app(facade, data, auth, PATIENCE_DEFAULT).await.unwrap();
         for (method, place, needs) in TABLE {
             let place = place.replace(['{', '}'], "");
             let request =
@@ -338,15 +339,15 @@ mod tests {
             TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap()
         };
         let tokens = [("app", false), ("other", true)].map(|(name, fails)| (name, create(name), fails));
-        let keyring = Arc::new(Keyring::new(None, Some(&path)).unwrap());
-        let looked_after = Arc::clone(&keyring);
+        let token_store = Arc::new(TokenStore::new(None, Some(&path)).unwrap());
+        let looked_after = Arc::clone(&token_store);
         let looking = tokio::spawn(async move { look_at_files(&looked_after, None).await });
         tokio::time::sleep(Duration::from_millis(1)).await;
         for (name, token, fails) in tokens {
-            let grant = keyring.grant(Some(&token)).unwrap();
+            let grant = token_store.grant(Some(&token)).unwrap();
             TokenFile::change(&path, |file| Ok(file.revoke(name))).unwrap();
             if fails {
-                keyring.fail();
+                token_store.fail();
             }
             assert!(grant.holds());
             tokio::time::sleep(Duration::from_secs(1)).await;

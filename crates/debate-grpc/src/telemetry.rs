@@ -47,7 +47,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Begins at a place of the door's table, where it is one.
+    /// Begins at a place of the table of scopes, where it is one.
     pub(crate) fn begin(protocol: Protocol, method: Method, place: Option<&'static str>) -> Self {
         let place = place.unwrap_or(OTHER);
         Self { began: Instant::now(), protocol, method, place, http: None, grpc: None }

@@ -11,6 +11,7 @@ mod call_time;
 pub mod chat;
 mod effort;
 mod ending;
+pub mod fair_semaphore;
 #[cfg(feature = "testing")]
 pub mod fake;
 #[cfg(feature = "http")]
@@ -33,7 +34,6 @@ mod speech;
 #[cfg(feature = "http")]
 mod telemetry;
 mod thinks;
-pub mod turns;
 mod web_source;
 mod window;
 

@@ -1,4 +1,4 @@
-//! Carrying out tools: each asks the caller's desk, and says what it got.
+//! Carrying out tools: each asks the caller's session, and says what it got.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use debate_core::request::{Violation, Violations};
 use debate_engine::Control;
 use debate_grpc::refusal::Refusal;
 use debate_grpc::tokens::Scope;
-use debate_grpc::{Desk, Opening, debate_json, listed_json};
+use debate_grpc::{Opening, TenantSession, debate_json, listed_json};
 use debate_proto::v1;
 use serde_json::{Value, json};
 
@@ -29,50 +29,50 @@ use crate::tools::{Act, Spec, WAIT_S_DEFAULT};
 pub(crate) async fn carry_out(
     spec: &Spec,
     arguments: Arguments,
-    desk: &Desk,
+    session: &TenantSession,
     follower: Follower,
 ) -> Result<Value, Refusal> {
-    desk.check_scope(if spec.writes { Scope::Write } else { Scope::Read })?;
+    session.check_scope(if spec.writes { Scope::Write } else { Scope::Read })?;
     let id = arguments.debate_id().to_owned();
     match spec.act {
-        Act::Start => start(arguments, desk, follower).await,
+        Act::Start => start(arguments, session, follower).await,
         Act::Continue => {
             let rounds = arguments.whole("rounds").and_then(|rounds| u32::try_from(rounds).ok());
             let rounds = rounds.unwrap_or(ROUNDS_ADDED_DEFAULT);
             let focus = arguments.text("focus").map(str::to_owned);
-            roundtable(desk, &id).await?;
-            desk.continue_debate(&id, AddedRounds { rounds, focus }).await?;
-            waited(desk, &id, &arguments, follower).await
+            roundtable(session, &id).await?;
+            session.continue_debate(&id, AddedRounds { rounds, focus }).await?;
+            waited(session, &id, &arguments, follower).await
         }
         Act::Control => {
-            roundtable(desk, &id).await?;
+            roundtable(session, &id).await?;
             let reason = || arguments.text("reason").unwrap_or("stopped by its client").to_owned();
             let control = match arguments.text("action") {
                 Some("pause") => Control::Pause,
                 Some("resume") => Control::Resume,
                 Some(_) | None => Control::Cancel { reason: reason() },
             };
-            Ok(standing(&desk.control(&id, control).await?))
+            Ok(standing(&session.control(&id, control).await?))
         }
-        Act::Consensus => Ok(layers::consensus(&result(desk, &id).await?)),
-        Act::Agents => agents(desk, &id).await,
-        Act::List => list(desk, &arguments).await,
-        Act::Round => round(desk, &id, arguments.round().unwrap_or_default()).await,
+        Act::Consensus => Ok(layers::consensus(&result(session, &id).await?)),
+        Act::Agents => agents(session, &id).await,
+        Act::List => list(session, &arguments).await,
+        Act::Round => round(session, &id, arguments.round().unwrap_or_default()).await,
         Act::Response => {
-            let result = said(desk, &id, arguments.text("agent")).await?;
+            let result = said(session, &id, arguments.text("agent")).await?;
             Ok(layers::responses(&result, arguments.text("agent"), arguments.round()))
         }
         Act::Thoughts => {
-            let result = said(desk, &id, arguments.text("agent")).await?;
+            let result = said(session, &id, arguments.text("agent")).await?;
             Ok(layers::thoughts(&result, arguments.text("agent")))
         }
         Act::Citations => {
-            let result = said(desk, &id, arguments.text("agent")).await?;
+            let result = said(session, &id, arguments.text("agent")).await?;
             Ok(layers::citations(&result, arguments.text("agent"), arguments.round()))
         }
-        Act::Synthesize => Ok(layers::synthesis(&result(desk, &id).await?)),
+        Act::Synthesize => Ok(layers::synthesis(&result(session, &id).await?)),
         Act::Export => {
-            let debate = roundtable(desk, &id).await?;
+            let debate = roundtable(session, &id).await?;
             let format = arguments.text("format").unwrap_or("markdown");
             let document = match format {
                 "json" => AnyDebate::Roundtable(debate).result_json(Texts::Shown),
@@ -83,7 +83,11 @@ pub(crate) async fn carry_out(
     }
 }
 
-async fn start(mut arguments: Arguments, desk: &Desk, follower: Follower) -> Result<Value, Refusal> {
+async fn start(
+    mut arguments: Arguments,
+    session: &TenantSession,
+    follower: Follower,
+) -> Result<Value, Refusal> {
     let request = arguments.request.take().ok_or_else(|| Refusal::field("topic", "is missing"))?;
     let request_id = arguments.text("request_id").unwrap_or_default().to_owned();
     let opening = Opening { request_id, id_field: "request_id", ..Opening::default() };
@@ -92,16 +96,21 @@ async fn start(mut arguments: Arguments, desk: &Desk, follower: Follower) -> Res
         true => Ok(request),
         false => Err(beside.into_iter().collect::<Violations>()),
     };
-    let started = desk.start(read, opening).await?;
-    waited(desk, &started.debate.to_string(), &arguments, follower).await
+    let started = session.start(read, opening).await?;
+    waited(session, &started.debate.to_string(), &arguments, follower).await
 }
 
 /// Waits for the end of a roundtable, as long as its caller has the time, and returns where it stands.
-async fn waited(desk: &Desk, id: &str, arguments: &Arguments, follower: Follower) -> Result<Value, Refusal> {
+async fn waited(
+    session: &TenantSession,
+    id: &str,
+    arguments: &Arguments,
+    follower: Follower,
+) -> Result<Value, Refusal> {
     let patience = Duration::from_secs(arguments.whole("wait_s").unwrap_or(WAIT_S_DEFAULT));
-    let debate = roundtable(desk, id).await?;
-    follow(desk, &debate, patience, follower).await?;
-    Ok(standing(&desk.debate(id, None).await?))
+    let debate = roundtable(session, id).await?;
+    follow(session, &debate, patience, follower).await?;
+    Ok(standing(&session.debate(id, None).await?))
 }
 
 /// Returns where a roundtable stands; its rounds are asked for one by one.
@@ -114,8 +123,8 @@ fn standing(debate: &AnyDebate) -> Value {
     standing
 }
 
-async fn roundtable(desk: &Desk, id: &str) -> Result<Box<Debate<Roundtable>>, Refusal> {
-    match desk.debate(id, None).await? {
+async fn roundtable(session: &TenantSession, id: &str) -> Result<Box<Debate<Roundtable>>, Refusal> {
+    match session.debate(id, None).await? {
         AnyDebate::Roundtable(debate) => Ok(debate),
         other @ (AnyDebate::Prediction(_)
         | AnyDebate::Deliberation(_)
@@ -126,14 +135,14 @@ async fn roundtable(desk: &Desk, id: &str) -> Result<Box<Debate<Roundtable>>, Re
     }
 }
 
-async fn result(desk: &Desk, id: &str) -> Result<(RoundtableResult, &'static str), Refusal> {
-    let debate = roundtable(desk, id).await?;
+async fn result(session: &TenantSession, id: &str) -> Result<(RoundtableResult, &'static str), Refusal> {
+    let debate = roundtable(session, id).await?;
     Ok((Roundtable::outcome(&debate, Texts::Shown), debate.lifecycle().as_str()))
 }
 
 /// Returns the result of a roundtable at which an agent sits, where one is named.
-async fn said(desk: &Desk, id: &str, agent: Option<&str>) -> Result<RoundtableResult, Refusal> {
-    let debate = roundtable(desk, id).await?;
+async fn said(session: &TenantSession, id: &str, agent: Option<&str>) -> Result<RoundtableResult, Refusal> {
+    let debate = roundtable(session, id).await?;
     let agents: Vec<&str> = debate.config().agents.iter().map(|agent| agent.name.as_str()).collect();
     if agent.is_some_and(|agent| !agents.contains(&agent)) {
         return Err(Refusal::field("agent", format!("must be one of {}", agents.join(", "))));
@@ -141,15 +150,15 @@ async fn said(desk: &Desk, id: &str, agent: Option<&str>) -> Result<RoundtableRe
     Ok(Roundtable::outcome(&debate, Texts::Shown))
 }
 
-async fn round(desk: &Desk, id: &str, number: u32) -> Result<Value, Refusal> {
-    let debate = roundtable(desk, id).await?;
+async fn round(session: &TenantSession, id: &str, number: u32) -> Result<Value, Refusal> {
+    let debate = roundtable(session, id).await?;
     let missing = || Refusal::NoPart { debate: debate.id(), part: format!("round {number} yet") };
     let entry = evidence::round(&debate, number, Texts::Shown).ok_or_else(missing)?;
     serde_json::to_value(entry).map_err(|error| Refusal::defect(&error))
 }
 
-async fn agents(desk: &Desk, id: &str) -> Result<Value, Refusal> {
-    let debate = if id.is_empty() { None } else { Some(roundtable(desk, id).await?) };
+async fn agents(session: &TenantSession, id: &str) -> Result<Value, Refusal> {
+    let debate = if id.is_empty() { None } else { Some(roundtable(session, id).await?) };
     let agents = debate.iter().flat_map(|debate| {
         let config = debate.config();
         config.agents.iter().map(move |agent| {
@@ -171,11 +180,11 @@ async fn agents(desk: &Desk, id: &str) -> Result<Value, Refusal> {
         "agents": agents.collect::<Vec<_>>(),
         "modes": Mode::ALL.map(Mode::as_str),
         "perspectives": Perspective::ALL.map(Perspective::as_str),
-        "default_model": desk.model_name(),
+        "default_model": session.model_name(),
     }))
 }
 
-async fn list(desk: &Desk, arguments: &Arguments) -> Result<Value, Refusal> {
+async fn list(session: &TenantSession, arguments: &Arguments) -> Result<Value, Refusal> {
     let state = arguments.text("state").map(|state| match state {
         "running" => v1::DebateState::Running,
         "paused" => v1::DebateState::Paused,
@@ -188,7 +197,7 @@ async fn list(desk: &Desk, arguments: &Arguments) -> Result<Value, Refusal> {
         page_token: arguments.text("page_token").unwrap_or_default().to_owned(),
         states: state.into_iter().map(Into::into).collect(),
     };
-    let page = desk.page(&request).await?;
+    let page = session.page(&request).await?;
     let debates: Vec<Value> = page.debates.iter().map(listed_json).collect();
     let next = Some(page.next_page_token).filter(|token| !token.is_empty());
     Ok(json!({ "debates": debates, "next_page_token": next }))

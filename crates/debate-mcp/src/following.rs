@@ -6,7 +6,7 @@ use debate_core::debate::{Debate, Lifecycle};
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::Seq;
 use debate_engine::Watched;
-use debate_grpc::Desk;
+use debate_grpc::TenantSession;
 use debate_grpc::refusal::Refusal;
 use futures::StreamExt as _;
 use rmcp::RoleServer;
@@ -46,7 +46,7 @@ impl Follower {
 /// Returns once a roundtable has concluded or is paused, its client is gone or `patience` is at its end, or the server
 /// ends.
 pub(crate) async fn follow(
-    desk: &Desk,
+    session: &TenantSession,
     debate: &Debate<Roundtable>,
     patience: Duration,
     follower: Follower,
@@ -57,7 +57,7 @@ pub(crate) async fn follow(
     let mut done = debate.state().responses(debate.config()).count();
     let rounds = debate.state().rounds_max();
     let expected = rounds as usize * debate.config().agents.len();
-    let mut watched = desk.watch(&debate.id().to_string(), debate.head(), false).await?;
+    let mut watched = session.watch(&debate.id().to_string(), debate.head(), false).await?;
     let patience = tokio::time::sleep(patience);
     tokio::pin!(patience);
     loop {
@@ -65,7 +65,7 @@ pub(crate) async fn follow(
             next = watched.next() => next,
             () = follower.gone.cancelled() => return Ok(()),
             () = &mut patience => return Ok(()),
-            () = desk.closed() => return Ok(()),
+            () = session.closed() => return Ok(()),
         };
         match next {
             None => return Ok(()),

@@ -1,6 +1,6 @@
-//! Roundtables as tools of the Model Context Protocol (rule T12), over stdio and, behind the server's own door, over HTTP.
+//! Roundtables as tools of the Model Context Protocol (rule T12), over stdio and, behind the server's auth layer, over HTTP.
 //!
-//! Everything goes through a caller's desk, as it does over gRPC and REST: nothing here knows the engine or the store, and
+//! Everything goes through a caller's session, as it does over gRPC and REST: nothing here knows the engine or the store, and
 //! nothing is kept between two requests. What a tool takes and gives stands in one table, `tools.rs`.
 
 mod arguments;

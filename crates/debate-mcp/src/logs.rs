@@ -5,7 +5,7 @@ use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::Seq;
 use debate_grpc::refusal::Refusal;
 use debate_grpc::tokens::Scope;
-use debate_grpc::{Desk, event_json};
+use debate_grpc::{TenantSession, event_json};
 use debate_proto::v1;
 use rmcp::model::{ListResourcesResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
@@ -18,8 +18,11 @@ const JSON: &str = "application/json";
 const EVENTS_MAX: u32 = 200;
 
 /// Returns a page of the logs that a caller can read, the newest first.
-pub(crate) async fn list(desk: &Desk, cursor: Option<String>) -> Result<ListResourcesResult, Refusal> {
-    desk.check_scope(Scope::Read)?;
+pub(crate) async fn list(
+    session: &TenantSession,
+    cursor: Option<String>,
+) -> Result<ListResourcesResult, Refusal> {
+    session.check_scope(Scope::Read)?;
     // The log of an archived one cannot be read.
     let readable = [v1::DebateState::Running, v1::DebateState::Paused, v1::DebateState::Concluded];
     let request = v1::ListDebatesRequest {
@@ -28,7 +31,7 @@ pub(crate) async fn list(desk: &Desk, cursor: Option<String>) -> Result<ListReso
         states: readable.map(Into::into).to_vec(),
         ..v1::ListDebatesRequest::default()
     };
-    let page = desk.page(&request).await?;
+    let page = session.page(&request).await?;
     let resources = page.debates.iter().map(|debate| {
         let name = if debate.title.is_empty() { &debate.id } else { &debate.title };
         Resource::new(format!("{SCHEME}{}{LOG}", debate.id), name.clone())
@@ -48,15 +51,15 @@ pub(crate) fn template() -> ResourceTemplate {
 }
 
 /// Returns a page of a log, with the address of the next one.
-pub(crate) async fn read(desk: &Desk, uri: &str) -> Result<ResourceContents, Refusal> {
-    desk.check_scope(Scope::Read)?;
+pub(crate) async fn read(session: &TenantSession, uri: &str) -> Result<ResourceContents, Refusal> {
+    session.check_scope(Scope::Read)?;
     let wrong = || Refusal::field("uri", format!("must be {SCHEME}ID{LOG} or {SCHEME}ID{LOG}{AFTER}NUMBER"));
     let (id, rest) = uri.strip_prefix(SCHEME).and_then(|rest| rest.split_once('/')).ok_or_else(wrong)?;
     let after = match rest.strip_prefix(&LOG[1..]).ok_or_else(wrong)? {
         "" => Seq::START,
         query => Seq(query.strip_prefix(AFTER).and_then(|after| after.parse().ok()).ok_or_else(wrong)?),
     };
-    let (page, head) = desk.log(id, after, EVENTS_MAX).await?;
+    let (page, head) = session.log(id, after, EVENTS_MAX).await?;
     let events = page.iter().map(event_json).collect::<Result<Vec<_>, _>>();
     let events = events.map_err(|error| Refusal::defect(&error))?;
     let last = page.last().map_or(after, |last| last.seq);

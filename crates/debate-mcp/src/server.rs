@@ -13,7 +13,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use debate_core::request::entries;
 use debate_grpc::refusal::Refusal;
-use debate_grpc::{Desk, Facade, Mount, bound_of};
+use debate_grpc::{Facade, Mount, TenantSession, bound_of};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Implementation,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -109,7 +109,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 #[must_use]
 pub fn mount() -> Mount {
     Arc::new(|facade| {
-        // The door knows which hosts and sites may ask, and how long a request may be.
+        // The auth layer knows which hosts and sites may ask, and how long a request may be.
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -125,7 +125,7 @@ pub fn mount() -> Mount {
     })
 }
 
-/// Answers bodies that are too long or slow as the door has it, and those that are no messages as JSON-RPC does; the library
+/// Answers bodies that are too long or slow as the auth layer does, and those that are no messages as JSON-RPC does; the library
 /// says of the ones that it failed, and of the others that their type is not served.
 async fn checked(request: Request, next: Next) -> Response {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -136,7 +136,7 @@ async fn checked(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let body = match to_bytes(body, usize::MAX).await {
         Ok(body) => body,
-        // The door says how long it may be.
+        // The auth layer limits its length.
         Err(error) => return bound_of(&error).unwrap_or(Refusal::Unreadable).into_response(),
     };
     if entries::check(&body).is_err() {
@@ -156,12 +156,12 @@ fn no_message() -> Response {
 }
 
 impl Roundtables {
-    fn desk(&self, context: &RequestContext<RoleServer>) -> Result<Desk, Refusal> {
+    fn session(&self, context: &RequestContext<RoleServer>) -> Result<TenantSession, Refusal> {
         if self.is_own {
-            return Ok(self.facade.own_desk(INTERFACE));
+            return Ok(self.facade.own_session(INTERFACE));
         }
         let parts = context.extensions.get::<Parts>().ok_or(Refusal::Unauthenticated)?;
-        self.facade.desk_of_http(parts, INTERFACE)
+        self.facade.session_of_http(parts, INTERFACE)
     }
 
     async fn call(
@@ -170,9 +170,9 @@ impl Roundtables {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, Refusal> {
-        let desk = self.desk(context)?;
+        let session = self.session(context)?;
         let arguments = Arguments::read(spec, request.arguments)?;
-        let given = carry_out(spec, arguments, &desk, Follower::of(context)).await?;
+        let given = carry_out(spec, arguments, &session, Follower::of(context)).await?;
         Ok(CallToolResult::structured(given))
     }
 }
@@ -211,7 +211,7 @@ impl ServerHandler for Roundtables {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let listing = async { logs::list(&self.desk(&context)?, cursor).await };
+        let listing = async { logs::list(&self.session(&context)?, cursor).await };
         Refusal::instead_of_panic(listing).await.map_err(|refusal| resource_error(&refusal))
     }
 
@@ -228,7 +228,7 @@ impl ServerHandler for Roundtables {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let reading = async { logs::read(&self.desk(&context)?, &request.uri).await };
+        let reading = async { logs::read(&self.session(&context)?, &request.uri).await };
         let page = Refusal::instead_of_panic(reading).await.map_err(|refusal| resource_error(&refusal))?;
         Ok(ReadResourceResult::new(vec![page]).into())
     }

@@ -115,6 +115,7 @@ mod material;
 mod measure;
 mod outcomes;
 mod personas;
+mod prompt_prefix;
 pub(crate) mod replies;
 mod rubric;
 mod score;
@@ -122,7 +123,6 @@ mod score;
 mod seed_tests;
 mod shapes;
 mod standard;
-mod stem;
 mod synthesise;
 mod templates;
 

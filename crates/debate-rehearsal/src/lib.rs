@@ -5,7 +5,7 @@
 mod late;
 mod latencies;
 mod rehearsal;
-mod slate;
+mod resettable_store;
 mod stage;
 mod summary;
 

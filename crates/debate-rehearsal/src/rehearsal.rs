@@ -17,13 +17,13 @@ use debate_core::formats::review::Review;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::{DebateId, Timestamp};
 use debate_core::record::RecordError;
-use debate_engine::{Engine, Hedge, Hedging, LoadError, StartError, Surroundings, Tool, WatchError};
+use debate_engine::{Engine, Env, Hedge, Hedging, LoadError, StartError, Tool, WatchError};
 use debate_llm::simulated::Draw;
 use debate_llm::{ChatModel, Models};
 
 use crate::late::Late;
 use crate::latencies::Latencies;
-use crate::slate::Slate;
+use crate::resettable_store::ResettableStore;
 use crate::stage::{self, Held};
 use crate::summary::Summary;
 
@@ -183,8 +183,8 @@ impl Rehearsal {
 
     async fn hold_all(&self, way: Way, ended: &dyn Fn()) -> Result<Vec<Held>, RehearsalError> {
         let hedging = Hedging { after: way.hedge, share_max: self.hedge_share_max, ..Hedging::default() };
-        let slate = Arc::new(Slate::default());
-        let engine = self.engine(slate.clone(), hedging);
+        let resettable_store = Arc::new(ResettableStore::default());
+        let engine = self.engine(resettable_store.clone(), hedging);
         let request = self.request_in(way);
         let mut all = Vec::with_capacity(self.debates);
         while all.len() < self.debates {
@@ -200,7 +200,7 @@ impl Rehearsal {
             while engine.held_count() > 0 {
                 tokio::time::sleep(TICK).await;
             }
-            slate.wipe();
+            resettable_store.wipe();
         }
         Ok(all)
     }
@@ -218,7 +218,7 @@ impl Rehearsal {
         let runtime = builder.enable_all().start_paused(true).build().map_err(RehearsalError::Runtime)?;
         runtime.block_on(async {
             let hedging = Hedging { after: way.hedge, ..Hedging::default() };
-            let engine = self.engine(Arc::new(Slate::default()), hedging);
+            let engine = self.engine(Arc::new(ResettableStore::default()), hedging);
             let mut logs = Vec::with_capacity(self.debates);
             for _ in 0..self.debates {
                 let debate = stage::open(&engine, self.request_in(way)).await?;
@@ -230,8 +230,8 @@ impl Rehearsal {
         })
     }
 
-    fn engine(&self, slate: Arc<Slate>, hedging: Hedging) -> Engine {
-        let engine = stage::engine(slate, self.models(), hedging).surroundings(virtual_clock());
+    fn engine(&self, resettable_store: Arc<ResettableStore>, hedging: Hedging) -> Engine {
+        let engine = stage::engine(resettable_store, self.models(), hedging).env(virtual_clock());
         engine.tools(Roundtable::NAME, self.tools.0.iter().cloned()).build()
     }
 
@@ -281,10 +281,10 @@ impl Rehearsal {
 }
 
 /// A clock that follows tokio's, which stands still while anything runs; ids are counted.
-fn virtual_clock() -> Surroundings {
+fn virtual_clock() -> Env {
     let begun = tokio::time::Instant::now();
     let draws = AtomicU64::new(1);
-    Surroundings::new(
+    Env::new(
         move || Timestamp(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX)),
         move || u128::from(draws.fetch_add(1, Ordering::Relaxed)).to_le_bytes(),
     )

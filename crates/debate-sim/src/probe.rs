@@ -13,11 +13,11 @@ pub mod mind;
 pub mod outcome;
 mod plan;
 pub mod prompts;
-mod sights;
 pub mod state;
+mod visibility;
 pub mod visible;
 
-use debate_core::call::{CallKey, Sight, Want};
+use debate_core::call::{CallKey, InputRef, Want};
 use debate_core::debate::Debate;
 use debate_core::fork::Change;
 use debate_core::format::{Format, Step};
@@ -75,12 +75,12 @@ impl Format for Probe {
         plan::wanted(debate)
     }
 
-    fn sees(debate: &Debate<Self>, want: &Want) -> Vec<Sight> {
-        sights::sees(debate, want)
+    fn inputs(debate: &Debate<Self>, want: &Want) -> Vec<InputRef> {
+        visibility::inputs(debate, want)
     }
 
     fn visible(debate: &Debate<Self>, want: &Want) -> Visible {
-        sights::visible(debate, want)
+        visibility::visible(debate, want)
     }
 
     fn facts(_debate: &Debate<Self>, want: &Want, answer: &Answer) -> Result<Vec<Fact>, String> {

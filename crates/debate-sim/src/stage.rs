@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use debate_engine::Surroundings;
+use debate_engine::Env;
 use debate_llm::simulated::Draw;
 use debate_store::MemoryStore;
 use tokio::sync::Notify;
@@ -59,10 +59,10 @@ impl Stage {
     }
 
     /// Returns clock and dice for one writer; its dice follow from the seed and the writer alone.
-    pub fn surroundings(self: &Arc<Self>, seed: u64, writer: Writer) -> Surroundings {
+    pub fn env(self: &Arc<Self>, seed: u64, writer: Writer) -> Env {
         let stage = Arc::clone(self);
         let dice = Mutex::new(Draw::new(seed ^ u64::from(writer.0 + 1).rotate_left(40)));
-        Surroundings::new(
+        Env::new(
             move || stage.clock.now(),
             move || {
                 let mut dice = dice.lock().unwrap_or_else(PoisonError::into_inner);

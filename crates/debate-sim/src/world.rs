@@ -202,7 +202,7 @@ impl<S: Subject> World<'_, S> {
             .format(S::prompts())
             .settings(settings)
             .prices(prices)
-            .surroundings(self.stage.surroundings(self.scenario.seed, writer))
+            .env(self.stage.env(self.scenario.seed, writer))
             .tools(S::Format::NAME, tools)
             .actor(format!("engine {number}"))
             .build()

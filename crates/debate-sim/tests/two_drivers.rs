@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use debate_core::codec::Author;
 use debate_core::envelope::Envelope;
 use debate_core::id::{DebateId, Digest, Seq};
-use debate_engine::{Engine, Sharing, Start, Surroundings};
+use debate_engine::{Engine, Env, Sharing, Start};
 use debate_llm::simulated::Draw;
 use debate_llm::{
     ChatModel, ChatReply, ChatRequest, ChunkSink, ModelError, Models, SimulatedConfig, SimulatedModel,
@@ -113,7 +113,7 @@ impl Process {
         let models = Models::new(models.next().unwrap(), models);
         let sharing = Sharing { leases: store.clone(), replica: self.name.to_owned(), ttl: TTL };
         let engine = Engine::builder(store.clone(), models).format(ProbePrompts).sharing(sharing);
-        engine.actor(self.name).surroundings(Surroundings::real()).build()
+        engine.actor(self.name).env(Env::real()).build()
     }
 
     async fn start(&self, engine: &Engine, seed: u64, number: usize) -> DebateId {

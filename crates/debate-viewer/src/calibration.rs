@@ -37,7 +37,7 @@ pub struct Resolved {
 /// # Errors
 /// The store cannot be read.
 pub async fn resolved(engine: &Engine, tenant: Option<&str>) -> Result<Resolved, ReadError> {
-    let found = engine.having("resolved", tenant, Some(Prediction::NAME)).await?;
+    let found = engine.find_with_event_kind("resolved", tenant, Some(Prediction::NAME)).await?;
     let left_out = found.len().saturating_sub(CASES_MAX) as u64;
     let debates = found.into_iter().take(CASES_MAX);
     let debates = debates

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use debate_core::call::{CallKey, Cause, Sight, Thinking};
+use debate_core::call::{CallKey, Cause, InputRef, Thinking};
 use debate_core::envelope::Envelope;
 use debate_core::event::{AttemptRef, CallStarted, KernelEvent, PromptRef, ReplyFacts};
 use debate_core::id::Seq;
@@ -41,7 +41,7 @@ pub(crate) struct CallShown {
     #[serde(skip_serializing_if = "Thinking::is_unset")]
     thinking: Thinking,
     /// The answers that it was shown.
-    sees: Vec<Sight>,
+    sees: Vec<InputRef>,
     /// The template, what was sent by its digest, how long it was, and what did not fit.
     prompt: PromptRef,
     /// How it ended; null while it is under way.
@@ -166,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::shelf::tests::started;
+    use crate::log_cache::tests::started;
 
     #[tokio::test]
     async fn k18_calls_show_how_an_answer_ended_and_its_partial_text() {

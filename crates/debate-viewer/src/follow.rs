@@ -13,17 +13,17 @@ use futures::stream::{self, Stream, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::log_cache::LogCache;
 use crate::refused::Refused;
-use crate::shelf::Shelf;
 
 /// Follows a debate from behind an event to its conclusion, or until the server ends.
 pub(crate) async fn follow(
-    shelf: &Shelf,
+    log_cache: &LogCache,
     debate: DebateId,
     after: Seq,
     closing: CancellationToken,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>> + Send + 'static>, Refused> {
-    let watched = shelf.engine().watch(debate, after, true).await?;
+    let watched = log_cache.engine().watch(debate, after, true).await?;
     // Only a stream that came to its end says so; one that broke off is taken up again by the page.
     let told = watched.map(Some).chain(stream::once(async { None })).scan(false, |broken, item| {
         let event = if *broken { None } else { Some(event(item, broken)) };

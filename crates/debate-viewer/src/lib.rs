@@ -14,13 +14,13 @@ mod events;
 mod follow;
 mod listing;
 mod log;
+mod log_cache;
 mod prompt;
 mod proof;
 mod refused;
 mod report;
 mod routes;
 mod said;
-mod shelf;
 pub mod wording;
 
 pub use debate_page::DebatePage;

@@ -12,9 +12,9 @@ use debate_store::{ListFilter, Listed, Position};
 use serde::{Deserialize, Serialize};
 
 use crate::debate_page::Origin;
+use crate::log_cache::LogCache;
 use crate::refused::Refused;
 use crate::said::read;
-use crate::shelf::Shelf;
 use crate::wording::spent;
 
 /// Debates of one page.
@@ -101,11 +101,15 @@ struct Sieve {
 }
 
 /// Returns a page of the list of a tenant's debates.
-pub(crate) async fn list(shelf: &Shelf, tenant: &Tenant, wanted: &Wanted) -> Result<ListPage, Refused> {
+pub(crate) async fn list(
+    log_cache: &LogCache,
+    tenant: &Tenant,
+    wanted: &Wanted,
+) -> Result<ListPage, Refused> {
     let (mut filter, sieve) = (filter(tenant, wanted)?, Sieve::of(wanted)?);
     let (mut debates, mut looked_at) = (Vec::new(), 0);
     loop {
-        let page = shelf.engine().store().list(filter.clone()).await?;
+        let page = log_cache.engine().store().list(filter.clone()).await?;
         let is_last = page.len() < FETCHED as usize;
         for listed in page {
             looked_at += 1;
@@ -114,7 +118,7 @@ pub(crate) async fn list(shelf: &Shelf, tenant: &Tenant, wanted: &Wanted) -> Res
             if sieve.since.is_some_and(|since| listed.first.at < since) {
                 return Ok(ListPage { debates, before: None });
             }
-            if let Some(entry) = entry(shelf, &listed, &sieve).await? {
+            if let Some(entry) = entry(log_cache, &listed, &sieve).await? {
                 debates.push(entry);
             }
             if debates.len() == PAGE || looked_at == LOOKED_AT_MAX {
@@ -191,22 +195,22 @@ impl Sieve {
     }
 }
 
-async fn entry(shelf: &Shelf, listed: &Listed, sieve: &Sieve) -> Result<Option<Entry>, Refused> {
+async fn entry(log_cache: &LogCache, listed: &Listed, sieve: &Sieve) -> Result<Option<Entry>, Refused> {
     if sieve.until.is_some_and(|until| listed.first.at >= until) {
         return Ok(None);
     }
-    let eldest = shelf.engine().eldest(&listed.first).await?;
+    let eldest = log_cache.engine().eldest(&listed.first).await?;
     let entry = describe(listed, &eldest);
     if !sieve.takes(&entry) {
         return Ok(None);
     }
     if entry.state == Lifecycle::Concluded.as_str() {
-        let beginning = shelf.engine().store().read(eldest.stream, Seq::START, BEGINNING).await?;
+        let beginning = log_cache.engine().store().read(eldest.stream, Seq::START, BEGINNING).await?;
         let simulated = AnyDebate::replay(&beginning).is_ok_and(|debate| debate.is_simulated());
         return Ok(Some(Entry { simulated, ..entry }));
     }
     // A log that does not fold is on the list all the same; its own page says what is wrong with it.
-    let Ok(log) = shelf.log(DebateId(listed.first.stream.id)).await else { return Ok(Some(entry)) };
+    let Ok(log) = log_cache.log(DebateId(listed.first.stream.id)).await else { return Ok(Some(entry)) };
     let Ok(debate) = log.at(log.head().0) else { return Ok(Some(entry)) };
     let phase = debate.phase();
     let progress = Progress {

@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 
 use crate::beside::beside;
+use crate::log_cache::LogCache;
 use crate::refused::Refused;
-use crate::shelf::Shelf;
 
 /// The result of a check (rules K4, K15).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,13 +50,16 @@ impl From<Verification> for VerificationShown {
 }
 
 /// Checks a debate: hashes, fold, recorded outcomes against recomputed ones.
-pub(crate) async fn verification(shelf: &Shelf, debate: DebateId) -> Result<VerificationShown, Refused> {
-    Ok(shelf.engine().verify(debate).await?.into())
+pub(crate) async fn verification(
+    log_cache: &LogCache,
+    debate: DebateId,
+) -> Result<VerificationShown, Refused> {
+    Ok(log_cache.engine().verify(debate).await?.into())
 }
 
 /// Returns a debate, with those that it was forked from, as a bundle compressed with gzip.
-pub(crate) async fn bundle(shelf: &Shelf, debate: DebateId) -> Result<Vec<u8>, Refused> {
-    let store = &**shelf.engine().store();
+pub(crate) async fn bundle(log_cache: &LogCache, debate: DebateId) -> Result<Vec<u8>, Refused> {
+    let store = &**log_cache.engine().store();
     let mut streams = Vec::new();
     for stream in exported_streams(store, debate.into()).await? {
         let opened = Line::opened(stream, store.request_of(stream).await?, None);

@@ -27,24 +27,24 @@ use crate::events::{EVENTS_MAX, events};
 use crate::follow::follow;
 use crate::listing::{Wanted, list};
 use crate::log::Log;
+use crate::log_cache::{LogCache, moment};
 use crate::prompt::PromptShown;
 use crate::proof::{bundle, verification};
 use crate::refused::Refused;
-use crate::shelf::{Shelf, moment};
 
 /// The routes of the viewer.
 #[derive(Debug, Clone)]
 pub struct Viewer {
     /// The front end: the same for everybody, without data, so it is served without a token.
     pub pages: Router,
-    /// The data of debates: to be served behind the door that guards the interfaces for programs. Each request needs its
+    /// The data of debates: to be served behind the auth layer of the interfaces for programs. Each request needs its
     /// [`Tenant`] among its extensions, and sees the debates of that tenant alone.
     pub data: Router,
 }
 
 #[derive(Debug, Clone)]
 struct Looking {
-    shelf: Shelf,
+    log_cache: LogCache,
     cases: Cases,
     closing: CancellationToken,
 }
@@ -64,7 +64,7 @@ pub fn viewer(engine: Engine, closing: CancellationToken) -> Viewer {
         .route(&debate("/follow"), get(followed))
         .route("/viewer/data/calibration", get(calibrated))
         .route("/viewer/data/difference", get(difference))
-        .with_state(Looking { shelf: Shelf::new(engine), cases: Cases::default(), closing });
+        .with_state(Looking { log_cache: LogCache::new(engine), cases: Cases::default(), closing });
     Viewer { pages: assets::router(), data }
 }
 
@@ -94,7 +94,7 @@ async fn listed(
     Extension(tenant): Extension<Tenant>,
     wanted: Asked<Wanted>,
 ) -> Result<Response, Refused> {
-    Ok(json(&list(&looking.shelf, &tenant, &asked(wanted)?).await?))
+    Ok(json(&list(&looking.log_cache, &tenant, &asked(wanted)?).await?))
 }
 
 /// The log of the debate that the address names, where the caller may see it, and the place asked for.
@@ -111,9 +111,9 @@ impl FromRequestParts<Looking> for Reached {
         let Extension(tenant) = tenant.map_err(|error| Refused::defect(&error))?;
         let id = Path::<String>::from_request_parts(parts, looking).await;
         let Path(id) = id.map_err(|error| Refused::defect(&error))?;
-        let debate = looking.shelf.reach(&tenant, &id).await?;
+        let debate = looking.log_cache.reach(&tenant, &id).await?;
         let place = asked(Query::try_from_uri(&parts.uri))?;
-        Ok(Self { log: looking.shelf.log(debate).await?, place })
+        Ok(Self { log: looking.log_cache.log(debate).await?, place })
     }
 }
 
@@ -138,13 +138,13 @@ async fn prompted(
     Extension(tenant): Extension<Tenant>,
     Path((id, seq)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
-    let debate = looking.shelf.reach(&tenant, &id).await?;
+    let debate = looking.log_cache.reach(&tenant, &id).await?;
     let seq = seq.parse().map_err(|_| Refused::Field {
         field: "seq",
         reason: format!("{seq:?} is not the number of an event"),
     })?;
-    let log = looking.shelf.log(debate).await?;
-    let (seq, engine) = (moment(&log, Some(seq))?, looking.shelf.engine().clone());
+    let log = looking.log_cache.log(debate).await?;
+    let (seq, engine) = (moment(&log, Some(seq))?, looking.log_cache.engine().clone());
     let prompt = beside(move || PromptShown::of(&engine, &log, seq)).await?;
     Ok(json(&prompt.map_err(|error| Refused::of_prompt(debate, error))?))
 }
@@ -154,8 +154,8 @@ async fn verified(
     Extension(tenant): Extension<Tenant>,
     Path(id): Path<String>,
 ) -> Result<Response, Refused> {
-    let debate = looking.shelf.reach(&tenant, &id).await?;
-    Ok(json(&verification(&looking.shelf, debate).await?))
+    let debate = looking.log_cache.reach(&tenant, &id).await?;
+    Ok(json(&verification(&looking.log_cache, debate).await?))
 }
 
 async fn bundled(
@@ -163,8 +163,8 @@ async fn bundled(
     Extension(tenant): Extension<Tenant>,
     Path(id): Path<String>,
 ) -> Result<Response, Refused> {
-    let debate = looking.shelf.reach(&tenant, &id).await?;
-    let bundle = bundle(&looking.shelf, debate).await?;
+    let debate = looking.log_cache.reach(&tenant, &id).await?;
+    let bundle = bundle(&looking.log_cache, debate).await?;
     let name = format!("attachment; filename=\"{debate}.bundle\"");
     let headers =
         [(header::CONTENT_TYPE, "application/gzip".to_owned()), (header::CONTENT_DISPOSITION, name)];
@@ -178,7 +178,7 @@ async fn followed(
     headers: HeaderMap,
     place: Asked<Place>,
 ) -> Result<Response, Refused> {
-    let (debate, place) = (looking.shelf.reach(&tenant, &id).await?, asked(place)?);
+    let (debate, place) = (looking.log_cache.reach(&tenant, &id).await?, asked(place)?);
     let after = match headers
         .get("last-event-id")
         .map(|seen| seen.to_str().ok().and_then(|seen| seen.parse().ok()))
@@ -190,7 +190,7 @@ async fn followed(
             return Err(Refused::Field { field: "Last-Event-ID", reason });
         }
     };
-    let told = follow(&looking.shelf, debate, Seq(after), looking.closing).await?;
+    let told = follow(&looking.log_cache, debate, Seq(after), looking.closing).await?;
     Ok((Extension(Resumable), guards(), told).into_response())
 }
 
@@ -215,7 +215,7 @@ async fn calibrated(
         "" => None,
         named => Some(named.parse().map_err(|reason| Refused::Field { field: "source", reason })?),
     };
-    let engine = looking.shelf.engine();
+    let engine = looking.log_cache.engine();
     let resolved = calibration::resolved(engine, Some(&tenant.0)).await?;
     let record = looking.cases.track_record(engine, resolved).await?;
     Ok(json(&beside(move || record.report(source, !counted.complete)).await?))
@@ -226,9 +226,9 @@ async fn difference(
     Extension(tenant): Extension<Tenant>,
     pair: Asked<Pair>,
 ) -> Result<Response, Refused> {
-    let (Pair { a, b }, shelf) = (asked(pair)?, &looking.shelf);
-    let a = shelf.log(shelf.reach(&tenant, &a).await?).await?;
-    let b = shelf.log(shelf.reach(&tenant, &b).await?).await?;
+    let (Pair { a, b }, log_cache) = (asked(pair)?, &looking.log_cache);
+    let a = log_cache.log(log_cache.reach(&tenant, &a).await?).await?;
+    let b = log_cache.log(log_cache.reach(&tenant, &b).await?).await?;
     let found = beside(move || diff::first_difference(&whole(&a), &whole(&b))).await?;
     Ok(json(&json!({ "difference": found })))
 }

@@ -9,15 +9,15 @@ use debate_core::codec;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_core::id::{DebateId, Timestamp};
-use debate_engine::{LIFECYCLE_KINDS, LoadError, Surroundings};
+use debate_engine::{Env, LIFECYCLE_KINDS, LoadError};
 use debate_store::{ArchiveError, Head, ListFilter, ReadError};
 use serde_json::json;
 
 use super::verify::bundle;
 use super::{export, print};
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{self, End, Failure};
-use crate::house::House;
 use crate::plain::one_line;
 use crate::proof::archive::{bundle_name, bundle_path};
 
@@ -65,21 +65,21 @@ impl Archive {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         fs::create_dir_all(&self.to)
             .map_err(|error| Failure::bad_input(format!("cannot use {}: {error}", self.to.display())))?;
-        let house = House::open_existing(options).await?;
-        let archived = self.archive_all(&house).await;
-        house.close().await;
+        let app = AppContext::open_existing(options).await?;
+        let archived = self.archive_all(&app).await;
+        app.close().await;
         archived
     }
 
-    async fn archive_all(&self, house: &House) -> anyhow::Result<End> {
+    async fn archive_all(&self, app: &AppContext) -> anyhow::Result<End> {
         let debates = match self.older_than {
-            Some(days) => concluded(house, days).await?,
+            Some(days) => concluded(app, days).await?,
             None => self.ids.clone(),
         };
-        let mut forks = forks(house).await?;
+        let mut forks = forks(app).await?;
         let mut kept = 0;
         for debate in debates {
-            let moved = self.archive(house, debate, &forks).await;
+            let moved = self.archive(app, debate, &forks).await;
             let moved = moved.or_else(|error| why_kept(&error).map(Moved::Kept).ok_or(error))?;
             if matches!(moved, Moved::Archived { .. }) {
                 // What it was forked from may go now.
@@ -95,12 +95,12 @@ impl Archive {
     /// Moves a debate out. Its events are removed last, once they were read back from the bundle.
     async fn archive(
         &self,
-        house: &House,
+        app: &AppContext,
         debate: DebateId,
         forks: &BTreeMap<DebateId, Vec<DebateId>>,
     ) -> anyhow::Result<Moved> {
         let stream = StreamId::from(debate);
-        if let Some(archived) = house.store.events().find_archived(stream).await? {
+        if let Some(archived) = app.store.events().find_archived(stream).await? {
             let path = bundle_path(&self.to, &archived)?;
             let bundle = archived.bundle;
             if !path.exists() {
@@ -112,7 +112,7 @@ impl Archive {
         if let Some(fork) = forks.get(&debate).and_then(|forks| forks.first()) {
             return Ok(Moved::Kept(format!("debate {fork} was forked from it, and is in the store")));
         }
-        let log = house.engine.log(debate, None).await?;
+        let log = app.engine.log(debate, None).await?;
         let lifecycle = log.iter().rev().find(|event| LIFECYCLE_KINDS.contains(&event.kind.as_str()));
         let (Some(last), Some("concluded")) = (log.last(), lifecycle.map(|event| event.kind.as_str())) else {
             return Ok(Moved::Kept("it has not concluded".to_owned()));
@@ -120,13 +120,13 @@ impl Archive {
         let head = Head { seq: last.seq, hash: last.hash };
         let name = bundle_name(stream, head.seq);
         let path = self.to.join(&name);
-        export::one(&**house.store.events(), stream, &path).await?;
+        export::one(&**app.store.events(), stream, &path).await?;
         let checked = bundle::check(&path, None, None).await?;
         if !checked.is_sound() || checked.head(stream) != Some(head) {
             return Ok(Moved::Kept(format!("its bundle does not verify; see debate verify {debate}")));
         }
-        let now = Surroundings::real().now();
-        match house.store.archive()?.archive(stream, head, &name, now).await {
+        let now = Env::real().now();
+        match app.store.archive()?.archive(stream, head, &name, now).await {
             Ok(()) => Ok(Moved::Archived { bundle: name, events: head.seq.0 }),
             Err(error @ (ArchiveError::Moved { .. } | ArchiveError::Elsewhere { .. })) => {
                 Ok(Moved::Kept(error.to_string()))
@@ -161,8 +161,8 @@ fn why_kept(error: &anyhow::Error) -> Option<String> {
 }
 
 /// Returns the debates that concluded more than so many days ago, the newest first: forks before what they were forked from.
-async fn concluded(house: &House, days: u32) -> anyhow::Result<Vec<DebateId>> {
-    let latest = Timestamp(Surroundings::real().now().0 - i64::from(days) * DAY_MS);
+async fn concluded(app: &AppContext, days: u32) -> anyhow::Result<Vec<DebateId>> {
+    let latest = Timestamp(Env::real().now().0 - i64::from(days) * DAY_MS);
     let mut filter = ListFilter {
         lifecycle: LIFECYCLE_KINDS.map(str::to_owned).to_vec(),
         status: Some(vec!["concluded".to_owned()]),
@@ -170,7 +170,7 @@ async fn concluded(house: &House, days: u32) -> anyhow::Result<Vec<DebateId>> {
     };
     let mut debates = Vec::new();
     loop {
-        let page = house.store.events().list(filter.clone()).await?;
+        let page = app.store.events().list(filter.clone()).await?;
         let Some(last) = page.last() else { return Ok(debates) };
         filter.before = Some(last.position);
         let old =
@@ -180,9 +180,9 @@ async fn concluded(house: &House, days: u32) -> anyhow::Result<Vec<DebateId>> {
 }
 
 /// Returns the forks that are in the store, by what they were forked from.
-async fn forks(house: &House) -> anyhow::Result<BTreeMap<DebateId, Vec<DebateId>>> {
+async fn forks(app: &AppContext) -> anyhow::Result<BTreeMap<DebateId, Vec<DebateId>>> {
     let mut forks: BTreeMap<DebateId, Vec<DebateId>> = BTreeMap::new();
-    for listed in house.engine.having("forked", None, None).await? {
+    for listed in app.engine.find_with_event_kind("forked", None, None).await? {
         if let Some(forked) = codec::forked(&listed.first) {
             forks.entry(forked?.parent).or_default().push(DebateId(listed.first.stream.id));
         }

@@ -11,23 +11,23 @@ use clap::builder::FalseyValueParser;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::prediction::backtest::{Question, Questions, read};
 use debate_core::request::Violations;
-use debate_engine::Surroundings;
+use debate_engine::Env;
 
 use self::estimate::Estimate;
 use self::holding::{Plan, Progress};
 use self::report::Report;
 use super::print;
 use crate::admission::admit;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::asking::Asking;
 use crate::bounded;
 use crate::exit::{End, Failure};
 use crate::flags;
-use crate::house::House;
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::prices;
 use crate::private_file;
+use crate::terminal::Terminal;
 
 /// Hold debates on questions whose answers are known, and show how good their forecasts were
 ///
@@ -110,20 +110,20 @@ impl Backtest {
             questions.resolved.truncate(limit as usize);
         }
         let settings = options.settings();
-        let house = House::open(options, settings).await?;
-        let plan = Plan::of(&house, questions, &self.run).await?;
+        let app = AppContext::open(options, settings).await?;
+        let plan = Plan::of(&app, questions, &self.run).await?;
         let estimate = Estimate::of(&plan, options, latencies, &prices, self.parallel).await?;
-        write!(io::stderr(), "{}", estimate.page(&plan, Paper::stderr(options.ascii)))?;
-        if !plan.to_do().is_empty() && !house.is_simulated && !self.yes {
-            house.close().await;
-            let model = one_line(house.engine.model_name());
+        write!(io::stderr(), "{}", estimate.page(&plan, Terminal::stderr(options.ascii)))?;
+        if !plan.to_do().is_empty() && !app.is_simulated && !self.yes {
+            app.close().await;
+            let model = one_line(app.engine.model_name());
             return Err(Failure::bad_input(format!("nobody was asked yet; --yes asks {model}")));
         }
-        let progress = Progress::begin(self.quiet, plan.to_do().len(), Paper::stderr(options.ascii))?;
-        let held = plan.hold(&house.engine, usize::from(self.parallel), &progress).await;
+        let progress = Progress::begin(self.quiet, plan.to_do().len(), Terminal::stderr(options.ascii))?;
+        let held = plan.hold(&app.engine, usize::from(self.parallel), &progress).await;
         progress.end();
-        let report = Report::of(&house, plan, estimate, held).await;
-        house.close().await;
+        let report = Report::of(&app, plan, estimate, held).await;
+        app.close().await;
         self.show(&report?, options)
     }
 
@@ -131,8 +131,8 @@ impl Backtest {
     fn questions(&self, options: &Options) -> anyhow::Result<Questions> {
         let name = self.file.display();
         let text = bounded::text(&self.file, bounded::ENTRIES_BYTES_MAX)?;
-        let mut questions = read(&text, self.rounds, Surroundings::real().now())
-            .map_err(|refused| faulty(&self.file, &refused))?;
+        let mut questions =
+            read(&text, self.rounds, Env::real().now()).map_err(|refused| faulty(&self.file, &refused))?;
         if questions.resolved.is_empty() {
             return Err(Failure::bad_input(format!("{name} has no question that is resolved")));
         }
@@ -162,7 +162,7 @@ impl Backtest {
         if self.json {
             print(&json)?;
         } else {
-            print(&report.page(Paper::stdout(options.ascii)))?;
+            print(&report.page(Terminal::stdout(options.ascii)))?;
         }
         Ok(report.end())
     }

@@ -9,12 +9,12 @@ use debate_engine::Engine;
 use debate_viewer::calibration::{self, Cases};
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::End;
-use crate::house::House;
 use crate::page::{Column, Page};
-use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::terminal::Terminal;
 
 /// Show how good the forecasts of all resolved debates were
 ///
@@ -43,14 +43,14 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
-        let report = report(&house.engine, self.source, !self.complete).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let report = report(&app.engine, self.source, !self.complete).await;
+        app.close().await;
         let report = report?;
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&report)?))?;
         } else {
-            print(&page(&report, Paper::stdout(options.ascii)))?;
+            print(&page(&report, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
@@ -70,8 +70,8 @@ async fn report(
 }
 
 /// Lays a report out.
-pub(super) fn page(report: &CalibrationReport, paper: Paper) -> String {
-    let mut page = Page::new(paper);
+pub(super) fn page(report: &CalibrationReport, terminal: Terminal) -> String {
+    let mut page = Page::new(terminal);
     if report.real + report.simulated == 0 {
         page.line("no debate is resolved; see debate resolve");
         return page.into_text();

@@ -4,9 +4,9 @@ use debate_core::id::DebateId;
 use debate_engine::Control;
 
 use super::{ACTOR, print};
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::End;
-use crate::house::House;
 
 /// End a debate now, with what there is
 ///
@@ -35,10 +35,10 @@ pub(crate) struct Cancel {
 impl Cancel {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
+        let app = AppContext::open_existing(options).await?;
         let control = Control::Cancel { reason: self.reason.clone() };
-        let cancelled = house.engine.control(self.id, control, ACTOR).await;
-        house.close().await;
+        let cancelled = app.engine.control(self.id, control, ACTOR).await;
+        app.close().await;
         cancelled?;
         print(&format!("debate {} is cancelled\n", self.id))?;
         Ok(End::Done)

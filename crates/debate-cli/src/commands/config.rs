@@ -11,7 +11,7 @@ use crate::args::Options;
 use crate::config::{self, Setting};
 use crate::exit::End;
 use crate::page::{Column, Page};
-use crate::paper::Paper;
+use crate::terminal::Terminal;
 
 /// Check the configuration: a file, over it the environment, over that the flags
 #[derive(Debug, clap::Args)]
@@ -63,7 +63,7 @@ impl Config {
             let rows: Vec<_> = settings.iter().map(row).collect();
             print(&format!("{}\n", json!(rows)))?;
         } else {
-            print(&page(&settings, Paper::stdout(options.ascii)))?;
+            print(&page(&settings, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
@@ -75,8 +75,8 @@ fn row(setting: &Setting) -> serde_json::Value {
     json!({"name": name, "variable": variable, "value": value, "source": kind, "place": place})
 }
 
-fn page(settings: &[Setting], paper: Paper) -> String {
-    let mut page = Page::new(paper);
+fn page(settings: &[Setting], terminal: Terminal) -> String {
+    let mut page = Page::new(terminal);
     let head = [("option", Column::Left), ("value", Column::Left), ("from", Column::Left)];
     let rows: Vec<Vec<String>> = settings
         .iter()

@@ -9,10 +9,10 @@ use debate_prompts::tokens;
 use serde_json::json;
 
 use super::ACTOR;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
-use crate::house::House;
 
 /// Hold more rounds of a debate that has concluded, and show what it comes to then
 ///
@@ -50,16 +50,16 @@ impl Continue {
             })?;
         thread::spawn(tokens::warm_up);
         let settings = options.settings();
-        let house = House::forking(options, settings).await?;
-        let bound = house.bind_model(options, self.id).await;
+        let app = AppContext::forking(options, settings).await?;
+        let bound = app.bind_model(options, self.id).await;
         let continued = match bound {
-            Ok(()) => go_on(&house.engine, self.id, rounds, focus).await,
+            Ok(()) => go_on(&app.engine, self.id, rounds, focus).await,
             Err(error) => Err(error),
         };
         match continued {
-            Ok(before) => self.holding.hold(options, house, self.id, before).await,
+            Ok(before) => self.holding.hold(options, app, self.id, before).await,
             Err(error) => {
-                house.close().await;
+                app.close().await;
                 Err(error)
             }
         }

@@ -10,12 +10,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::End;
-use crate::house::House;
 use crate::page::{Column, Page, clipped, percent};
-use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::terminal::Terminal;
 
 /// The widest value shown.
 const VALUE_COLUMNS_MAX: usize = 200;
@@ -57,9 +57,9 @@ struct Compared {
 impl Diff {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
-        let read = self.read(&house).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let read = self.read(&app).await;
+        app.close().await;
         let (a, b) = read?;
         let compared = Compared {
             a: self.a.to_string(),
@@ -70,18 +70,18 @@ impl Diff {
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&compared)?))?;
         } else {
-            print(&page(&compared, Paper::stdout(options.ascii)))?;
+            print(&page(&compared, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
 
-    async fn read(&self, house: &House) -> anyhow::Result<(Vec<Envelope>, Vec<Envelope>)> {
-        Ok((house.engine.history(self.a, None).await?, house.engine.history(self.b, None).await?))
+    async fn read(&self, app: &AppContext) -> anyhow::Result<(Vec<Envelope>, Vec<Envelope>)> {
+        Ok((app.engine.history(self.a, None).await?, app.engine.history(self.b, None).await?))
     }
 }
 
-fn page(compared: &Compared, paper: Paper) -> String {
-    let mut page = Page::new(paper);
+fn page(compared: &Compared, terminal: Terminal) -> String {
+    let mut page = Page::new(terminal);
     let is_moved = compared.moves.iter().any(|moved| moved.change != Some(0.0));
     match &compared.first_difference {
         Some(difference) => {

@@ -13,8 +13,8 @@ use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::flags;
 use crate::page::{Column, Page};
-use crate::paper::Paper;
 use crate::request_file::RequestFile;
+use crate::terminal::Terminal;
 
 /// Show the flags of roundtables: what each is, and where its value comes from
 ///
@@ -53,7 +53,7 @@ impl Flags {
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&entries)?))?;
         } else {
-            print(&page(&entries, Paper::stdout(options.ascii)))?;
+            print(&page(&entries, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
@@ -76,8 +76,8 @@ impl Flags {
     }
 }
 
-fn page(entries: &[FlagEntry], paper: Paper) -> String {
-    let mut page = Page::new(paper);
+fn page(entries: &[FlagEntry], terminal: Terminal) -> String {
+    let mut page = Page::new(terminal);
     let head = [
         ("flag", Column::Left),
         ("value", Column::Left),

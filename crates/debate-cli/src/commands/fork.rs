@@ -10,10 +10,10 @@ use debate_engine::Fork as Wish;
 use debate_prompts::tokens;
 
 use super::ACTOR;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
-use crate::house::House;
 use crate::model::ModelChoice;
 use crate::own_prompts;
 
@@ -116,12 +116,12 @@ impl Fork {
         let mut options = options.clone();
         options.offer.extend(model);
         let settings = options.settings();
-        let house = House::forking(&options, settings).await?;
+        let app = AppContext::forking(&options, settings).await?;
         let wish = Wish { parent: self.id, at: self.at.map(Seq), change, actor: ACTOR.to_owned() };
-        let forked = match house.engine.fork(wish).await {
+        let forked = match app.engine.fork(wish).await {
             Ok(forked) => forked,
             Err(error) => {
-                house.close().await;
+                app.close().await;
                 return Err(error.into());
             }
         };
@@ -129,6 +129,6 @@ impl Fork {
             writeln!(io::stderr(), "forked at event {}, behind what an answer came to", forked.at)?;
         }
         let debate = forked.debate.ok_or_else(|| anyhow::anyhow!("the fork has no name"))?;
-        self.holding.hold(&options, house, debate, Seq::START).await
+        self.holding.hold(&options, app, debate, Seq::START).await
     }
 }

@@ -7,12 +7,12 @@ use debate_core::formats::prediction::influence::{HELD_FIXED, Influence as Measu
 use debate_core::id::DebateId;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
-use crate::house::House;
 use crate::page::{Column, Page, percent};
-use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::terminal::Terminal;
 
 /// Arguments listed unless all are asked for.
 const SHOWN: usize = 12;
@@ -44,9 +44,9 @@ pub(crate) struct Influence {
 impl Influence {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
-        let log = house.engine.history(self.id, None).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let log = app.engine.history(self.id, None).await;
+        app.close().await;
         let AnyDebate::Prediction(debate) = AnyDebate::replay(&log?)? else {
             return Err(Failure::bad_input(format!("debate {} gives no probabilities", self.id)));
         };
@@ -54,13 +54,13 @@ impl Influence {
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&measured)?))?;
         } else {
-            print(&self.page(&measured, Paper::stdout(options.ascii)))?;
+            print(&self.page(&measured, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
 
-    fn page(&self, measured: &Measured, paper: Paper) -> String {
-        let mut page = Page::new(paper);
+    fn page(&self, measured: &Measured, terminal: Terminal) -> String {
+        let mut page = Page::new(terminal);
         page.line(&format!("The final distribution with one voice left out, {HELD_FIXED}"));
         page.gap();
         let outcomes: Vec<String> =

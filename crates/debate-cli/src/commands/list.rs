@@ -15,13 +15,13 @@ use debate_store::{Archived, ListFilter, Listed, Position};
 use serde::Serialize;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, one_line as one_line_of};
-use crate::house::House;
 use crate::page::{Column, Page};
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::prices::dollars;
+use crate::terminal::Terminal;
 
 /// List debates, the newest first
 #[derive(Debug, clap::Args)]
@@ -177,24 +177,24 @@ impl From<Archived> for Entry {
 impl List {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
-        let entries = self.entries(&house).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let entries = self.entries(&app).await;
+        app.close().await;
         let entries = entries?;
         if self.json {
             let lines = entries.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
             print(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
         } else {
-            print(&table(&entries, Paper::stdout(options.ascii)))?;
+            print(&table(&entries, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
 
     /// Returns what is in the store and what is archived, in one order.
-    async fn entries(&self, house: &House) -> anyhow::Result<Vec<Entry>> {
-        let store = house.store.events();
+    async fn entries(&self, app: &AppContext) -> anyhow::Result<Vec<Entry>> {
+        let store = app.store.events();
         let mut entries =
-            if self.status == Some(Status::Archived) { Vec::new() } else { self.in_store(house).await? };
+            if self.status == Some(Status::Archived) { Vec::new() } else { self.in_store(app).await? };
         if matches!(self.status, None | Some(Status::Archived)) {
             let archived = store.list_archived(self.filter()).await?;
             entries.extend(archived.into_iter().map(|archived| (archived.position, archived.into())));
@@ -205,15 +205,15 @@ impl List {
     }
 
     /// Returns what is in the store, with its position.
-    async fn in_store(&self, house: &House) -> anyhow::Result<Vec<(Position, Entry)>> {
+    async fn in_store(&self, app: &AppContext) -> anyhow::Result<Vec<(Position, Entry)>> {
         let (mut filter, mut entries) = (self.filter(), Vec::new());
         loop {
-            let page = house.store.events().list(filter.clone()).await?;
+            let page = app.store.events().list(filter.clone()).await?;
             let is_last = page.len() < self.limit as usize;
             filter.before = page.last().map(|listed| listed.position);
-            for (listed, status) in with_status(house, page).await {
+            for (listed, status) in with_status(app, page).await {
                 if self.status.is_none_or(|wanted| wanted == status.0) {
-                    let eldest = house.engine.eldest(&listed.first).await?;
+                    let eldest = app.engine.eldest(&listed.first).await?;
                     entries.push((listed.position, Entry::of(&listed, status, &eldest)));
                 }
             }
@@ -237,14 +237,14 @@ impl List {
 }
 
 /// Returns debates with their state and who drives them: one that runs in the log is interrupted if no process does.
-async fn with_status(house: &House, page: Vec<Listed>) -> Vec<(Listed, (Status, Option<String>))> {
+async fn with_status(app: &AppContext, page: Vec<Listed>) -> Vec<(Listed, (Status, Option<String>))> {
     let in_log = |listed: &Listed| {
         Status::after(listed.last_of_kinds.as_ref().map_or("opened", |last| last.kind.as_str()))
     };
     let id = |listed: &Listed| DebateId(listed.first.stream.id);
     let running: Vec<DebateId> =
         page.iter().filter(|listed| in_log(listed) == Status::Running).map(id).collect();
-    let driven = house.store.driven(&running).await.map_err(|error| {
+    let driven = app.store.driven(&running).await.map_err(|error| {
         let error = one_line_of(&error);
         tracing::warn!(error, "cannot see which debates are driven; those that run are listed as running");
     });
@@ -267,8 +267,8 @@ fn sum(cost: Cost) -> String {
     format!("{}{more}", dollars(cost.cost_micros))
 }
 
-fn table(entries: &[Entry], paper: Paper) -> String {
-    let mut page = Page::new(paper);
+fn table(entries: &[Entry], terminal: Terminal) -> String {
+    let mut page = Page::new(terminal);
     if entries.is_empty() {
         page.line("no debates");
         return page.into_text();

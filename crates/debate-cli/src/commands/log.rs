@@ -12,9 +12,9 @@ use debate_viewer::PromptShown;
 use serde_json::Value;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
-use crate::house::House;
 use crate::page::thousands;
 use crate::plain::{one_line, plain};
 use crate::{lines, told};
@@ -45,10 +45,10 @@ pub(crate) struct Log {
 impl Log {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
-        let history = house.engine.history(self.id, None).await;
-        let engine = house.engine.clone();
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let history = app.engine.history(self.id, None).await;
+        let engine = app.engine.clone();
+        app.close().await;
         let history = history?;
         if let Some(asked) = &self.prompt {
             let seq = asked.seq(self.id, &history)?;

@@ -31,16 +31,16 @@ impl Mcp {
         std::thread::spawn(debate_prompts::tokens::warm_up);
         let admission = crate::admission::admission(options, self.skills_dir.clone())?;
         let settings = options.settings();
-        let house = crate::house::House::open(options, settings).await?;
-        house.engine.recover().await?;
+        let app = crate::app_context::AppContext::open(options, settings).await?;
+        app.engine.recover().await?;
         let closing = tokio_util::sync::CancellationToken::new();
-        let facade = Facade::new(house.engine.clone(), admission, closing.clone());
+        let facade = Facade::new(app.engine.clone(), admission, closing.clone());
         let ending = async {
             super::serve::ending().await;
             closing.cancel();
         };
         let served = debate_mcp::serve_stdio(facade, ending).await;
-        house.close().await;
+        app.close().await;
         served?;
         Ok(End::Done)
     }

@@ -23,9 +23,9 @@ use crate::asking::Asking;
 use crate::exit::{End, Failure};
 use crate::first_prompts::{self, FirstPrompt};
 use crate::page::{Column, Page};
-use crate::paper::Paper;
 use crate::plain::plain;
 use crate::request_file::RequestFile;
+use crate::terminal::Terminal;
 
 /// See the texts of the prompts, and what a request's models would be asked first
 ///
@@ -88,7 +88,7 @@ impl List {
             print(&format!("{}\n", serde_json::to_string(&entries)?))?;
             return Ok(End::Done);
         }
-        let mut page = Page::new(Paper::stdout(options.ascii));
+        let mut page = Page::new(Terminal::stdout(options.ascii));
         let head = [
             ("name", Column::Left),
             ("digest", Column::Left),

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::ACTOR;
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::End;
-use crate::house::House;
 
 /// Delete words of a concluded debate for good
 ///
@@ -44,9 +44,9 @@ impl Redact {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let what = self.event.map_or(What::All, |seq| What::Event(Seq(seq)));
-        let house = House::open_existing(options).await?;
-        let redacted = house.engine.redact(self.id, what, ACTOR).await;
-        house.close().await;
+        let app = AppContext::open_existing(options).await?;
+        let redacted = app.engine.redact(self.id, what, ACTOR).await;
+        app.close().await;
         let Redaction { recorded, deleted } = redacted?;
         let id = self.id;
         print(&if self.json {

@@ -12,13 +12,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::failures::Failures;
-use crate::house::House;
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::shown;
+use crate::terminal::Terminal;
 
 /// Show a debate as it was after one of its events
 ///
@@ -65,10 +65,10 @@ struct State {
 impl Replay {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
+        let app = AppContext::reading(options).await?;
         let at = self.at.map(|at| Seq(at.get()));
-        let log = house.engine.history(self.id, at).await;
-        house.close().await;
+        let log = app.engine.history(self.id, at).await;
+        app.close().await;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;
         if let Some(at) = at.filter(|at| *at > debate.head()) {
@@ -78,12 +78,12 @@ impl Replay {
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&state(&debate)?)?))?;
         } else {
-            let paper = Paper::stdout(options.ascii);
+            let terminal = Terminal::stdout(options.ascii);
             let (open, wanted) = work(&debate);
             let mut text = format!("State after event {}\n", debate.head());
             text.push_str(&format!("  under way: {}\n", one_line(&listed(&open))));
             text.push_str(&format!("  to be asked next: {}\n\n", one_line(&listed(&wanted))));
-            text.push_str(&shown::page(&debate, &Failures::of(&log), paper, self.full));
+            text.push_str(&shown::page(&debate, &Failures::of(&log), terminal, self.full));
             print(&text)?;
         }
         Ok(End::Done)

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use debate_core::id::{DebateId, Seq};
-use debate_engine::{Engine, Surroundings};
+use debate_engine::{Engine, Env};
 use debate_viewer::{DebatePage, Log, Report as Written};
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
-use crate::house::House;
 use crate::private_file;
 
 /// Write a debate into one file for mail and archives, with charts and the check of its log
@@ -54,9 +54,9 @@ enum Format {
 impl Report {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::reading(options).await?;
-        let report = self.report(&house.engine).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let report = self.report(&app.engine).await;
+        app.close().await;
         let report = report?;
         let text = match self.format {
             Format::Html => report.html(),
@@ -79,6 +79,6 @@ impl Report {
             return Err(Failure::bad_input(why));
         }
         let page = DebatePage::of(&log, seq)?;
-        Ok(Written::new(page, engine.verify(self.id).await?, Surroundings::real().now()))
+        Ok(Written::new(page, engine.verify(self.id).await?, Env::real().now()))
     }
 }

@@ -8,18 +8,18 @@ use debate_core::command::DecideError;
 use debate_core::event::Resolved;
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, OutcomeId, Timestamp};
-use debate_engine::{Control, Engine, Surroundings};
+use debate_engine::{Control, Engine, Env};
 use serde::Deserialize;
 
 use super::{ACTOR, print};
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::bounded;
 use crate::exit::{End, Failure};
-use crate::house::House;
 use crate::page::Page;
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::shown;
+use crate::terminal::Terminal;
 
 /// Record what happened, and show how good the debate's forecasts were
 ///
@@ -71,14 +71,14 @@ impl Resolve {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let many = self.from.as_deref().map(read).transpose()?;
-        let house = House::open_existing(options).await?;
+        let app = AppContext::open_existing(options).await?;
         let done = match (many, self.id, &self.outcome) {
-            (Some(many), ..) => record_all(&house.engine, many).await,
-            (None, Some(id), Some(outcome)) => self.record(&house.engine, id, outcome, options).await,
+            (Some(many), ..) => record_all(&app.engine, many).await,
+            (None, Some(id), Some(outcome)) => self.record(&app.engine, id, outcome, options).await,
             // The command line has them both where there is no file.
             (None, ..) => Err(Failure::bad_input("name a debate and an outcome, or a file")),
         };
-        house.close().await;
+        app.close().await;
         print(&done?)?;
         Ok(End::Done)
     }
@@ -95,7 +95,7 @@ impl Resolve {
         let resolved = engine.control(id, control, ACTOR).await;
         resolved.with_context(|| format!("cannot resolve debate {id}"))?;
         let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
-        let mut page = Page::new(Paper::stdout(options.ascii));
+        let mut page = Page::new(Terminal::stdout(options.ascii));
         page.line(&format!("debate {id} is resolved: {}", one_line(outcome)));
         if let AnyDebate::Prediction(debate) = &debate {
             shown::resolution(&mut page, debate);
@@ -160,7 +160,7 @@ async fn record_all(engine: &Engine, many: Vec<Line>) -> anyhow::Result<String> 
 /// Returns whether what happened is still to be recorded.
 async fn check(engine: &Engine, id: DebateId, resolved: &Resolved) -> anyhow::Result<bool> {
     let debate = AnyDebate::replay(&engine.history(id, None).await?)?;
-    match debate.check_resolution(Surroundings::real().now(), resolved) {
+    match debate.check_resolution(Env::real().now(), resolved) {
         Ok(()) => Ok(true),
         Err(DecideError::Resolved(_)) => Ok(false),
         Err(refused) => Err(refused.into()),

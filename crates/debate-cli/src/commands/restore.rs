@@ -9,9 +9,9 @@ use debate_core::id::DebateId;
 use serde_json::json;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
-use crate::house::House;
 use crate::proof::archive;
 
 /// Bring archived debates back into the store, exact to the byte
@@ -41,16 +41,16 @@ pub(crate) struct Restore {
 impl Restore {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
-        let restored = self.restore_all(&house).await;
-        house.close().await;
+        let app = AppContext::open_existing(options).await?;
+        let restored = self.restore_all(&app).await;
+        app.close().await;
         restored?;
         Ok(End::Done)
     }
 
-    async fn restore_all(&self, house: &House) -> anyhow::Result<()> {
+    async fn restore_all(&self, app: &AppContext) -> anyhow::Result<()> {
         for debate in &self.ids {
-            let events = self.restore(house, *debate).await?;
+            let events = self.restore(app, *debate).await?;
             print(&if self.json {
                 format!(
                     "{}\n",
@@ -64,8 +64,8 @@ impl Restore {
     }
 
     /// Brings a debate back; returns how many events it has.
-    async fn restore(&self, house: &House, debate: DebateId) -> anyhow::Result<u64> {
-        let (store, stream) = (house.store.events(), StreamId::from(debate));
+    async fn restore(&self, app: &AppContext, debate: DebateId) -> anyhow::Result<u64> {
+        let (store, stream) = (app.store.events(), StreamId::from(debate));
         let Some(archived) = store.find_archived(stream).await? else {
             let there = store.head(stream).await?;
             return Ok(there.ok_or(debate_engine::LoadError::NotFound(debate))?.seq.0);
@@ -78,7 +78,7 @@ impl Restore {
                 return Err(Failure::bad_input(why));
             }
         }
-        house.store.archive()?.restore(stream, events).await?;
+        app.store.archive()?.restore(stream, events).await?;
         Ok(archived.head.seq.0)
     }
 }

@@ -10,10 +10,10 @@ use debate_engine::Control;
 use debate_prompts::tokens;
 
 use super::ACTOR;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
-use crate::house::House;
 use crate::store::StoreChoice;
 
 /// Drive a paused, interrupted or void debate on, and show its result
@@ -41,19 +41,19 @@ impl Resume {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
         let (before, lifecycle) = self.look(options).await?;
-        let house = House::forking(options, options.settings()).await?;
-        house.check_model().await?;
-        let resumed = match (house.bind_model(options, self.id).await, lifecycle) {
+        let app = AppContext::forking(options, options.settings()).await?;
+        app.check_model().await?;
+        let resumed = match (app.bind_model(options, self.id).await, lifecycle) {
             (Err(error), _) => Err(error),
-            (Ok(()), Lifecycle::Running) => house.engine.drive(self.id).await.map_err(anyhow::Error::from),
+            (Ok(()), Lifecycle::Running) => app.engine.drive(self.id).await.map_err(anyhow::Error::from),
             (Ok(()), Lifecycle::Paused { .. } | Lifecycle::Concluded) => {
-                house.engine.control(self.id, Control::Resume, ACTOR).await.map_err(anyhow::Error::from)
+                app.engine.control(self.id, Control::Resume, ACTOR).await.map_err(anyhow::Error::from)
             }
         };
         match resumed {
-            Ok(()) => self.holding.hold(options, house, self.id, before).await,
+            Ok(()) => self.holding.hold(options, app, self.id, before).await,
             Err(error) => {
-                house.close().await;
+                app.close().await;
                 Err(error)
             }
         }
@@ -61,19 +61,19 @@ impl Resume {
 
     /// Returns the last event so far and where the debate is in its life, unless there is nothing to resume.
     async fn look(&self, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
-        let house = House::reading(options).await?;
-        let looked = self.look_in(&house, options).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let looked = self.look_in(&app, options).await;
+        app.close().await;
         looked
     }
 
-    async fn look_in(&self, house: &House, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
+    async fn look_in(&self, app: &AppContext, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
         let id = self.id;
-        let log = house.engine.history(id, None).await?;
+        let log = app.engine.history(id, None).await?;
         let debate = AnyDebate::replay(&log)?;
         let (store, completeness) = (options.store_flag(), debate.completeness());
         match debate.lifecycle() {
-            Lifecycle::Running if let Some(driver) = house.store.driven(&[id]).await?.remove(&id) => {
+            Lifecycle::Running if let Some(driver) = app.store.driven(&[id]).await?.remove(&id) => {
                 let ended = match options.store {
                     StoreChoice::Postgres(_) => {
                         let seconds = options.lease_seconds;

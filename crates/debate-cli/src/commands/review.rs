@@ -15,11 +15,11 @@ use debate_core::prose::Texts;
 use debate_engine::StartError;
 
 use super::{print, run};
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::asking::Asking;
 use crate::exit::{End, Failure};
 use crate::follow::follow;
-use crate::house::House;
 use crate::lines::{Silence, Steps};
 use crate::request_file::RequestFile;
 
@@ -64,19 +64,19 @@ impl Review {
         }
         self.asking.apply(&mut request, options)?;
         let settings = options.settings();
-        let house = House::open(options, settings).await?;
-        run::check_and_estimate(options, &house, &request, !self.quiet).await?;
-        let started = match run::start(&house.engine, request).await {
+        let app = AppContext::open(options, settings).await?;
+        run::check_and_estimate(options, &app, &request, !self.quiet).await?;
+        let started = match run::start(&app.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(file.refused(&violations)),
             started => started?,
         };
         let followed = if self.quiet {
-            follow(&house.engine, started.debate, Seq::START, false, &mut Silence).await
+            follow(&app.engine, started.debate, Seq::START, false, &mut Silence).await
         } else {
             let mut steps = Steps(Box::new(io::stderr()));
-            follow(&house.engine, started.debate, Seq::START, false, &mut steps).await
+            follow(&app.engine, started.debate, Seq::START, false, &mut steps).await
         };
-        house.close().await;
+        app.close().await;
         let followed = followed?;
         if self.json {
             print(&format!("{}\n", followed.debate.result_json(Texts::Shown)))?;

@@ -12,12 +12,12 @@ use debate_engine::{Engine, Start, StartError, Started};
 use debate_prompts::tokens;
 
 use super::ACTOR;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::asking::Asking;
 use crate::estimate::Estimate;
 use crate::exit::{End, one_line};
 use crate::holding::Holding;
-use crate::house::House;
 use crate::request_file::RequestFile;
 use crate::{prices, search, workspace};
 
@@ -59,13 +59,13 @@ impl Run {
         thread::spawn(tokens::warm_up);
         let request = self.request(options)?;
         let settings = options.settings();
-        let house = House::open(options, settings).await?;
-        check_and_estimate(options, &house, &request, self.holding.shows_progress()).await?;
-        let started = match start(&house.engine, request).await {
+        let app = AppContext::open(options, settings).await?;
+        check_and_estimate(options, &app, &request, self.holding.shows_progress()).await?;
+        let started = match start(&app.engine, request).await {
             Err(StartError::Invalid(violations)) => return Err(RequestFile(&self.file).refused(&violations)),
             started => started?,
         };
-        self.holding.hold(options, house, started.debate, Seq::START).await
+        self.holding.hold(options, app, started.debate, Seq::START).await
     }
 
     fn request(&self, options: &Options) -> anyhow::Result<AcceptedRequest> {
@@ -85,16 +85,16 @@ impl Run {
 /// Checks that the server has the model, and prints on stderr what the debate is expected to take, before it begins.
 pub(super) async fn check_and_estimate(
     options: &Options,
-    house: &House,
+    app: &AppContext,
     request: &AcceptedRequest,
     shows_estimate: bool,
 ) -> anyhow::Result<()> {
-    house.check_model().await?;
-    if house.is_simulated || !shows_estimate {
+    app.check_model().await?;
+    if app.is_simulated || !shows_estimate {
         return Ok(());
     }
     let prices = prices::read(options.prices.as_deref())?;
-    match Estimate::of(options, house, &prices, request).await {
+    match Estimate::of(options, app, &prices, request).await {
         Ok(estimate) => {
             let (line, warning) = estimate.lines();
             let mut stderr = io::stderr().lock();

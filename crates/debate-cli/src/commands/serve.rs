@@ -22,10 +22,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::admission;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{self, End, Failure};
 use crate::handles;
-use crate::house::House;
 use crate::telemetry::Scrape;
 
 /// Serve debates: gRPC with reflection and health, REST, tools for agents, and a page for people, on one port
@@ -158,22 +158,22 @@ impl Serve {
         let address = listener.local_addr()?;
         let scrape = Scrape::bind(self.metrics_listen).await?;
         let scraped = scrape.address();
-        let house = House::open(options, self.settings(options)).await?;
+        let app = AppContext::open(options, self.settings(options)).await?;
         let (up, is_up) = oneshot::channel();
         let closing = CancellationToken::new();
-        let viewer = viewer(house.engine.clone(), closing.clone());
+        let viewer = viewer(app.engine.clone(), closing.clone());
         // The server waits for its end from the moment it serves, and never when it refuses to.
         let shutdown = async move {
             let _nobody_waits_any_more = up.send(());
             ending().await;
             closing.cancel();
         };
-        let served = self.serve(options, tls, listener, &house, viewer, shutdown);
+        let served = self.serve(options, tls, listener, &app, viewer, shutdown);
         let announced = async {
             if is_up.await.is_ok() {
-                let taken = house.engine.recover().await?;
+                let taken = app.engine.recover().await?;
                 let scheme = if self.tls_certificate.is_some() { "https" } else { "http" };
-                announce(&house, scheme, address, scraped, taken)?;
+                announce(&app, scheme, address, scraped, taken)?;
             }
             Ok(())
         };
@@ -181,7 +181,7 @@ impl Serve {
             ended = async { tokio::try_join!(served, announced) } => ended.map(|((), ())| End::Done),
             never = scrape.serve() => match never {},
         };
-        house.close().await;
+        app.close().await;
         ended
     }
 
@@ -191,7 +191,7 @@ impl Serve {
         options: &Options,
         tls: Option<TlsFiles>,
         listener: TcpListener,
-        house: &House,
+        app: &AppContext,
         viewer: Viewer,
         shutdown: impl Future<Output = ()> + Send + 'static,
     ) -> anyhow::Result<()> {
@@ -209,7 +209,7 @@ impl Serve {
             mount: mount(),
             ..ServeOptions::default()
         };
-        let served = debate_grpc::serve(listener, house.engine.clone(), serving, shutdown).await;
+        let served = debate_grpc::serve(listener, app.engine.clone(), serving, shutdown).await;
         served.map_err(|error| match error {
             ServeError::TokenNeeded { .. }
             | ServeError::Token
@@ -276,7 +276,7 @@ impl Serve {
 
 /// Says where the server is; a program that starts one reads the address from the first line.
 fn announce(
-    house: &House,
+    app: &AppContext,
     scheme: &str,
     address: SocketAddr,
     scraped: Option<SocketAddr>,
@@ -284,10 +284,10 @@ fn announce(
 ) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "listening on {address}")?;
-    let kept = house.store.place().unwrap_or_else(|| "memory".to_owned());
+    let kept = app.store.place().unwrap_or_else(|| "memory".to_owned());
     let taken = counted(taken, "debate", "debates");
-    writeln!(stdout, "model {}, store {kept}, {taken} taken up", house.engine.model_name())?;
-    if house.is_simulated {
+    writeln!(stdout, "model {}, store {kept}, {taken} taken up", app.engine.model_name())?;
+    if app.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
     }
     if let Some(scraped) = scraped {

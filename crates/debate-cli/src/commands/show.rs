@@ -13,13 +13,13 @@ use debate_store::Archived;
 use serde_json::json;
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::{End, Failure};
 use crate::failures::Failures;
-use crate::house::House;
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::shown;
+use crate::terminal::Terminal;
 
 /// Show a debate: its result, or how it stands
 #[derive(Debug, clap::Args)]
@@ -54,10 +54,10 @@ pub(crate) struct Show {
 impl Show {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::with_archive(options, self.archive.as_deref()).await?;
-        let log = house.engine.history(self.id, None).await;
-        let archived = house.store.events().find_archived(self.id.into()).await;
-        house.close().await;
+        let app = AppContext::with_archive(options, self.archive.as_deref()).await?;
+        let log = app.engine.history(self.id, None).await;
+        let archived = app.store.events().find_archived(self.id.into()).await;
+        app.close().await;
         let log = match (log, archived?) {
             (Err(LoadError::Archived { debate, .. }), Some(archived)) if debate == self.id => {
                 return self.show_archived(&archived);
@@ -73,8 +73,8 @@ impl Show {
         } else if self.json {
             print(&format!("{}\n", debate.result_json(Texts::Shown)))?;
         } else {
-            let paper = Paper::stdout(options.ascii);
-            print(&shown::page(&debate, &Failures::of(&log), paper, self.full))?;
+            let terminal = Terminal::stdout(options.ascii);
+            print(&shown::page(&debate, &Failures::of(&log), terminal, self.full))?;
         }
         Ok(End::Done)
     }

@@ -11,20 +11,20 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use debate_core::chain::ChainCheck;
-use debate_core::codec::{self, TAKEN};
+use debate_core::codec::{self, MISSING_PROSE};
 use debate_core::counted::counted;
 use debate_core::envelope::{Envelope, StreamId, StreamKind};
 use debate_core::id::{DebateId, Seq};
-use debate_core::policy::desk::Desk;
+use debate_core::policy::proposal_log::ProposalLog;
 use debate_engine::verify::{archived_otherwise, readable};
 use debate_engine::{Engine, Fault, LoadError, Verification};
 use debate_store::{Archived, EventStore, Position, ReadError};
 use serde::Serialize;
 
 use self::record::Record;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::End;
-use crate::house::House;
 use crate::plain::one_line;
 use crate::proof::{archive, keys};
 
@@ -152,14 +152,14 @@ impl Verify {
             (Some(path), Some(key)) => Some(Record::read(path, self.leaves.as_deref(), key)?),
             (Some(_) | None, _) => None,
         };
-        let house = House::with_archive(options, self.archive.as_deref()).await?;
-        let checked = self.check(&house, record.as_ref()).await;
-        house.close().await;
+        let app = AppContext::with_archive(options, self.archive.as_deref()).await?;
+        let checked = self.check(&app, record.as_ref()).await;
+        app.close().await;
         checked
     }
 
-    async fn check(&self, house: &House, record: Option<&Record>) -> anyhow::Result<End> {
-        let store = &**house.store.events();
+    async fn check(&self, app: &AppContext, record: Option<&Record>) -> anyhow::Result<End> {
+        let store = &**app.store.events();
         let (streams, wrong) = match self.id {
             Some(id) => (BTreeSet::from([StreamId::from(id)]), None),
             None => streams(store).await?,
@@ -178,7 +178,7 @@ impl Verify {
         for stream in &all {
             let mut found = match archived.get(stream).filter(|_| self.archive.is_none()) {
                 Some(archived) if store.head(*stream).await?.is_none() => not_looked_at(archived),
-                Some(_) | None => verify(&house.engine, *stream, record.is_some()).await?,
+                Some(_) | None => verify(&app.engine, *stream, record.is_some()).await?,
             };
             let signed = match record {
                 Some(record) => Some(record.compare(store, *stream, &mut found).await?),
@@ -315,8 +315,9 @@ async fn check_proposals(
     found.events = log.len() as u64;
     found.redacted = log.iter().filter(|envelope| envelope.is_redacted()).count() as u64;
     found.head = chain.head();
-    let wrong = Desk::replay(&log).err().map(|wrong| Fault { seq: wrong.seq(), why: wrong.to_string() });
-    let taken = codec::taken(&log).map(|seq| Fault { seq, why: TAKEN.to_owned() });
+    let wrong =
+        ProposalLog::replay(&log).err().map(|wrong| Fault { seq: wrong.seq(), why: wrong.to_string() });
+    let taken = codec::taken(&log).map(|seq| Fault { seq, why: MISSING_PROSE.to_owned() });
     found.fault = [broken, wrong, taken].into_iter().flatten().min_by_key(|fault| fault.seq);
     Ok(found)
 }

@@ -6,15 +6,15 @@ use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
 use debate_core::id::{DebateId, Seq};
 
 use super::print;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::exit::End;
 use crate::follow::{Followed, Teller, follow};
-use crate::house::House;
 use crate::lines::{Json, Numbered};
 use crate::live::Live;
-use crate::paper::Paper;
 use crate::remote::Server;
 use crate::shown;
+use crate::terminal::Terminal;
 
 /// Follow a debate until it has concluded: every event once, in order
 ///
@@ -76,7 +76,7 @@ impl Watch {
         let is_drawn =
             !self.json && !self.lines && self.after == 0 && io::stdout().is_terminal() && Live::fits();
         let mut teller: Box<dyn Teller> = if is_drawn {
-            Box::new(Live::new(Paper::stderr(options.ascii)))
+            Box::new(Live::new(Terminal::stderr(options.ascii)))
         } else if self.json {
             Box::new(Json(Box::new(io::stdout())))
         } else {
@@ -86,7 +86,7 @@ impl Watch {
         drop(teller);
         if is_drawn {
             let Followed { debate, failures } = &followed;
-            print(&shown::page(debate, failures, Paper::stdout(options.ascii), false))?;
+            print(&shown::page(debate, failures, Terminal::stdout(options.ascii), false))?;
         }
         Ok(End::Done)
     }
@@ -102,9 +102,9 @@ impl Watch {
             let server = Server::new(address, self.token.as_deref())?;
             return server.follow(self.id, after, tokens, teller).await;
         }
-        let house = House::reading(options).await?;
-        let followed = follow(&house.engine, self.id, after, false, teller).await;
-        house.close().await;
+        let app = AppContext::reading(options).await?;
+        let followed = follow(&app.engine, self.id, after, false, teller).await;
+        app.close().await;
         followed
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use debate_core::codec::{self, TAKEN};
+use debate_core::codec::{self, MISSING_PROSE};
 use debate_core::envelope::{Envelope, StreamId};
 use debate_core::fork::DEPTH_MAX;
 use debate_core::id::Seq;
@@ -87,7 +87,7 @@ pub(crate) fn events(folder: &Path, archived: &Archived) -> anyhow::Result<Vec<E
     withhold_redacted(&mut events);
     match codec::taken(&events) {
         None => Ok(events),
-        Some(seq) => Err(fault(format!("event {seq}: {TAKEN}"))),
+        Some(seq) => Err(fault(format!("event {seq}: {MISSING_PROSE}"))),
     }
 }
 

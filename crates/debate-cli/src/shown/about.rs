@@ -10,9 +10,9 @@ use debate_core::stop::{Budget, Completeness, StopRule};
 
 use crate::failures::Failures;
 use crate::page::{Page, span, thousands};
-use crate::paper::Ink;
 use crate::plain::one_line;
 use crate::prices::{self, dollars};
+use crate::terminal::Style;
 
 /// Returns what is to be said of a debate in which a program made up replies.
 pub(crate) fn simulated(debate: &AnyDebate) -> Option<&'static str> {
@@ -65,15 +65,15 @@ fn degraded(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
 pub(super) fn title(page: &mut Page, debate: &AnyDebate) {
     page.gap();
     let title = debate.title().unwrap_or_else(|| REDACTED.to_owned());
-    let paper = page.paper();
+    let terminal = page.terminal();
     page.paragraph(0, &one_line(&title));
-    let dot = paper.or("·", "-");
+    let dot = terminal.or("·", "-");
     let when = match debate.conclusion() {
         Some((_, at)) => format!("concluded {at}"),
         None => format!("opened {}", debate.opened_at()),
     };
     let line = format!("{} {dot} debate {} {dot} {when}", debate.format(), debate.id());
-    page.inked(Ink::Dim, &line);
+    page.inked(Style::Dim, &line);
     if let Some(forked) = debate.forked() {
         let change = one_line(&forked.change);
         page.hanging(

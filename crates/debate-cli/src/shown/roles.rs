@@ -72,7 +72,7 @@ fn moves(page: &mut Page, config: &Config, result: &DebateResult, rounds: &[u32]
         }));
         let last = assessments.iter().find(|assessment| assessment.role == *role);
         row.push(score(last.map(|last| last.confidence)));
-        row.push(last.map_or_else(|| "missing".to_owned(), |last| page.paper().bar(last.probability, 20)));
+        row.push(last.map_or_else(|| "missing".to_owned(), |last| page.terminal().bar(last.probability, 20)));
         row
     };
     let rows: Vec<Vec<String>> = config.roles.iter().map(row).collect();

@@ -6,7 +6,7 @@ use debate_core::formats::deliberation::Deliberation;
 use debate_core::formats::deliberation::fact::Fact;
 use debate_core::prose::REDACTED;
 
-use super::{Tell, Told, Weight, quoted};
+use super::{Severity, Tell, Told, quoted};
 
 impl Tell for Deliberation {
     fn tell(_debate: &Debate<Self>, fact: &Fact) -> Told {
@@ -15,7 +15,7 @@ impl Tell for Deliberation {
                 let words = made.prose.shown().map_or(REDACTED, |prose| prose.content.as_str());
                 let changed = if made.changed_position == Some(true) { "changed position; " } else { "" };
                 let text = format!("{} ({changed}{})", quoted(words), made.phase.as_str());
-                Told::new(Weight::Step, Some(&made.participant), text)
+                Told::new(Severity::Step, Some(&made.participant), text)
             }
             Fact::ConsensusReached(reached) => {
                 let words = reached.prose.shown().map_or(REDACTED, |prose| prose.content.as_str());
@@ -24,7 +24,7 @@ impl Tell for Deliberation {
                     open => format!(", {} left", counted(open, "disagreement", "disagreements")),
                 };
                 let text = format!("consensus{open}: {}", quoted(words));
-                Told::new(Weight::Mark, None, text)
+                Told::new(Severity::Mark, None, text)
             }
         }
     }

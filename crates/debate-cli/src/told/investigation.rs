@@ -9,7 +9,7 @@ use debate_core::formats::investigation::fact::{
 };
 use debate_core::prose::{Prose, REDACTED};
 
-use super::{Tell, Told, Weight, quoted};
+use super::{Severity, Tell, Told, quoted};
 
 impl Tell for Investigation {
     fn tell(_debate: &Debate<Self>, fact: &Fact) -> Told {
@@ -21,7 +21,7 @@ impl Tell for Investigation {
                 };
                 let count = counted(proposed.count, "hypothesis", "hypotheses");
                 let text = format!("proposed {count}{refused}");
-                Told::new(Weight::Mark, Some(&LEAD.into()), text)
+                Told::new(Severity::Mark, Some(&LEAD.into()), text)
             }
             Fact::EvidenceReported(reported) => report(reported),
             Fact::ChallengeRaised(raised) => challenge(raised),
@@ -30,7 +30,7 @@ impl Tell for Investigation {
                 let words = words(&status.prose, |said| &said.summary);
                 let answered = counted(answered, "challenge", "challenges");
                 let text = format!("{answered} answered: {}", quoted(words));
-                Told::new(Weight::Step, Some(&SYNTHESIZER.into()), text)
+                Told::new(Severity::Step, Some(&SYNTHESIZER.into()), text)
             }
             Fact::ViolationFound(found) => violation(found),
             Fact::RoundSummarised(summary) => {
@@ -40,12 +40,12 @@ impl Tell for Investigation {
                 });
                 let standings: Vec<String> = standings.collect();
                 let text = format!("round {} is over: {}", summary.round, standings.join(", "));
-                Told::new(Weight::Mark, None, text)
+                Told::new(Severity::Mark, None, text)
             }
             Fact::VerdictRendered(verdict) => ruling(verdict),
             Fact::ConclusionConveyed(conveyed) => {
                 let text = quoted(words(&conveyed.prose, |said| &said.text));
-                Told::new(Weight::Mark, Some(&LEAD.into()), text)
+                Told::new(Severity::Mark, Some(&LEAD.into()), text)
             }
         }
     }
@@ -69,7 +69,7 @@ fn report(reported: &EvidenceReported) -> Told {
         reported.hypothesis,
         reported.status.as_str(),
     );
-    Told::new(Weight::Step, Some(&reported.investigator), text)
+    Told::new(Severity::Step, Some(&reported.investigator), text)
 }
 
 fn challenge(raised: &ChallengeRaised) -> Told {
@@ -77,18 +77,18 @@ fn challenge(raised: &ChallengeRaised) -> Told {
     let ignored = if raised.stands { "" } else { " (ignored)" };
     let reason = quoted(words(&raised.prose, |said| &said.challenge));
     let text = format!("{} to {whom}{ignored}: {reason}", raised.id);
-    Told::new(Weight::Step, Some(&DEVILS_ADVOCATE.into()), text)
+    Told::new(Severity::Step, Some(&DEVILS_ADVOCATE.into()), text)
 }
 
 fn violation(found: &ViolationFound) -> Told {
     let act = found.act.map_or_else(String::new, |act| format!(" ({})", act.as_str()));
     let challenge = found.challenge.map_or_else(String::new, |id| format!(" {id}"));
     let text = format!("broke {}{act}{challenge}: {}", found.violation.as_str(), found.consequence.as_str());
-    Told::new(Weight::Trouble, Some(&found.by), text)
+    Told::new(Severity::Trouble, Some(&found.by), text)
 }
 
 fn ruling(verdict: &VerdictRendered) -> Told {
     let needs = if verdict.needs_more_information { ", more information is needed" } else { "" };
     let text = format!("verdict: H{}, named by {}{needs}", verdict.hypothesis, verdict.named_by.as_str());
-    Told::new(Weight::Mark, Some(&SYNTHESIZER.into()), text)
+    Told::new(Severity::Mark, Some(&SYNTHESIZER.into()), text)
 }

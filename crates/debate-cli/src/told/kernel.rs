@@ -10,19 +10,19 @@ use debate_core::limits::NO_DEADLINE_MS;
 use debate_core::prose::{Prose, REDACTED};
 use debate_core::stop::{Completeness, StopRule};
 
-use super::{Told, Weight, quoted};
+use super::{Severity, Told, quoted};
 use crate::failures;
 use crate::page::{span, thousands};
 use crate::prices::dollars;
 
 /// Tells an event.
 pub(super) fn tell(event: &KernelEvent) -> Told {
-    let detail = |call: &CallKey, text: String| Told::new(Weight::Detail, Some(&call.role), text);
-    let mark = |text: String| Told::new(Weight::Mark, None, text);
+    let detail = |call: &CallKey, text: String| Told::new(Severity::Detail, Some(&call.role), text);
+    let mark = |text: String| Told::new(Severity::Mark, None, text);
     match event {
         KernelEvent::PhaseOpened(opened) => mark(format!("round {}: {}", opened.round, opened.phase)),
         KernelEvent::PhaseClosed(closed) => {
-            Told::new(Weight::Detail, None, format!("round {} ({}) is over", closed.round, closed.phase))
+            Told::new(Severity::Detail, None, format!("round {} ({}) is over", closed.round, closed.phase))
         }
         KernelEvent::CallStarted(started) => detail(&started.call, asked(started)),
         KernelEvent::TurnAnswered(turn) => {
@@ -42,7 +42,7 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         }
         KernelEvent::CallAnswered(answered) => detail(&answered.attempt.call, replied(answered)),
         KernelEvent::AttemptFailed(failed) => {
-            Told::new(Weight::Trouble, Some(&failed.attempt.call.role), failure(failed))
+            Told::new(Severity::Trouble, Some(&failed.attempt.call.role), failure(failed))
         }
         KernelEvent::AttemptAbandoned(abandoned) => {
             detail(&abandoned.attempt.call, format!("{} is given up", abandoned.attempt.call))
@@ -50,7 +50,7 @@ pub(super) fn tell(event: &KernelEvent) -> Told {
         KernelEvent::AnswerRejected(rejected) => {
             let (rules, why) = (rejected.rules.join(", "), words(&rejected.prose));
             let text = format!("is asked again ({rules}): {why}");
-            Told::new(Weight::Trouble, Some(&rejected.call.role), text)
+            Told::new(Severity::Trouble, Some(&rejected.call.role), text)
         }
         KernelEvent::CallVoided(voided) => {
             detail(&voided.call, format!("{} is asked anew: what it was shown has changed", voided.call))
@@ -157,9 +157,9 @@ fn stop(fired: &StopRuleFired) -> Told {
     let rule = fired.name();
     let numbers = format!("{} against {}", fired.statistic, fired.threshold);
     match (fired.shadow, fired.rule) {
-        (true, _) => Told::new(Weight::Detail, None, format!("{rule} would stop the debate ({numbers})")),
+        (true, _) => Told::new(Severity::Detail, None, format!("{rule} would stop the debate ({numbers})")),
         (false, StopRule::Concluded | StopRule::MaxRounds) => {
-            Told::new(Weight::Detail, None, format!("the last round is over ({rule})"))
+            Told::new(Severity::Detail, None, format!("the last round is over ({rule})"))
         }
         (
             false,
@@ -172,7 +172,7 @@ fn stop(fired: &StopRuleFired) -> Told {
             | StopRule::Failed,
         ) => {
             let closing = if fired.closing { "; the closing synthesis follows" } else { "" };
-            Told::new(Weight::Mark, None, format!("stopped by {rule} ({numbers}){closing}"))
+            Told::new(Severity::Mark, None, format!("stopped by {rule} ({numbers}){closing}"))
         }
     }
 }

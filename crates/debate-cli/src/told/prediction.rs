@@ -9,7 +9,7 @@ use debate_core::formats::prediction::fact::{
 use debate_core::measures::consensus::Direction;
 use debate_core::measures::distribution::{Distribution, Repair};
 
-use super::{Tell, Told, Weight};
+use super::{Severity, Tell, Told};
 use crate::page::{percent, score};
 use crate::plain::one_line;
 
@@ -20,12 +20,12 @@ impl Tell for Prediction {
     fn tell(debate: &Debate<Self>, fact: &Fact) -> Told {
         let config = debate.config();
         match fact {
-            Fact::ArgumentMade(made) => Told::new(Weight::Step, Some(&made.role), argued(config, made)),
+            Fact::ArgumentMade(made) => Told::new(Severity::Step, Some(&made.role), argued(config, made)),
             Fact::ArgumentScored(scored) => {
-                Told::new(Weight::Step, Some(&scored.role), was_scored(config, scored))
+                Told::new(Severity::Step, Some(&scored.role), was_scored(config, scored))
             }
-            Fact::RoundSummarised(summary) => Told::new(Weight::Mark, None, summed_up(summary)),
-            Fact::JudgementRendered(judgement) => Told::new(Weight::Mark, None, judged(config, judgement)),
+            Fact::RoundSummarised(summary) => Told::new(Severity::Mark, None, summed_up(summary)),
+            Fact::JudgementRendered(judgement) => Told::new(Severity::Mark, None, judged(config, judgement)),
         }
     }
 }

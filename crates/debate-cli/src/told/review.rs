@@ -7,7 +7,7 @@ use debate_core::formats::review::config::Side;
 use debate_core::formats::review::fact::{Fact, PairJudged, Winner};
 use debate_core::prose::REDACTED;
 
-use super::{Tell, Told, Weight, quoted};
+use super::{Severity, Tell, Told, quoted};
 
 impl Tell for Review {
     fn tell(debate: &Debate<Self>, fact: &Fact) -> Told {
@@ -17,18 +17,18 @@ impl Tell for Review {
                 let why = skipped.why.as_str().replace('_', " ");
                 let found = counted(found, "conflict", "conflicts");
                 let text = format!("nobody debates: {why} ({found}, {needed} start a debate)");
-                Told::new(Weight::Mark, None, text)
+                Told::new(Severity::Mark, None, text)
             }
             Fact::SpeechMade(made) => {
                 let words = made.prose.shown().map_or(REDACTED, |prose| prose.text.as_str());
                 let kind = made.speech.as_str();
                 let text = format!("{} ({kind}, pair {})", quoted(words), made.pair);
-                Told::new(Weight::Step, Some(&made.role), text)
+                Told::new(Severity::Step, Some(&made.role), text)
             }
-            Fact::PairJudged(judged) => Told::new(Weight::Mark, None, verdict(debate, judged)),
+            Fact::PairJudged(judged) => Told::new(Severity::Mark, None, verdict(debate, judged)),
             Fact::PairFailed(failed) => {
                 let text = format!("pair {} ends: {} has no usable answer", failed.pair, failed.call);
-                Told::new(Weight::Trouble, None, text)
+                Told::new(Severity::Trouble, None, text)
             }
         }
     }

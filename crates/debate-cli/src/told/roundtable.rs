@@ -6,7 +6,7 @@ use debate_core::formats::roundtable::call::Kind;
 use debate_core::formats::roundtable::fact::Fact;
 use debate_core::prose::REDACTED;
 
-use super::{Tell, Told, Weight, quoted};
+use super::{Severity, Tell, Told, quoted};
 
 impl Tell for Roundtable {
     fn tell(_debate: &Debate<Self>, fact: &Fact) -> Told {
@@ -18,7 +18,7 @@ impl Tell for Roundtable {
                 let stance = stance.unwrap_or_default();
                 let again = if given.kind == Kind::Repoll { ", asked again" } else { "" };
                 let text = format!("{} ({stance}confidence {:.2}{again})", quoted(words), given.confidence);
-                Told::new(Weight::Step, Some(&given.agent), text)
+                Told::new(Severity::Step, Some(&given.agent), text)
             }
             Fact::RoundJudged(judged) => {
                 let found = judged.groupthink.as_ref().is_some_and(|found| found.detected);
@@ -29,7 +29,7 @@ impl Tell for Roundtable {
                     "round {round}{again}: agreement {:.2}, {camps} camps{warning}",
                     judged.agreement
                 );
-                Told::new(Weight::Mark, None, text)
+                Told::new(Severity::Mark, None, text)
             }
         }
     }

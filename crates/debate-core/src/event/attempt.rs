@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::body;
 use crate::bounds;
-use crate::call::{CallKey, Cause, Ended, Reserved, Sight, Thinking, Usage, Want};
+use crate::call::{CallKey, Cause, Ended, InputRef, Reserved, Thinking, Usage, Want};
 use crate::id::Digest;
 use crate::prose::Prose;
 
@@ -44,7 +44,7 @@ pub struct CallStarted {
     /// The model asked, as `provider:name`.
     pub model: String,
     /// The answers it is shown, in the order shown.
-    pub sees: Vec<Sight>,
+    pub sees: Vec<InputRef>,
     /// The prompt.
     pub prompt: PromptRef,
     /// What was set aside for it (rule K8).
@@ -418,6 +418,6 @@ pub struct CallVoided {
     /// The revision that is void; the next one is asked for.
     pub revision: u32,
     /// The answers it would see now.
-    pub sees: Vec<Sight>,
+    pub sees: Vec<InputRef>,
 }
 body!(CallVoided, "call_voided");

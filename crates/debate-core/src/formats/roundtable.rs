@@ -20,13 +20,13 @@ pub mod mode;
 pub mod outcome;
 mod plan;
 pub mod request;
-mod sights;
 pub mod state;
 pub mod strategy;
 pub mod tool;
+mod visibility;
 pub mod visible;
 
-use crate::call::{CallKey, Sight, Want};
+use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::fork::Change;
 use crate::format::{Format, Step};
@@ -75,12 +75,12 @@ impl Format for Roundtable {
         plan::wanted(debate)
     }
 
-    fn sees(debate: &Debate<Self>, want: &Want) -> Vec<Sight> {
-        sights::sees(debate, want)
+    fn inputs(debate: &Debate<Self>, want: &Want) -> Vec<InputRef> {
+        visibility::inputs(debate, want)
     }
 
     fn visible(debate: &Debate<Self>, want: &Want) -> Visible {
-        sights::visible(debate, want)
+        visibility::visible(debate, want)
     }
 
     fn facts(debate: &Debate<Self>, want: &Want, answer: &Answer) -> Result<Vec<Fact>, String> {

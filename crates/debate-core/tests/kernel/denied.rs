@@ -12,10 +12,10 @@ use debate_core::event::{
 };
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::Digest;
-use debate_core::policy::desk::{Desk, DeskError};
 use debate_core::policy::event::{
     PolicyEvent, ProposalAccepted, ProposalFailed, ProposalMade, ProposalStarted, ProposalWritten,
 };
+use debate_core::policy::proposal_log::{ProposalLog, ProposalLogError};
 use debate_core::policy::reviewer::ReviewerName;
 use debate_core::prose::Prose;
 use serde_json::json;
@@ -222,14 +222,14 @@ fn k15_the_last_revision_that_a_number_holds_is_followed_by_none() {
 }
 
 /// Folds a log of proposals; of one that is not folded returns the number of the event at fault.
-fn folded(events: &[PolicyEvent]) -> Result<Desk, u64> {
+fn folded(events: &[PolicyEvent]) -> Result<ProposalLog, u64> {
     let author = Author { tenant: String::new(), actor: "alice".to_owned(), trace: None };
     let stream = "security".parse::<ReviewerName>().unwrap().stream("");
     let sealed = seal_records(stream, Head::NONE, &author, START, events, || [3; 16]);
     let log: Vec<_> = sealed.into_envelopes().into_iter().map(|envelope| (*envelope).clone()).collect();
-    Desk::replay(&log).map_err(|error| match error {
-        DeskError::Order { seq, .. } => seq,
-        DeskError::Chain(_) | DeskError::Record { .. } => panic!("{error}"),
+    ProposalLog::replay(&log).map_err(|error| match error {
+        ProposalLogError::Order { seq, .. } => seq,
+        ProposalLogError::Chain(_) | ProposalLogError::Record { .. } => panic!("{error}"),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use debate_core::call::{Cause, Reserved, Sight, Tokens, Usage};
+use debate_core::call::{Cause, InputRef, Reserved, Tokens, Usage};
 use debate_core::chain::{ChainBreak, ChainCheck};
 use debate_core::codec::{Author, DecodeError, Head, decode, seal};
 use debate_core::debate::{Debate, ReplayError};
@@ -80,7 +80,7 @@ pub(crate) fn asking() -> Vec<KernelEvent> {
         web_sources: vec![page()],
     };
     let failure = FailureProse { message: "cut".to_owned(), text: Some("{\"a\"".to_owned()) };
-    let sees = vec![Sight { call: call.clone(), revision }];
+    let sees = vec![InputRef { call: call.clone(), revision }];
     vec![
         CallStarted {
             call: call.clone(),

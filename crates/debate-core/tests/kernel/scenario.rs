@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-use debate_core::call::{CallKey, Cause, Reserved, Sight, Usage, Want, Work};
+use debate_core::call::{CallKey, Cause, InputRef, Reserved, Usage, Want, Work};
 use debate_core::codec::{Author, Head, decode, seal};
 use debate_core::command::{BeginCall, Command, DecideError};
 use debate_core::debate::{Debate, Lifecycle};
@@ -138,7 +138,7 @@ impl<F: Cast> Stage<F> {
             "keeps" => assert_eq!(names(&self.debate.running_work()), rest, "{line}"),
             "sees" => {
                 let (key, shown) = rest.split_once(char::is_whitespace).unwrap();
-                assert_eq!(sights(&F::sees(&self.debate, &self.want(key))), shown.trim(), "{line}");
+                assert_eq!(sights(&F::inputs(&self.debate, &self.want(key))), shown.trim(), "{line}");
             }
             "phase" => {
                 let phase = self.debate.phase().map(|(name, number)| format!("{name}/{number}"));
@@ -374,7 +374,7 @@ fn names(work: &[Work]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(" ") }
 }
 
-fn sights(sights: &[Sight]) -> String {
+fn sights(sights: &[InputRef]) -> String {
     let names: Vec<String> = sights.iter().map(|sight| sight.call.to_string()).collect();
     if names.is_empty() { "nothing".to_owned() } else { names.join(" ") }
 }

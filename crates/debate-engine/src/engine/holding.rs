@@ -13,11 +13,11 @@ use super::{Engine, LIFECYCLE_KINDS, Origin};
 use crate::binding::Unoffered;
 use crate::control::ControlError;
 use crate::driver::{DriveError, Ended, Order};
-use crate::house::House;
+use crate::format_runtime::FormatRuntime;
 use crate::journal::LoadError;
 use crate::keeping::{Held, keep};
-use crate::leasing::Tenure;
-use crate::served::Served;
+use crate::leasing::HeldLease;
+use crate::shared::EngineShared;
 
 /// Debates adopted at once, so that replicas share what one of them left.
 const ADOPTED_AT_ONCE: usize = 8;
@@ -37,7 +37,7 @@ impl Engine {
         };
         let mut found = Vec::new();
         loop {
-            let page = self.house.store.list(filter.clone()).await?;
+            let page = self.shared.store.list(filter.clone()).await?;
             let of = |it: &Listed| Some((DebateId(it.first.stream.id), Origin::of(&it.first)?));
             found.extend(page.iter().filter_map(of));
             match page.last() {
@@ -48,12 +48,12 @@ impl Engine {
         let mut taken = 0;
         // Lists begin with the newest, and whoever came first is to be served first.
         for (debate, origin) in found.into_iter().rev() {
-            let tenure = self.tenure(debate).await.map_err(ReadError::backend)?;
-            if tenure.is_some() || self.house.leasing.is_none() {
-                taken += usize::from(self.take_over(debate, &origin, tenure));
+            let lease = self.lease(debate).await.map_err(ReadError::backend)?;
+            if lease.is_some() || self.shared.leasing.is_none() {
+                taken += usize::from(self.take_over(debate, &origin, lease));
             }
         }
-        if let Some(leasing) = &self.house.leasing {
+        if let Some(leasing) = &self.shared.leasing {
             leasing.begin_to_adopt();
             self.tend_leases();
         }
@@ -76,7 +76,7 @@ impl Engine {
     /// There is no such debate, its format is not served here, or the store failed.
     pub async fn missing_models(&self, debate: DebateId) -> Result<Option<Unoffered>, LoadError> {
         let (_, served) = self.served(debate).await?;
-        served.missing_models(&self.house, debate).await
+        served.missing_models(&self.shared, debate).await
     }
 
     /// Records that all that a debate asks from here on is put to the default model of this process (rule K23).
@@ -85,7 +85,7 @@ impl Engine {
     /// There is no such debate, its format is not served here, or the store failed.
     pub async fn replace_model(&self, debate: DebateId, actor: &str) -> Result<(), ControlError> {
         let (_, served) = self.served(debate).await?;
-        served.replace_model(&self.house, debate, actor).await
+        served.replace_model(&self.shared, debate, actor).await
     }
 
     /// Looks whether the server of the default model has it, before anything is paid for.
@@ -93,39 +93,39 @@ impl Engine {
     /// # Errors
     /// The server lists its models, and this one is not among them.
     pub async fn check_model(&self) -> Result<(), ModelError> {
-        self.house.models.default_model().check().await
+        self.shared.models.default_model().check().await
     }
 
     /// Leases a debate; `None` where another replica has it, or nothing is shared.
-    pub(crate) async fn tenure(&self, debate: DebateId) -> Result<Option<Arc<Tenure>>, LeaseError> {
-        let Some(leasing) = &self.house.leasing else { return Ok(None) };
+    pub(crate) async fn lease(&self, debate: DebateId) -> Result<Option<Arc<HeldLease>>, LeaseError> {
+        let Some(leasing) = &self.shared.leasing else { return Ok(None) };
         self.tend_leases();
         leasing.acquire(debate).await
     }
 
     /// Gives back what was leased for a debate that was then not opened; where that `is_unknown`, somebody looks for it.
-    pub(crate) async fn give_back(&self, tenure: Option<&Tenure>, is_unknown: bool) {
-        if let (Some(leasing), Some(tenure)) = (&self.house.leasing, tenure) {
+    pub(crate) async fn give_back(&self, lease: Option<&HeldLease>, is_unknown: bool) {
+        if let (Some(leasing), Some(lease)) = (&self.shared.leasing, lease) {
             let release = if is_unknown { Release::HandedBack } else { Release::Finished };
-            leasing.give_back(tenure, release).await;
+            leasing.give_back(lease, release).await;
         }
     }
 
     /// Renews leases, and adopts debates where that was begun, until the process shuts down.
     fn tend_leases(&self) {
-        let Some(leasing) = &self.house.leasing else { return };
+        let Some(leasing) = &self.shared.leasing else { return };
         if !leasing.begin_to_tend() {
             return;
         }
         let engine = self.clone();
         self.tasks.spawn(async move {
-            let Some(leasing) = &engine.house.leasing else { return };
+            let Some(leasing) = &engine.shared.leasing else { return };
             let mut beats = tokio::time::interval(leasing.beat_every());
             beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
                     biased;
-                    () = engine.house.shutdown.cancelled() => return,
+                    () = engine.shared.shutdown.cancelled() => return,
                     _ = beats.tick() => {}
                 }
                 leasing.beat().await;
@@ -137,8 +137,8 @@ impl Engine {
     }
 
     async fn adopt(&self) {
-        let Some(leasing) = &self.house.leasing else { return };
-        let mut rooms = self.rooms_left(ADOPTED_AT_ONCE);
+        let Some(leasing) = &self.shared.leasing else { return };
+        let mut rooms = self.free_slots(ADOPTED_AT_ONCE);
         let adopted = match leasing.adopt(u32::try_from(rooms.len()).unwrap_or(u32::MAX)).await {
             Ok(adopted) => adopted,
             Err(error) => {
@@ -147,34 +147,34 @@ impl Engine {
             }
         };
         rooms.truncate(adopted.len());
-        for tenure in adopted {
+        for lease in adopted {
             let _room = rooms.pop();
-            let debate = tenure.debate();
+            let debate = lease.debate();
             match self.served(debate).await {
-                Ok((origin, served)) => self.adopt_one(&origin, &*served, tenure).await,
+                Ok((origin, served)) => self.adopt_one(&origin, &*served, lease).await,
                 // Leased, and then never opened.
-                Err(LoadError::NotFound(_)) => leasing.give_back(&tenure, Release::Finished).await,
+                Err(LoadError::NotFound(_)) => leasing.give_back(&lease, Release::Finished).await,
                 Err(error) => {
                     tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot take over");
-                    leasing.let_run_out(&tenure);
+                    leasing.let_run_out(&lease);
                 }
             }
         }
     }
 
     /// Takes over a debate that another process left, unless there is nothing to drive.
-    async fn adopt_one(&self, origin: &Origin, served: &dyn Served, tenure: Arc<Tenure>) {
-        let debate = tenure.debate();
-        match served.wants_driving(&*self.house.store, debate).await {
+    async fn adopt_one(&self, origin: &Origin, served: &dyn FormatRuntime, lease: Arc<HeldLease>) {
+        let debate = lease.debate();
+        match served.wants_driving(&*self.shared.store, debate).await {
             Ok(true) => {
                 tracing::info!(%debate, "taken over");
-                self.take_over(debate, origin, Some(tenure));
+                self.take_over(debate, origin, Some(lease));
             }
-            Ok(false) => self.give_back(Some(&tenure), false).await,
+            Ok(false) => self.give_back(Some(&lease), false).await,
             Err(error) => {
                 tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot take over");
-                if let Some(leasing) = &self.house.leasing {
-                    leasing.let_run_out(&tenure);
+                if let Some(leasing) = &self.shared.leasing {
+                    leasing.let_run_out(&lease);
                 }
             }
         }
@@ -188,7 +188,7 @@ impl Engine {
         origin: &Origin,
         opening: Seq,
     ) -> Result<bool, ReadError> {
-        let head = self.house.store.head(debate.into()).await?;
+        let head = self.shared.store.head(debate.into()).await?;
         let is_idle = head.is_some_and(|head| head.seq <= opening);
         if is_idle {
             self.hold(debate, origin, None);
@@ -197,20 +197,20 @@ impl Engine {
     }
 
     /// Begins to drive a debate unless it is driven here already; leases it first where nobody has yet.
-    pub(crate) fn hold(&self, debate: DebateId, origin: &Origin, tenure: Option<Arc<Tenure>>) -> bool {
-        self.begin_to_keep(debate, origin, tenure, false)
+    pub(crate) fn hold(&self, debate: DebateId, origin: &Origin, lease: Option<Arc<HeldLease>>) -> bool {
+        self.begin_to_keep(debate, origin, lease, false)
     }
 
     /// Begins to drive a debate that no process drove; the time since its last event does not count (rule K24).
-    fn take_over(&self, debate: DebateId, origin: &Origin, tenure: Option<Arc<Tenure>>) -> bool {
-        self.begin_to_keep(debate, origin, tenure, true)
+    fn take_over(&self, debate: DebateId, origin: &Origin, lease: Option<Arc<HeldLease>>) -> bool {
+        self.begin_to_keep(debate, origin, lease, true)
     }
 
     fn begin_to_keep(
         &self,
         debate: DebateId,
         origin: &Origin,
-        tenure: Option<Arc<Tenure>>,
+        lease: Option<Arc<HeldLease>>,
         was_left: bool,
     ) -> bool {
         let served = self.formats.get(origin.format.as_str()).cloned();
@@ -226,14 +226,14 @@ impl Engine {
             }
         });
         let Some(served) = served else {
-            if let (Some(leasing), Some(tenure)) = (&self.house.leasing, &tenure) {
-                leasing.let_run_out(tenure);
+            if let (Some(leasing), Some(lease)) = (&self.shared.leasing, &lease) {
+                leasing.let_run_out(lease);
             }
             return false;
         };
         let engine = self.clone();
         self.tasks.spawn(async move {
-            engine.keep_on(&*served, (debate, was_left), held, inbox, tenure).await;
+            engine.keep_on(&*served, (debate, was_left), held, inbox, lease).await;
         });
         true
     }
@@ -241,33 +241,33 @@ impl Engine {
     /// Keeps a debate for as long as there is something to do that is this process's to do.
     async fn keep_on(
         &self,
-        served: &dyn Served,
+        served: &dyn FormatRuntime,
         (debate, mut was_left): (DebateId, bool),
         held: Held,
         mut inbox: mpsc::Receiver<Order>,
-        mut tenure: Option<Arc<Tenure>>,
+        mut lease: Option<Arc<HeldLease>>,
     ) {
         loop {
-            if tenure.is_none() && self.house.leasing.is_some() {
-                tenure = self.tenure(debate).await.unwrap_or_else(|error| {
+            if lease.is_none() && self.shared.leasing.is_some() {
+                lease = self.lease(debate).await.unwrap_or_else(|error| {
                     tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot lease");
                     None
                 });
-                if tenure.is_none() {
+                if lease.is_none() {
                     self.held().remove(&debate);
                     return;
                 }
             }
             if std::mem::take(&mut was_left)
-                && let Err(error) = served.resume_driving(&self.house, debate).await
+                && let Err(error) = served.resume_driving(&self.shared, debate).await
             {
                 tracing::warn!(%debate, error = &error as &dyn std::error::Error, "cannot move the deadline");
             }
-            let kept = keep(&self.house, served, debate, &held, &mut inbox);
-            let ended = match &tenure {
-                Some(tenure) => tokio::select! {
+            let kept = keep(&self.shared, served, debate, &held, &mut inbox);
+            let ended = match &lease {
+                Some(lease) => tokio::select! {
                     biased;
-                    () = tenure.lost() => Ok(Ended::ClaimLost),
+                    () = lease.lost() => Ok(Ended::ClaimLost),
                     ended = kept => ended,
                 },
                 None => kept.await,
@@ -278,14 +278,14 @@ impl Engine {
                     tracing::error!(%debate, error = error as &dyn std::error::Error, "driver failed");
                 }
             }
-            let is_rightful = matches!(ended, Ok(Ended::ClaimLost))
-                && tenure.as_ref().is_some_and(|tenure| tenure.stands());
+            let is_rightful =
+                matches!(ended, Ok(Ended::ClaimLost)) && lease.as_ref().is_some_and(|lease| lease.stands());
             let mut wants_more = is_rightful;
-            if !is_rightful && let Some(tenure) = tenure.take() {
-                wants_more = self.part(&tenure, served, &ended).await;
+            if !is_rightful && let Some(lease) = lease.take() {
+                wants_more = self.part(&lease, served, &ended).await;
             }
             let mut all = self.held();
-            if self.house.shutdown.is_cancelled() || !(held.take_nudge() || wants_more) {
+            if self.shared.shutdown.is_cancelled() || !(held.take_nudge() || wants_more) {
                 // Only then the inbox closes: whoever finds it closed can take the debate up anew.
                 all.remove(&debate);
                 return;
@@ -295,27 +295,32 @@ impl Engine {
 
     /// Lets go of a lease in the way that fits how driving ended; says whether there is work again: another replica may
     /// have continued or resumed the debate while this one still had it.
-    async fn part(&self, tenure: &Tenure, served: &dyn Served, ended: &Result<Ended, DriveError>) -> bool {
-        let Some(leasing) = &self.house.leasing else { return false };
+    async fn part(
+        &self,
+        lease: &HeldLease,
+        served: &dyn FormatRuntime,
+        ended: &Result<Ended, DriveError>,
+    ) -> bool {
+        let Some(leasing) = &self.shared.leasing else { return false };
         match ended {
             Ok(Ended::Concluded | Ended::Resting) => {
-                leasing.give_back(tenure, Release::Finished).await;
-                served.wants_driving(&*self.house.store, tenure.debate()).await.unwrap_or_else(|error| {
+                leasing.give_back(lease, Release::Finished).await;
+                served.wants_driving(&*self.shared.store, lease.debate()).await.unwrap_or_else(|error| {
                     tracing::warn!(error = &error as &dyn std::error::Error, "cannot look for work again");
                     false
                 })
             }
             Ok(Ended::ShutDown) => {
-                leasing.give_back(tenure, Release::HandedBack).await;
+                leasing.give_back(lease, Release::HandedBack).await;
                 false
             }
             Ok(Ended::Unoffered) => {
-                leasing.give_back(tenure, Release::Left).await;
+                leasing.give_back(lease, Release::Left).await;
                 false
             }
             // Somebody tries again later, here or elsewhere.
             Ok(Ended::ClaimLost) | Err(_) => {
-                leasing.let_run_out(tenure);
+                leasing.let_run_out(lease);
                 false
             }
         }
@@ -326,12 +331,12 @@ impl Engine {
         if !self.hold(debate, origin, None)
             && let Some(held) = self.held().get(&debate)
         {
-            held.nudge();
+            held.notify();
         }
     }
 
-    pub(crate) fn house(&self) -> &House {
-        &self.house
+    pub(crate) fn shared(&self) -> &EngineShared {
+        &self.shared
     }
 
     pub(super) fn held(&self) -> MutexGuard<'_, HashMap<DebateId, Held>> {

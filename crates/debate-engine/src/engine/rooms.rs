@@ -8,17 +8,17 @@ use crate::engine::Engine;
 /// How many debates of each tenant are about to be held, and how many of whom nobody knows yet whose they are: they have their
 /// places already.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Coming(Arc<Mutex<HashMap<Option<String>, usize>>>);
+pub(super) struct Reservation(Arc<Mutex<HashMap<Option<String>, usize>>>);
 
 /// A place for a debate that is about to be held. It is the debate's once that is held, and else given back.
 #[derive(Debug)]
 #[must_use = "the place is given back with it"]
 pub(crate) struct Room {
-    coming: Coming,
+    coming: Reservation,
     tenant: Option<String>,
 }
 
-impl Coming {
+impl Reservation {
     fn by_tenant(&self) -> MutexGuard<'_, HashMap<Option<String>, usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,7 +45,7 @@ impl Engine {
         let held = self.held();
         let mut coming = self.coming.by_tenant();
         let all = held.len() + coming.values().sum::<usize>();
-        let max = self.house().settings.debates_held_max;
+        let max = self.shared().settings.debates_held_max;
         if all >= max {
             let mut tenants: HashMap<&str, usize> = HashMap::from([(tenant, 0)]);
             let places = held.values().map(|held| (&*held.tenant, 1));
@@ -64,11 +64,11 @@ impl Engine {
     }
 
     /// Takes the places that are free, but at most `max`, for debates of which nobody knows yet whose they are.
-    pub(super) fn rooms_left(&self, max: usize) -> Vec<Room> {
+    pub(super) fn free_slots(&self, max: usize) -> Vec<Room> {
         let held = self.held();
         let mut coming = self.coming.by_tenant();
         let all = held.len() + coming.values().sum::<usize>();
-        let left = self.house().settings.debates_held_max.saturating_sub(all).min(max);
+        let left = self.shared().settings.debates_held_max.saturating_sub(all).min(max);
         if left > 0 {
             *coming.entry(None).or_default() += left;
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use debate_core::policy::reviewer::ReviewerName;
 use tokio::sync::OwnedMutexGuard;
 
-/// Turns, one for each reviewer; only those that somebody has or waits for are kept.
+/// FairSemaphore, one for each reviewer; only those that somebody has or waits for are kept.
 #[derive(Debug, Default)]
 pub(crate) struct OneAtATime(Mutex<BTreeMap<ReviewerName, Arc<tokio::sync::Mutex<()>>>>);
 

@@ -61,15 +61,15 @@ impl Engine {
         anyway: bool,
         actor: &str,
     ) -> Result<Proposed, PolicyError> {
-        let _turn = self.house().proposing.wait(reviewer).await;
+        let _turn = self.shared().proposing.wait(reviewer).await;
         let mut found = self.policy_insights(window).await?;
         let found = evidence(found.remove(&reviewer.role()), reviewer, window, anyway)?;
         let current = folder.system_prompt(reviewer)?;
         folder.check(reviewer)?;
-        let desk = self.proposals(reviewer).await?;
-        let number = desk.next_number();
+        let proposals = self.proposals(reviewer).await?;
+        let number = proposals.next_number();
         let asked = Asked { reviewer, number, window, found: &found, current: &current, actor };
-        let Made { head, model, proposal, diff } = self.ask_for_prompt(&asked, desk.head()).await?;
+        let Made { head, model, proposal, diff } = self.ask_for_prompt(&asked, proposals.head()).await?;
         let Proposal { proposed_prompt, rationale } = proposal;
         let files = folder
             .write(reviewer, number, &proposed_prompt, &diff)
@@ -85,13 +85,13 @@ impl Engine {
 
     /// Asks until there is a proposal that can be used, and records it where the stream ends with its own start.
     async fn ask_for_prompt(&self, asked: &Asked<'_>, mut head: Head) -> Result<Made, PolicyError> {
-        let house = self.house();
-        let model = house.models.default_model();
+        let shared = self.shared();
+        let model = shared.models.default_model();
         let prompt = policy::render(asked.reviewer, asked.current, asked.found)?;
-        let price = house.prices.get(model.name());
+        let price = shared.prices.get(model.name());
         let mut why = String::new();
         for attempt in 1..=ATTEMPTS_MAX {
-            let request = turn::request(&prompt, house, attempt - 1);
+            let request = turn::request(&prompt, shared, attempt - 1);
             let (input, output) = (prompt.tokens.into(), prompt.output_tokens_max.into());
             let started = ProposalStarted {
                 role: asked.reviewer.role(),

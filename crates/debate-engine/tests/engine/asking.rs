@@ -66,7 +66,7 @@ impl ChatModel for Busy {
 
 fn engine() -> Engine {
     let models = Models::new(model("seed=1"), [model("seed=2"), model("seed=3"), Arc::new(Locked)]);
-    Engine::builder(memory(), models).format(PredictionPrompts).surroundings(paused_clock()).build()
+    Engine::builder(memory(), models).format(PredictionPrompts).env(paused_clock()).build()
 }
 
 fn names(names: &[&str]) -> Vec<String> {
@@ -113,8 +113,7 @@ async fn k5_where_a_model_cannot_be_had_the_next_one_stands_in() {
 #[tokio::test(start_paused = true)]
 async fn k5_a_question_is_asked_again_when_the_provider_allows_and_not_before() {
     let busy = Arc::new(Busy { model: model("seed=1"), refusals: AtomicU32::new(0) });
-    let engine =
-        Engine::builder(memory(), busy).format(PredictionPrompts).surroundings(paused_clock()).build();
+    let engine = Engine::builder(memory(), busy).format(PredictionPrompts).env(paused_clock()).build();
     let debate = engine.start(start(None)).await.unwrap().debate;
     assert!(engine.concluded(debate, PATIENCE).await.unwrap());
     let state = engine.load::<Prediction>(debate, None).await.unwrap();

@@ -13,7 +13,7 @@ use debate_core::formats::accept::{self, Accepted, AcceptedRequest};
 use debate_core::formats::prediction::Prediction;
 use debate_core::id::{DebateId, Timestamp};
 use debate_core::prose::Texts;
-use debate_engine::{Engine, Start, Surroundings};
+use debate_engine::{Engine, Env, Start};
 use debate_llm::{ChatModel, SimulatedConfig};
 use debate_prompts::prediction::PredictionPrompts;
 use debate_store::{EventStore, MemoryStore};
@@ -50,14 +50,14 @@ pub(crate) fn model(spelling: &str) -> Arc<dyn ChatModel> {
 }
 
 pub(crate) fn engine(store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> Engine {
-    Engine::builder(store, model).format(PredictionPrompts).surroundings(paused_clock()).build()
+    Engine::builder(store, model).format(PredictionPrompts).env(paused_clock()).build()
 }
 
 /// A clock that follows tokio's, which tests pause; no two engines of a test draw the same.
-pub(crate) fn paused_clock() -> Surroundings {
+pub(crate) fn paused_clock() -> Env {
     static DRAWS: AtomicU64 = AtomicU64::new(1);
     let begun = tokio::time::Instant::now();
-    Surroundings::new(
+    Env::new(
         move || {
             let elapsed = i64::try_from(begun.elapsed().as_millis()).expect("tests are short");
             Timestamp(1_700_000_000_000 + elapsed)

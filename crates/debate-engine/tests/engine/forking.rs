@@ -259,7 +259,7 @@ async fn k14_a_deliberation_goes_on_without_a_participant() {
     let engine = Engine::builder(memory(), model("seed=7"))
         .format(PredictionPrompts)
         .format(DeliberationPrompts)
-        .surroundings(paused_clock())
+        .env(paused_clock())
         .build();
     let json = include_str!("../../../../examples/deliberation.json");
     let AcceptedRequest::Deliberation(accepted) = accept::accept(json).unwrap() else {

@@ -20,11 +20,7 @@ use crate::moody_store::MoodyStore;
 
 /// Returns an engine of predictions that goes by tokio's clock, which tests pause.
 fn timed(store: Arc<dyn EventStore>, models: impl Into<Models>, settings: Settings) -> Engine {
-    Engine::builder(store, models)
-        .format(PredictionPrompts)
-        .settings(settings)
-        .surroundings(paused_clock())
-        .build()
+    Engine::builder(store, models).format(PredictionPrompts).settings(settings).env(paused_clock()).build()
 }
 
 /// An engine that drives one debate at a time.

@@ -31,7 +31,7 @@ fn prices(models: &[&str]) -> Prices {
 fn engine(models: impl Into<Models>, prices: Prices, after: Hedge) -> Engine {
     let settings = Settings { hedging: Hedging { after, ..Hedging::default() }, ..Settings::default() };
     let builder = Engine::builder(memory(), models).format(PredictionPrompts).prices(prices);
-    builder.surroundings(paused_clock()).settings(settings).build()
+    builder.env(paused_clock()).settings(settings).build()
 }
 
 /// Holds the debate with a limit on its money; returns its result and its log as (kind, body).

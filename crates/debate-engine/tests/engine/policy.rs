@@ -8,10 +8,10 @@ use debate_core::codec::Author;
 use debate_core::formats::accept::{AcceptedRequest, accept};
 use debate_core::formats::review::Review;
 use debate_core::id::{DebateId, Seq, Timestamp};
-use debate_core::policy::desk;
 use debate_core::policy::insights::Threshold;
+use debate_core::policy::proposal_log;
 use debate_core::policy::reviewer::ReviewerName;
-use debate_engine::{Engine, PolicyError, Proposed, ReviewersFolder, Start, Surroundings, Window};
+use debate_engine::{Engine, Env, PolicyError, Proposed, ReviewersFolder, Start, Window};
 use debate_prompts::review::ReviewPrompts;
 use debate_store::{Append, EventStore};
 use serde_json::Value;
@@ -20,9 +20,9 @@ use crate::bench_of_one::{PATIENCE, log, memory, model, paused_clock};
 
 const DAY_MS: i64 = 86_400_000;
 
-fn engine(store: Arc<dyn EventStore>, surroundings: Surroundings) -> Engine {
+fn engine(store: Arc<dyn EventStore>, env: Env) -> Engine {
     let model = model("seed=7,latency=1s");
-    Engine::builder(store, model).format(ReviewPrompts).surroundings(surroundings).build()
+    Engine::builder(store, model).format(ReviewPrompts).env(env).build()
 }
 
 /// Holds the review of the examples with a seed.
@@ -70,13 +70,13 @@ async fn propose(engine: &Engine, folder: &ReviewersFolder) -> Result<Proposed, 
 /// Returns the state of every proposal for the reviewer.
 async fn states(engine: &Engine) -> Vec<&'static str> {
     let proposals = engine.proposals(&security()).await.unwrap();
-    proposals.proposals().map(desk::Proposal::state).collect()
+    proposals.proposals().map(proposal_log::Proposal::state).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn v7_debates_of_the_last_days_count_in_whatever_order_they_came_into_the_store() {
     let (store, elsewhere) = (memory(), memory());
-    let old = Surroundings::new(|| Timestamp(1_700_000_000_000 - 100 * DAY_MS), || [7; 16]);
+    let old = Env::new(|| Timestamp(1_700_000_000_000 - 100 * DAY_MS), || [7; 16]);
     let before = engine(elsewhere, old);
     let now = engine(store.clone(), paused_clock());
     hold(&now, 1).await;

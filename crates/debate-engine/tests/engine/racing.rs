@@ -20,7 +20,7 @@ const VARYING: &str = "seed=7,latency=1s,sigma=0.5";
 fn engine(after: Hedge) -> Engine {
     let settings = Settings { hedging: Hedging { after, ..Hedging::default() }, ..Settings::default() };
     let builder = Engine::builder(memory(), model(VARYING)).format(PredictionPrompts);
-    builder.surroundings(paused_clock()).settings(settings).build()
+    builder.env(paused_clock()).settings(settings).build()
 }
 
 /// Holds debates one after another; returns what each cost and came to, and all events as (kind, body).
@@ -99,7 +99,7 @@ fn steady(model: Arc<dyn ChatModel>, calls_max: usize) -> Engine {
     let hedging = Hedging { after: Hedge::Adaptive, ..Hedging::default() };
     let settings = Settings { hedging, calls_max, ..Settings::default() };
     let builder = Engine::builder(memory(), model).format(PredictionPrompts);
-    builder.surroundings(paused_clock()).settings(settings).build()
+    builder.env(paused_clock()).settings(settings).build()
 }
 
 #[tokio::test(start_paused = true)]

@@ -76,7 +76,7 @@ async fn d9_a_web_search_is_offered_in_the_phases_named_and_in_no_other() {
     let noting = Arc::new(Noting { model: model("seed=7"), searches: Mutex::default() });
     let engine = Engine::builder(memory(), Arc::clone(&noting))
         .format(DeliberationPrompts)
-        .surroundings(paused_clock())
+        .env(paused_clock())
         .build();
     let start = Start::<Deliberation> {
         config: accepted.config,
@@ -118,8 +118,7 @@ async fn d9_pages_that_a_provider_searched_for_are_evidence_until_their_words_ar
         panic!("a roundtable")
     };
     let noting = Arc::new(Noting { model: model("seed=7"), searches: Mutex::default() });
-    let engine =
-        Engine::builder(memory(), noting).format(RoundtablePrompts).surroundings(paused_clock()).build();
+    let engine = Engine::builder(memory(), noting).format(RoundtablePrompts).env(paused_clock()).build();
     let start = Start::<Roundtable> {
         config: accepted.config,
         brief: accepted.brief,

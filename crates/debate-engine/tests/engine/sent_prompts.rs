@@ -50,7 +50,7 @@ pub(crate) fn builder(spelling: &str) -> EngineBuilder {
         .format(RoundtablePrompts)
         .format(ReviewPrompts)
         .format(InvestigationPrompts)
-        .surroundings(paused_clock())
+        .env(paused_clock())
 }
 
 pub(crate) async fn held(engine: &Engine, request: &str) -> DebateId {

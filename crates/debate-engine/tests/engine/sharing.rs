@@ -108,7 +108,7 @@ impl Platform {
         let engine = Engine::builder(self.store.clone(), model)
             .format(PredictionPrompts)
             .settings(settings)
-            .surroundings(paused_clock())
+            .env(paused_clock())
             .actor(name)
             .sharing(sharing)
             .build();

@@ -86,7 +86,7 @@ impl Held {
 /// Runs the default prediction with a model; without a deadline where none is given.
 async fn run(model: Arc<dyn ChatModel>, deadline_ms: Option<u64>) -> Held {
     let engine = Engine::builder(memory(), model).format(PredictionPrompts);
-    let engine = engine.surroundings(paused_clock()).settings(Settings::default()).build();
+    let engine = engine.env(paused_clock()).settings(Settings::default()).build();
     let mut start = start(None);
     start.limits.set_deadline(deadline_ms.unwrap_or(NO_DEADLINE_MS));
     let debate = engine.start(start).await.unwrap().debate;
@@ -159,7 +159,7 @@ async fn p23_a_deadline_picks_the_highest_effort_that_fits() {
 async fn p23_an_effort_of_the_request_is_asked_for_and_kept() {
     let slow = thinker(|_| 10, 10.0);
     let engine = Engine::builder(memory(), Arc::clone(&slow) as Arc<dyn ChatModel>).format(PredictionPrompts);
-    let engine = engine.surroundings(paused_clock()).build();
+    let engine = engine.env(paused_clock()).build();
     let mut start = start(None);
     start.config.models.effort.default = Some(debate_core::call::Effort::High);
     start.config.models.output_tokens.insert("score".to_owned(), 333);

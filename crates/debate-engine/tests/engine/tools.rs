@@ -117,7 +117,7 @@ fn serving(
     let engine = Engine::builder(memory(), model)
         .format(RoundtablePrompts)
         .tools(format, [Arc::new(tool) as Arc<dyn Tool>])
-        .surroundings(paused_clock())
+        .env(paused_clock())
         .build();
     (engine, runs)
 }

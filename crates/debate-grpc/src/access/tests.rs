@@ -1,4 +1,4 @@
-//! What passes the door, and what becomes of a handler that panics.
+//! What passes the auth layer, and what becomes of a handler that panics.
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -25,10 +25,10 @@ use super::*;
 use crate::hearing::Hearing;
 use crate::tokens::{Scope, TokenFile, TokenWishes};
 
-fn door(token: Option<&str>) -> Door {
-    let keyring = Arc::new(Keyring::new(token, None).unwrap());
-    Door {
-        keyring,
+fn auth(token: Option<&str>) -> AuthLayer {
+    let token_store = Arc::new(TokenStore::new(token, None).unwrap());
+    AuthLayer {
+        token_store,
         body_patience: Duration::from_secs(60),
         unread: Arc::new(Unread::new(Duration::from_secs(60))),
     }
@@ -39,7 +39,7 @@ fn passes(path: &str, method: &str, authorization: Option<&str>) -> Result<(), R
     if let Some(value) = authorization {
         request = request.header(AUTHORIZATION, value);
     }
-    door(Some("secret")).pass(request.body(Body::empty()).unwrap()).map(|_| ())
+    auth(Some("secret")).pass(request.body(Body::empty()).unwrap()).map(|_| ())
 }
 
 #[tokio::test]
@@ -74,13 +74,13 @@ async fn every_method_of_grpc_that_needs_a_token_takes_only_what_says_that_it_is
             if let Some(content_type) = content_type {
                 request = request.header(CONTENT_TYPE, content_type);
             }
-            let passed = door(Some("secret")).pass(request.body(Body::empty()).unwrap()).map(|_| ());
+            let passed = auth(Some("secret")).pass(request.body(Body::empty()).unwrap()).map(|_| ());
             assert_eq!(passed, Err(Refusal::NotGrpc), "{place} {content_type:?}");
         }
     }
 }
 
-/// Every row of the door's table by who may have it, written down apart from it.
+/// Every row of the table of scopes by who may have it, written down apart from it.
 const OPEN_TO: [(&[Scope], &[&str]); 5] = [
     (
         &[Scope::Read, Scope::Admin],
@@ -133,6 +133,10 @@ const OPEN_TO: [(&[Scope], &[&str]); 5] = [
             "POST /debate.v1.AuditService/VerifyDebate",
             "POST /debate.v1.AuditService/DiffDebates",
             "POST /debate.v1.AuditService/ExportBundle",
+            "POST /debate.v1.AuditService/ListPrompts",
+            "POST /debate.v1.AuditService/GetPrompt",
+            "GET /api/v1/prompts",
+            "GET /api/v1/prompts/{format}/{name}",
             "GET /viewer/data/debates/{id}/events",
             "GET /viewer/data/debates/{id}/calls",
             "GET /viewer/data/debates/{id}/calls/{seq}/prompt",
@@ -180,7 +184,7 @@ async fn every_row_of_the_table_is_open_to_the_scopes_written_down_for_it_and_to
         let token = TokenFile::change(&file, |file| file.create(wishes, Timestamp(0))).unwrap();
         (scope, token)
     });
-    let door = Door { keyring: Arc::new(Keyring::new(None, Some(&file)).unwrap()), ..door(None) };
+    let auth = AuthLayer { token_store: Arc::new(TokenStore::new(None, Some(&file)).unwrap()), ..auth(None) };
     let mut asked = BTreeSet::new();
     for (scopes, row) in OPEN_TO.iter().flat_map(|(scopes, rows)| rows.iter().map(move |row| (*scopes, *row)))
     {
@@ -191,7 +195,7 @@ async fn every_row_of_the_table_is_open_to_the_scopes_written_down_for_it_and_to
             let request = request.header(CONTENT_TYPE, "application/grpc");
             let request =
                 request.header(AUTHORIZATION, format!("Bearer {token}")).body(Body::empty()).unwrap();
-            let passed = door.pass(request).map(|_| ());
+            let passed = auth.pass(request).map(|_| ());
             let expected = if scopes.contains(scope) { "passes" } else { "is forbidden" };
             let found = match passed {
                 Ok(()) => "passes",
@@ -248,7 +252,7 @@ async fn a_panic_in_a_handler_is_an_answer_without_its_message_and_an_error_in_t
     }
     let (hearing, _listening) = Hearing::begin();
     let app = Router::new().route("/healthz", get(panics));
-    let mut app = app.layer(from_fn_with_state(door(None), guard));
+    let mut app = app.layer(from_fn_with_state(auth(None), guard));
     for (content_type, status) in [("application/json", 500), ("application/grpc", 200)] {
         let request = Request::builder().uri("/healthz").header(CONTENT_TYPE, content_type);
         let answer = app.call(request.body(Body::empty()).unwrap()).await.unwrap();
@@ -383,13 +387,13 @@ fn without_tokens_pages_of_other_sites_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn what_comes_without_tokens_or_with_the_servers_own_is_counted_at_the_door() {
     for token in [None, Some("secret")] {
-        let door = door(token);
+        let auth = auth(token);
         let ask = || {
             let mut request = Request::get("/api/v1/debates");
             if let Some(token) = token {
                 request = request.header(AUTHORIZATION, format!("Bearer {token}"));
             }
-            door.pass(request.body(Body::empty()).unwrap())
+            auth.pass(request.body(Body::empty()).unwrap())
         };
         let passed: Vec<_> = (0..10_000).map(|_| ask().unwrap()).collect();
         let wait = Duration::from_millis(1);

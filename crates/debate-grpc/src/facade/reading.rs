@@ -6,11 +6,11 @@ use debate_core::id::Seq;
 use debate_engine::{Verification, exported_events, exported_streams};
 use debate_proto::v1;
 
-use super::Desk;
+use super::TenantSession;
 use crate::refusal::Refusal;
 use crate::to_proto;
 
-impl Desk {
+impl TenantSession {
     /// Returns a debate as it was after event `at`, or as it is.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ impl Desk {
     /// Reads a debate as it was after event `at`, or as it is, and shows it, both beside the threads that serve.
     ///
     /// # Errors
-    /// As [`Desk::debate`], and those of `show`.
+    /// As [`TenantSession::debate`], and those of `show`.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         id: &str,

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use debate_core::command::DecideError;
 use debate_core::debate::ReplayError;
 use debate_core::id::Seq;
-use debate_core::policy::desk::DeskError;
+use debate_core::policy::proposal_log::ProposalLogError;
 use debate_engine::{FolderError, PolicyError};
 use debate_store::{LeaseError, RedactError};
 use tonic::{Code, Status};
@@ -13,7 +13,7 @@ use tonic::{Code, Status};
 use super::*;
 use crate::hearing::Hearing;
 
-/// Refusals whose cause is inside the house, which is a secret, with the level and the message of what is logged of each.
+/// Refusals whose internal cause is a secret, with the level and the message of what is logged of each.
 fn refused_within(secret: &'static str) -> Vec<(Refusal, &'static str, &'static str)> {
     let debate = DebateId(uuid::Uuid::nil());
     let (stream, seq) = (debate.into(), Seq(1));
@@ -23,7 +23,7 @@ fn refused_within(secret: &'static str) -> Vec<(Refusal, &'static str, &'static 
     let (format, source) =
         (AnyReplayError::Format { kind: secret.to_owned() }, ReplayError::NotOpened(secret));
     let undecided = || DecideError::Defect(secret.to_owned());
-    let odd = DeskError::Order { seq: 1, kind: secret.to_owned() };
+    let odd = ProposalLogError::Order { seq: 1, kind: secret.to_owned() };
     let unread = || ReadError::backend(secret);
     let untaken = || AppendError::Backend { stream, source: secret.into() };
     let unleased = || LeaseError(secret.into());
@@ -52,7 +52,7 @@ fn refused_within(secret: &'static str) -> Vec<(Refusal, &'static str, &'static 
     let of_reading = of_reading.map(|refusal| (refusal, "ERROR", "the store cannot be read"));
     let of_taking = of_taking.map(|refusal| (refusal, "ERROR", "the store did not take events"));
     let others: [(Refusal, _, _); 11] = [
-        (PolicyError::Desk(odd).into(), "ERROR", "the log of proposals is corrupt"),
+        (PolicyError::Log(odd).into(), "ERROR", "the log of proposals is corrupt"),
         (Refusal::of_replay(debate, &format), "ERROR", "a log does not fold"),
         (LoadError::Replay { debate, source }.into(), "ERROR", "a log does not fold"),
         (Refusal::defect(&secret), "ERROR", "a defect of this program"),

@@ -51,10 +51,11 @@ pub(super) async fn start(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let desk = rest.desk(grant);
+    let session = rest.session(grant);
     let body = body_of(&headers, body)?;
-    let started = desk.start(|beside| accept_beside(beside, &body), super::opening(&headers, None)).await?;
-    let debate = desk.debate(&started.debate.to_string(), None).await?;
+    let started =
+        session.start(|beside| accept_beside(beside, &body), super::opening(&headers, None)).await?;
+    let debate = session.debate(&started.debate.to_string(), None).await?;
     let status = if started.existing { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("{DEBATES}/{}", started.debate);
     let shown = json!({ "debate": debate_json(&debate) });
@@ -81,7 +82,7 @@ pub(super) async fn list(
     Extension(grant): Extension<Arc<Grant>>,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
-    let desk = rest.desk(grant);
+    let session = rest.session(grant);
     let ListQuery { page_size, page_token: token, format, state } = query_of(query)?;
     let states = match state.as_str() {
         "" => Vec::new(),
@@ -92,7 +93,7 @@ pub(super) async fn list(
         _ => return Err(Refusal::field("state", "must be running, paused, concluded or archived")),
     };
     let request = v1::ListDebatesRequest { page_size, page_token: token, format, states };
-    let page = desk.page(&request).await?;
+    let page = session.page(&request).await?;
     let debates: Vec<Value> = page.debates.iter().map(of_list).collect();
     let next = Some(page.next_page_token).filter(|token| !token.is_empty());
     Ok(super::body(&json!({ "debates": debates, "next_page_token": next })))
@@ -115,7 +116,7 @@ pub(super) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let show = |debate: AnyDebate| Ok((shown(&debate)?, debate.lifecycle()));
-    let (text, lifecycle) = rest.desk(grant).read(&id, None, show).await?;
+    let (text, lifecycle) = rest.session(grant).read(&id, None, show).await?;
     if lifecycle == Lifecycle::Concluded {
         return Ok(tagged(&headers, text));
     }
@@ -132,7 +133,7 @@ pub(super) async fn go_on(
 ) -> Result<Response, Refusal> {
     let body = body_of(&headers, body)?;
     let json = str::from_utf8(&body).map_err(|_| Refusal::field(WHOLE, "is not UTF-8"))?;
-    let debate = rest.desk(grant).continue_debate(&id, AddedRounds::read(json)?).await?;
+    let debate = rest.session(grant).continue_debate(&id, AddedRounds::read(json)?).await?;
     Ok(super::body(&json!({ "debate": debate_json(&debate) })))
 }
 
@@ -142,7 +143,7 @@ pub(super) async fn resume(
     Extension(grant): Extension<Arc<Grant>>,
     Path(id): Path<String>,
 ) -> Result<Response, Refusal> {
-    let debate = rest.desk(grant).control(&id, Control::Resume).await?;
+    let debate = rest.session(grant).control(&id, Control::Resume).await?;
     Ok(super::body(&json!({ "debate": debate_json(&debate) })))
 }
 
@@ -176,13 +177,13 @@ pub(super) async fn resolve(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Refusal> {
-    let desk = rest.desk(grant);
+    let session = rest.session(grant);
     let Happened { outcome_id, happened_at } = serde_json::from_slice(&body_of(&headers, body)?)
         .map_err(|error| Refusal::field("request", error.to_string()))?;
     let happened_at = happened_at.map(|at| at.parse::<Timestamp>()).transpose();
     let happened_at = happened_at.map_err(|error| Refusal::field("happened_at", error.to_string()))?;
     let resolved = Resolved { happened_at, ..Resolved::new(OutcomeId::from(outcome_id.as_str())) };
-    let debate = desk.control(&id, Control::Resolve(resolved)).await?;
+    let debate = session.control(&id, Control::Resolve(resolved)).await?;
     Ok(([(header::CONTENT_TYPE, JSON)], shown(&debate)?).into_response())
 }
 
@@ -205,7 +206,7 @@ pub(super) async fn events(
     query: Result<Query<EventsQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let desk = rest.desk(grant);
+    let session = rest.session(grant);
     let EventsQuery { after, page_size } = query_of(query)?;
     // Read first: what is no number is refused, whatever is accepted.
     let resumed = headers.get(LAST_EVENT_ID).map(|value| {
@@ -216,16 +217,16 @@ pub(super) async fn events(
     let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     if !accepts.is_some_and(|types| types.contains("text/event-stream")) {
         let limit = if page_size == 0 { EVENTS_DEFAULT } else { page_size.min(EVENTS_MAX) };
-        let (page, head) = desk.log(&id, Seq(after), limit).await?;
+        let (page, head) = session.log(&id, Seq(after), limit).await?;
         let events = page.iter().map(event_json).collect::<Result<Vec<_>, _>>();
         let events = events.map_err(|error| Refusal::defect(&error))?;
         return Ok(super::body(&json!({ "events": events, "head_seq": head.0 })));
     }
     let after = resumed.unwrap_or(Seq(after));
-    if desk.is_over(&id, after).await? {
+    if session.is_over(&id, after).await? {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let watched = desk.watch(&id, after, false).await?;
+    let watched = session.watch(&id, after, false).await?;
     let reached = Reached::in_debate(&id, after);
     let noted = reached.clone();
     let watched = watched.inspect(move |watched| {
@@ -237,7 +238,7 @@ pub(super) async fn events(
     Ok((Extension(reached), sse).into_response())
 }
 
-/// Turns what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
+/// FairSemaphore what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
 fn told(
     watched: impl Stream<Item = Result<Watched, WatchError>> + Send + Unpin + 'static,
     closing: &CancellationToken,

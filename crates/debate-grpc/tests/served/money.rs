@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{DebateId, Seq, Timestamp};
-use debate_engine::{Engine, EngineBuilder, Prices, Settings, Surroundings, Watched};
+use debate_engine::{Engine, EngineBuilder, Env, Prices, Settings, Watched};
 use debate_grpc::tokens::{Scope, TokenLimits, TokenWishes};
 use debate_llm::{ChatModel, ScriptedAnswer, ScriptedModel, debater};
 use debate_prompts::prediction::PredictionPrompts;
@@ -50,12 +50,12 @@ impl Clock {
     }
 
     fn builder(&self, store: Arc<dyn EventStore>, model: Arc<dyn ChatModel>) -> EngineBuilder {
-        let (clock, real, dice) = (self.clone(), Surroundings::real(), Surroundings::real());
+        let (clock, real, dice) = (self.clone(), Env::real(), Env::real());
         let now = move || Timestamp(real.now().0 - clock.0.load(Ordering::Relaxed));
         Engine::builder(store, model)
             .format(PredictionPrompts)
             .prices(Prices::from_iter(["scripted", "simulated:7"].map(|name| (name.to_owned(), PRICE))))
-            .surroundings(Surroundings::new(now, move || dice.salt()))
+            .env(Env::new(now, move || dice.salt()))
     }
 }
 

@@ -6,8 +6,8 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::bucket::Bucket;
 use super::limits::ProviderLimits;
+use crate::fair_semaphore::{self, FairSemaphore};
 use crate::telemetry::{self, Limit};
-use crate::turns::{self, Turns};
 use crate::{ModelError, ModelErrorKind, Provider, TimeoutStage};
 
 /// The limits of one provider, shared by all of its models.
@@ -18,11 +18,11 @@ use crate::{ModelError, ModelErrorKind, Provider, TimeoutStage};
 pub struct Gate {
     provider: Provider,
     limits: ProviderLimits,
-    places: Option<Turns>,
+    places: Option<FairSemaphore>,
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
     /// Held by the one whose turn is next while it waits for the minute's limits.
-    next: Turns,
+    next: FairSemaphore,
 }
 
 impl Gate {
@@ -32,10 +32,10 @@ impl Gate {
         Self {
             provider,
             limits,
-            places: limits.concurrency.map(|places| Turns::new(places.get() as usize)),
+            places: limits.concurrency.map(|places| FairSemaphore::new(places.get() as usize)),
             requests: limits.requests_per_minute.map(Bucket::new),
             tokens: limits.tokens_per_minute.map(Bucket::new),
-            next: Turns::new(1),
+            next: FairSemaphore::new(1),
         }
     }
 
@@ -91,11 +91,11 @@ impl Gate {
 
     async fn wait(
         &self,
-        turns: &Turns,
+        turns: &FairSemaphore,
         tenant: &str,
         limit: Limit,
         deadline: Instant,
-    ) -> Result<turns::Turn, ModelError> {
+    ) -> Result<fair_semaphore::Turn, ModelError> {
         if let Some(turn) = turns.try_take() {
             return Ok(turn);
         }
@@ -142,7 +142,7 @@ impl Gate {
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     gate: &'a Gate,
-    place: Option<turns::Turn>,
+    place: Option<fair_semaphore::Turn>,
     requests: u32,
     tokens: u32,
     is_sent: bool,

@@ -17,10 +17,10 @@ use super::material::{self, Shares};
 use super::measure;
 use super::outcomes::{self, Letters, Names};
 use super::personas::{self, Persona};
+use super::prompt_prefix::{self, Form, PromptPrefix};
 use super::replies::{self, ArgumentReply};
 use super::shapes;
 use super::standard;
-use super::stem::{self, Form, Stem};
 use super::templates::{self, Values};
 use crate::copies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
@@ -71,7 +71,9 @@ pub(super) fn render(view: &ArgueView, room: Room) -> Result<Prompt, RenderError
     let stem = if standard::is_of(&view.subject) {
         standard::shared(&view.subject)?
     } else {
-        stem::shared(brief, templates::ARGUE, role, |brief| anybodys(&view.subject)?.spoken_by(role, brief))?
+        prompt_prefix::shared(brief, templates::ARGUE, role, |brief| {
+            anybodys(&view.subject)?.spoken_by(role, brief)
+        })?
     };
     let fitted = draft(view, &stem, room)?.fit()?;
     let output_tokens_max = room.output(view.max_argument_length);
@@ -86,12 +88,12 @@ fn version(view: &ArgueView) -> &'static str {
 }
 
 /// Returns what every role is shown in every round, as it was made the first time.
-pub(super) fn anybodys(subject: &Subject) -> Result<Arc<Stem>, RenderError> {
+pub(super) fn anybodys(subject: &Subject) -> Result<Arc<PromptPrefix>, RenderError> {
     let anybody = Role::from("");
-    stem::shared(&subject.brief, templates::ARGUE, &anybody, |brief| Ok(stem(subject, brief)))
+    prompt_prefix::shared(&subject.brief, templates::ARGUE, &anybody, |brief| Ok(stem(subject, brief)))
 }
 
-impl Stem {
+impl PromptPrefix {
     /// Returns what a role is shown in every round.
     pub(super) fn spoken_by(&self, role: &Role, brief: &Brief) -> Result<Self, RenderError> {
         let system = system(&personas::persona(role, brief))?;
@@ -100,7 +102,7 @@ impl Stem {
 }
 
 /// Returns what every role is shown in every round.
-pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
+pub(super) fn stem(subject: &Subject, brief: &Brief) -> PromptPrefix {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -114,14 +116,14 @@ pub(super) fn stem(subject: &Subject, brief: &Brief) -> Stem {
     let blocks = material::blocks(brief, &subject.outcomes, &shares);
     let head = Head::of_question(&blocks, outcomes.first().map(|fullest| &**fullest), "");
     let heads = head.into_iter().chain([Head::default()]).collect();
-    Stem { system: "".into(), heads, outcomes, blocks }
+    PromptPrefix { system: "".into(), heads, outcomes, blocks }
 }
 
 /// Returns the prompt before it is fitted.
 ///
 /// # Errors
 /// The persona was redacted or cannot be rendered.
-pub(super) fn draft(view: &ArgueView, stem: &Stem, room: Room) -> Result<Draft, RenderError> {
+pub(super) fn draft(view: &ArgueView, stem: &PromptPrefix, room: Room) -> Result<Draft, RenderError> {
     let version = version(view);
     let mut blocks = stem.blocks.clone();
     if standard::is_of(&view.subject) {
@@ -243,7 +245,7 @@ pub(super) fn point(
     share: Share,
 ) -> Block {
     let make = || tagged(&Letters::of_subject(subject), point, (forecast, score), share);
-    let mut block = stem::point(&subject.brief, point, (forecast, score), make);
+    let mut block = prompt_prefix::point(&subject.brief, point, (forecast, score), make);
     block.share = share;
     block
 }

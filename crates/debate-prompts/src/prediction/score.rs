@@ -12,11 +12,11 @@ use super::draft::Draft;
 use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes::{self, Letters};
+use super::prompt_prefix::{self, PromptPrefix};
 use super::replies::{self, ScoresReply};
 use super::rubric;
 use super::shapes;
 use super::standard;
-use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::prompts::{CUT, ParseError, Prompt, PublicPart, Reading, Received, RenderError};
 use crate::room::Room;
@@ -42,7 +42,9 @@ pub(super) fn render(view: &ScoreView, room: Room) -> Result<Prompt, RenderError
     let stem = if standard::is_of(&view.subject) {
         standard::shared(&view.subject)?
     } else {
-        stem::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| stem(view, brief))?
+        prompt_prefix::shared(&view.subject.brief, templates::SCORE, &SCORER.into(), |brief| {
+            stem(view, brief)
+        })?
     };
     let fitted = draft(view, &stem, (brief, argument), room)?.fit()?;
     let shape = shapes::scores(&criteria(view));
@@ -55,7 +57,7 @@ fn version(view: &ScoreView) -> &'static str {
 }
 
 /// Returns what every argument is scored with; the rubric stands before the argument, because all scores share it.
-pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError> {
+pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<PromptPrefix, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -70,7 +72,7 @@ pub(super) fn stem(view: &ScoreView, brief: &Brief) -> Result<Stem, RenderError>
     let blocks = material::blocks(brief, &view.subject.outcomes, &shares);
     let head = Head::of_question(&blocks, None, &words);
     let heads = head.into_iter().chain([Head::of_words(&words)]).collect();
-    Ok(Stem { system: system.into(), heads, outcomes: Vec::new(), blocks })
+    Ok(PromptPrefix { system: system.into(), heads, outcomes: Vec::new(), blocks })
 }
 
 fn rubric(view: &ScoreView, brief: &Brief) -> Result<String, RenderError> {
@@ -84,7 +86,7 @@ fn rubric(view: &ScoreView, brief: &Brief) -> Result<String, RenderError> {
 /// The rubric cannot be rendered.
 pub(super) fn draft(
     view: &ScoreView,
-    stem: &Stem,
+    stem: &PromptPrefix,
     (brief, argument): (&Brief, &str),
     room: Room,
 ) -> Result<Draft, RenderError> {

@@ -12,7 +12,7 @@ use super::blocks::{Block, Share, Slot};
 use super::head::Head;
 use super::material::{self, Shares};
 use super::personas::Persona;
-use super::stem::{self, Stem};
+use super::prompt_prefix::{self, PromptPrefix};
 use super::{outcomes, templates};
 use crate::prompts::RenderError;
 
@@ -38,10 +38,10 @@ pub(super) fn is_of(subject: &Subject) -> bool {
 }
 
 /// Returns what all prompts of a debate share, as it was made the first time.
-pub(super) fn shared(subject: &Subject) -> Result<Arc<Stem>, RenderError> {
+pub(super) fn shared(subject: &Subject) -> Result<Arc<PromptPrefix>, RenderError> {
     // A fork of other budgets may share the brief.
     let budget = Role::from(brief_tokens_max(subject).to_string().as_str());
-    stem::shared(&subject.brief, templates::SYSTEM_STANDARD, &budget, |brief| stem(subject, brief))
+    prompt_prefix::shared(&subject.brief, templates::SYSTEM_STANDARD, &budget, |brief| stem(subject, brief))
 }
 
 fn brief_tokens_max(subject: &Subject) -> u32 {
@@ -49,14 +49,14 @@ fn brief_tokens_max(subject: &Subject) -> u32 {
 }
 
 /// Returns what all prompts of a debate share.
-pub(super) fn stem(subject: &Subject, brief: &Brief) -> Result<Stem, RenderError> {
+pub(super) fn stem(subject: &Subject, brief: &Brief) -> Result<PromptPrefix, RenderError> {
     let outcomes = outcomes::forms(brief, &subject.outcomes);
     let blocks = material::blocks(brief, &subject.outcomes, &SHARES);
     let head =
         outcomes.first().and_then(|outcomes| Head::of_brief(&blocks, outcomes, brief_tokens_max(subject)));
     let heads = head.into_iter().chain([Head::default()]).collect();
     let system = templates::render(templates::SYSTEM_STANDARD, context! {})?;
-    Ok(Stem { system: system.into(), heads, outcomes, blocks })
+    Ok(PromptPrefix { system: system.into(), heads, outcomes, blocks })
 }
 
 /// Returns the system message that all calls share; empty in the contract's layout.

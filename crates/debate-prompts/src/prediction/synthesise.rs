@@ -16,10 +16,10 @@ use super::head::Head;
 use super::material::{self, Shares};
 use super::outcomes::{self, Names};
 use super::personas;
+use super::prompt_prefix::{self, PromptPrefix};
 use super::replies::{self, DisagreementReply, InsightReply, PositionReply, SynthesisReply};
 use super::shapes;
 use super::standard;
-use super::stem::{self, Stem};
 use super::templates::{self, Values};
 use crate::copies;
 use crate::prompts::{ParseError, Prompt, PublicPart, Reading, Received, RenderError};
@@ -51,7 +51,7 @@ pub(super) fn render(view: &SynthesisView, room: Room) -> Result<Prompt, RenderE
     let stem = if standard::is_of(&view.subject) {
         standard::shared(&view.subject)?
     } else {
-        stem::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| {
+        prompt_prefix::shared(&view.subject.brief, templates::SYNTHESISE, &judge, |brief| {
             stem(&view.subject, brief, Arc::clone(&argue::anybodys(&view.subject)?.heads))
         })?
     };
@@ -66,7 +66,11 @@ fn version(view: &SynthesisView) -> &'static str {
 }
 
 /// Returns what the synthesis is shown beside the arguments; it begins as the judge's arguments do.
-pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Result<Stem, RenderError> {
+pub(super) fn stem(
+    subject: &Subject,
+    brief: &Brief,
+    heads: Arc<[Head]>,
+) -> Result<PromptPrefix, RenderError> {
     let shares = Shares {
         question: QUESTION,
         findings: Some(FINDINGS),
@@ -79,14 +83,14 @@ pub(super) fn stem(subject: &Subject, brief: &Brief, heads: Arc<[Head]>) -> Resu
     let system = argue::system(&personas::persona(&Role::from(JUDGE), brief))?;
     let outcomes = outcomes::forms(brief, &subject.outcomes);
     let blocks = material::blocks(brief, &subject.outcomes, &shares);
-    Ok(Stem { system: system.into(), heads, outcomes, blocks })
+    Ok(PromptPrefix { system: system.into(), heads, outcomes, blocks })
 }
 
 /// Returns the prompt before it is fitted.
 ///
 /// # Errors
 /// The persona was redacted or cannot be rendered.
-pub(super) fn draft(view: &SynthesisView, stem: &Stem, room: Room) -> Result<Draft, RenderError> {
+pub(super) fn draft(view: &SynthesisView, stem: &PromptPrefix, room: Room) -> Result<Draft, RenderError> {
     let version = version(view);
     let mut blocks = stem.blocks.clone();
     blocks.extend(points(view));

@@ -68,7 +68,7 @@ pub(super) fn candidates(text: &str, known_keys: &[&str], is_cut: bool) -> Resul
     let mut found = search.found;
     found.sort_by_key(|candidate| std::cmp::Reverse(candidate.rank(is_cut)));
     for candidate in &mut found {
-        let mut around = surroundings(text, start, candidate, thinking || start > 0);
+        let mut around = env(text, start, candidate, thinking || start > 0);
         if objects > 1 {
             around.push(Repair::OtherObjectsIgnored { objects: objects - 1 });
         }
@@ -188,7 +188,7 @@ fn public_start(text: &str) -> usize {
     if begins_with_object || !text[start..].contains('{') { 0 } else { start }
 }
 
-fn surroundings(text: &str, start: usize, candidate: &Candidate, thinking: bool) -> Vec<Repair> {
+fn env(text: &str, start: usize, candidate: &Candidate, thinking: bool) -> Vec<Repair> {
     let mut repairs = Vec::new();
     if thinking {
         repairs.push(Repair::ThinkingRemoved);

@@ -11,7 +11,7 @@ use axum::routing::post;
 use debate_core::event::Resolved;
 use debate_core::id::{DebateId, Seq};
 use debate_core::measures::distribution::Distribution;
-use debate_engine::{Control, Fork, Surroundings};
+use debate_engine::{Control, Env, Fork};
 use debate_grpc::tokens::Scope;
 use debate_viewer::{DebatePage, Log, Report};
 use futures::future::join_all;
@@ -200,7 +200,7 @@ async fn full_house(house: &House) -> DebateId {
 pub(crate) async fn report(house: &House, debate: DebateId) -> Report {
     let log = Log::fold(debate, house.engine.history(debate, None).await.unwrap()).unwrap();
     let page = DebatePage::of(&log, log.head().0).unwrap();
-    Report::new(page, house.engine.verify(debate).await.unwrap(), Surroundings::real().now())
+    Report::new(page, house.engine.verify(debate).await.unwrap(), Env::real().now())
 }
 
 /// Begins a debate that nobody speaks in yet.

@@ -18,9 +18,9 @@ use crate::commands::bench::wishes;
 use crate::estimate;
 use crate::model::ModelChoice;
 use crate::page::{Page, span, thousands};
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::prices::dollars;
+use crate::terminal::Terminal;
 
 /// The most debates that are rehearsed.
 const REHEARSED_MAX: usize = 8;
@@ -101,8 +101,8 @@ impl Estimate {
     }
 
     /// Lays the estimate out, with what the plan has found.
-    pub(super) fn page(&self, plan: &Plan, paper: Paper) -> String {
-        let mut page = Page::new(paper);
+    pub(super) fn page(&self, plan: &Plan, terminal: Terminal) -> String {
+        let mut page = Page::new(terminal);
         if self.is_simulated {
             page.warning("SIMULATED: a program makes up every reply; that says nothing about the world");
         }

@@ -14,11 +14,11 @@ use debate_engine::{Control, ControlError, Engine, Start};
 use futures::StreamExt as _;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::app_context::AppContext;
 use crate::commands::ACTOR;
 use crate::exit::one_line;
-use crate::house::House;
-use crate::paper::Paper;
 use crate::plain;
+use crate::terminal::Terminal;
 
 /// How long a debate is waited for after its own deadline.
 const PATIENCE: Duration = Duration::from_secs(4 * 3_600);
@@ -63,8 +63,8 @@ impl Plan {
     ///
     /// # Errors
     /// The store, or one of these debates, cannot be read.
-    pub(super) async fn of(house: &House, questions: Questions, run: &str) -> anyhow::Result<Self> {
-        let (engine, open) = (&house.engine, questions.open);
+    pub(super) async fn of(app: &AppContext, questions: Questions, run: &str) -> anyhow::Result<Self> {
+        let (engine, open) = (&app.engine, questions.open);
         let mut debates = Vec::with_capacity(questions.resolved.len());
         for question in questions.resolved {
             let request_id = request_id(&question, engine.model_name(), run);
@@ -210,12 +210,12 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Begins with nothing done.
-    pub(super) fn begin(is_quiet: bool, all: usize, paper: Paper) -> anyhow::Result<Self> {
+    pub(super) fn begin(is_quiet: bool, all: usize, terminal: Terminal) -> anyhow::Result<Self> {
         let target = if is_quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(all as u64), target);
         let style =
             ProgressStyle::with_template("{bar:40} {pos}/{len} debates  {elapsed}  about {eta} left")?;
-        bar.set_style(style.progress_chars(paper.or("█▉▊▋▌▍▎▏ ", "#- ")));
+        bar.set_style(style.progress_chars(terminal.or("█▉▊▋▌▍▎▏ ", "#- ")));
         Ok(Self { bar, is_quiet, all, done: AtomicUsize::new(0) })
     }
 

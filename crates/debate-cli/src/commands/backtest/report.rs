@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::estimate::Estimate;
 use super::holding::{Ended, Plan};
+use crate::app_context::AppContext;
 use crate::commands::calibration;
 use crate::exit::End;
-use crate::house::House;
 use crate::page::Page;
-use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::terminal::Terminal;
 
 /// What was found.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Report {
     /// # Errors
     /// One of them cannot be read.
     pub(super) async fn of(
-        house: &House,
+        app: &AppContext,
         plan: Plan,
         estimate: Estimate,
         ended: Ended,
@@ -41,15 +41,15 @@ impl Report {
         let held: BTreeSet<DebateId> = ended.all.iter().filter_map(|(_, ended)| ended.clone().ok()).collect();
         let mut record = TrackRecord::default();
         for debate in held {
-            case(&house.engine, debate).await?.into_iter().for_each(|case| record.add(Arc::new(case)));
+            case(&app.engine, debate).await?.into_iter().for_each(|case| record.add(Arc::new(case)));
         }
         let calibration = record.report(None, true);
-        Ok(Self { is_simulated: house.is_simulated, plan, estimate, ended, calibration })
+        Ok(Self { is_simulated: app.is_simulated, plan, estimate, ended, calibration })
     }
 
     /// Lays the report out.
-    pub(super) fn page(&self, paper: Paper) -> String {
-        let mut page = Page::new(paper);
+    pub(super) fn page(&self, terminal: Terminal) -> String {
+        let mut page = Page::new(terminal);
         for (id, why) in self.failed() {
             page.warning(&format!("{}: {}", one_line(id), one_line(why)));
         }
@@ -57,7 +57,7 @@ impl Report {
             let (held, all) = (self.ended.all.len(), self.plan.debates().len());
             page.warning(&format!("INTERRUPTED after {held} of {all}; the same command goes on from there"));
         }
-        page.into_text() + &calibration::page(&self.calibration, paper)
+        page.into_text() + &calibration::page(&self.calibration, terminal)
     }
 
     /// Returns the report for programs.

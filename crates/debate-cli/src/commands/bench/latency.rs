@@ -15,15 +15,15 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::wishes::{Source, Wishes, Written};
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::print;
 use crate::exit::{End, Failure};
-use crate::house::House;
 use crate::page::{Column, Page, percent, span, thousands};
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::request_file::RequestFile;
 use crate::search::Search;
+use crate::terminal::Terminal;
 
 /// The debate that is rehearsed where no request is given.
 const REQUEST_DEFAULT: &str = include_str!("../../../../../examples/ice.json");
@@ -97,17 +97,20 @@ impl Latency {
             seed: options.seed.unwrap_or(SEED_DEFAULT),
             tools: RoundtableTools(Search::Simulated.tools()),
         };
-        let paper = Paper::stderr(options.ascii);
+        let terminal = Terminal::stderr(options.ascii);
         let (rehearsal, rows) = tokio::task::spawn_blocking(move || {
-            let bar = progress(&rehearsal, paper)?;
+            let bar = progress(&rehearsal, terminal)?;
             let rows = rehearsal.compare(&|| bar.inc(1))?;
             bar.finish_and_clear();
             anyhow::Ok((rehearsal, rows))
         })
         .await??;
         let found = Found { rehearsal, rows };
-        let text =
-            if self.json { format!("{}\n", found.json()) } else { found.page(Paper::stdout(options.ascii)) };
+        let text = if self.json {
+            format!("{}\n", found.json())
+        } else {
+            found.page(Terminal::stdout(options.ascii))
+        };
         print(&text)?;
         Ok(End::Done)
     }
@@ -125,14 +128,14 @@ impl Latency {
 }
 
 /// Says what is going to be done, and returns a bar that is drawn on terminals alone.
-fn progress(rehearsal: &Rehearsal, paper: Paper) -> anyhow::Result<ProgressBar> {
+fn progress(rehearsal: &Rehearsal, terminal: Terminal) -> anyhow::Result<ProgressBar> {
     let ways = Way::all(&rehearsal.request).len();
     let each = thousands(rehearsal.debates as u64);
     writeln!(io::stderr(), "rehearsing {ways} × {each} debates in virtual time; this may take a minute")?;
     let target = ProgressDrawTarget::stderr();
     let bar = ProgressBar::with_draw_target(Some((ways * rehearsal.debates) as u64), target);
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} debates  {elapsed}")?;
-    bar.set_style(style.progress_chars(paper.or("█▉▊▋▌▍▎▏ ", "#- ")));
+    bar.set_style(style.progress_chars(terminal.or("█▉▊▋▌▍▎▏ ", "#- ")));
     Ok(bar)
 }
 
@@ -140,23 +143,23 @@ async fn latencies(options: &Options, source: &Source) -> anyhow::Result<Latenci
     if let Source::LogNormal { median, sigma } = source {
         return Ok(Latencies::LogNormal { median: *median, sigma: *sigma });
     }
-    let house = House::open_existing(options).await?;
-    let recorded = recorded(&house, source).await;
-    house.close().await;
+    let app = AppContext::open_existing(options).await?;
+    let recorded = recorded(&app, source).await;
+    app.close().await;
     Ok(Latencies::Recorded(recorded?))
 }
 
 /// Reads the latencies of debates; each that is named must have some, and all together must have any.
-async fn recorded(house: &House, source: &Source) -> anyhow::Result<Recorded> {
+async fn recorded(app: &AppContext, source: &Source) -> anyhow::Result<Recorded> {
     let (debates, must_each) = match source {
         Source::Debates(debates) => (debates.clone(), true),
-        Source::Store => (stored(house).await?, false),
+        Source::Store => (stored(app).await?, false),
         Source::LogNormal { .. } => (Vec::new(), false),
     };
     let mut recorded = Recorded::default();
     let mut any = 0;
     for debate in debates {
-        let log = house.engine.log(debate, None).await?;
+        let log = app.engine.log(debate, None).await?;
         let mut of_this = recorded.clone();
         let timed = of_this.add(&log).with_context(|| format!("debate {debate} cannot be read"))?;
         if timed > 0 {
@@ -174,10 +177,10 @@ async fn recorded(house: &House, source: &Source) -> anyhow::Result<Recorded> {
     Ok(recorded)
 }
 
-async fn stored(house: &House) -> anyhow::Result<Vec<DebateId>> {
+async fn stored(app: &AppContext) -> anyhow::Result<Vec<DebateId>> {
     let (mut found, mut filter) = (Vec::new(), ListFilter::default());
     loop {
-        let page = house.store.events().list(filter.clone()).await?;
+        let page = app.store.events().list(filter.clone()).await?;
         found.extend(page.iter().map(|listed| DebateId(listed.first.stream.id)));
         match page.last() {
             Some(last) if page.len() == filter.limit as usize => filter.before = Some(last.position),
@@ -201,9 +204,9 @@ impl Found {
         self.rehearsal.request.format()
     }
 
-    fn page(&self, paper: Paper) -> String {
+    fn page(&self, terminal: Terminal) -> String {
         let rehearsal = &self.rehearsal;
-        let mut page = Page::new(paper);
+        let mut page = Page::new(terminal);
         page.warning("SIMULATED: latencies are drawn and answers are made up; no model was asked");
         page.gap();
         let (debates, calls) = (thousands(rehearsal.debates as u64), rehearsal.calls_expected());
@@ -213,11 +216,11 @@ impl Found {
         page.gap();
         let deadline = format!("over {}", span(ms(rehearsal.deadline())));
         let over_base = match self.rehearsal.request {
-            AcceptedRequest::Prediction(_) => paper.or("× strict p99", "x strict p99"),
+            AcceptedRequest::Prediction(_) => terminal.or("× strict p99", "x strict p99"),
             AcceptedRequest::Deliberation(_)
             | AcceptedRequest::Roundtable(_)
             | AcceptedRequest::Review(_)
-            | AcceptedRequest::Investigation(_) => paper.or("× off p99", "x off p99"),
+            | AcceptedRequest::Investigation(_) => terminal.or("× off p99", "x off p99"),
         };
         let head = [
             ("schedule", Column::Left),

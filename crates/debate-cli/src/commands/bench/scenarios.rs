@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 
 use super::wishes::{Source, Written};
 use crate::admission::admit;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::{print, run};
 use crate::exit::{End, Failure};
 use crate::flags;
-use crate::house::House;
 use crate::model::{self, ModelChoice};
 use crate::page::{Column, Page};
-use crate::paper::Paper;
 use crate::plain::one_line;
 use crate::search::{self, Search};
+use crate::terminal::Terminal;
 
 /// The seed where none is given.
 const SEED_DEFAULT: u64 = 1;
@@ -104,7 +104,7 @@ impl Scenarios {
         let text = if self.json {
             format!("{}\n", report.json(&compared))
         } else {
-            report.page(&compared, Paper::stdout(options.ascii))
+            report.page(&compared, Terminal::stdout(options.ascii))
         };
         print(&text)?;
         Ok(if rolls_back(&compared) { End::Fault } else { End::Done })
@@ -160,7 +160,7 @@ impl Scenarios {
         writeln!(io::stderr(), "holding {debates} roundtables of {scenarios} scenarios")?;
         let bar = ProgressBar::with_draw_target(Some(debates), ProgressDrawTarget::stderr());
         let style = ProgressStyle::with_template("{bar:40} {pos}/{len} roundtables  {elapsed}")?;
-        bar.set_style(style.progress_chars(Paper::stderr(options.ascii).or("█▉▊▋▌▍▎▏ ", "#- ")));
+        bar.set_style(style.progress_chars(Terminal::stderr(options.ascii).or("█▉▊▋▌▍▎▏ ", "#- ")));
         Ok(bar)
     }
 
@@ -213,24 +213,24 @@ impl Scenarios {
             return Err(Failure::bad_input("--median and --sigma are for the simulated model alone"));
         }
         let settings = options.settings();
-        let house = House::open(options, settings).await?;
+        let app = AppContext::open(options, settings).await?;
         let mut measured = Vec::new();
         for scenario in scenarios {
             let (mut debates, mut logs) = (Vec::new(), Vec::new());
             for _ in 0..self.runs {
                 let request = AcceptedRequest::Roundtable(Box::new(scenario.request.clone()));
-                let debate = run::start(&house.engine, request).await?.debate;
+                let debate = run::start(&app.engine, request).await?.debate;
                 anyhow::ensure!(
-                    house.engine.concluded(debate, PATIENCE).await?,
+                    app.engine.concluded(debate, PATIENCE).await?,
                     "debate {debate} does not end"
                 );
-                logs.push(house.engine.log(debate, None).await?);
+                logs.push(app.engine.log(debate, None).await?);
                 debates.push(debate.to_string());
                 bar.inc(1);
             }
             measured.push(Measured::of(scenario, debates, &logs)?);
         }
-        house.close().await;
+        app.close().await;
         Ok(measured)
     }
 }
@@ -306,8 +306,8 @@ impl Report {
         })
     }
 
-    fn page(&self, compared: &[(&Measured, &Measured, Comparison)], paper: Paper) -> String {
-        let mut page = Page::new(paper);
+    fn page(&self, compared: &[(&Measured, &Measured, Comparison)], terminal: Terminal) -> String {
+        let mut page = Page::new(terminal);
         if self.is_simulated {
             page.warning("SIMULATED: latencies are drawn and answers are made up; no model was asked");
             page.gap();

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use debate_engine::Surroundings;
+use debate_engine::Env;
 use debate_store::{Holder, Horizon, PostgresStore};
 
 use super::{Check, Verdict};
@@ -76,10 +76,10 @@ async fn database(options: &Options) -> Vec<Check> {
 
 /// Returns by how many milliseconds the database's clock is before this machine's, as well as an answer tells.
 async fn apart(database: &PostgresStore) -> anyhow::Result<i64> {
-    let surroundings = Surroundings::real();
-    let asked = surroundings.now();
+    let env = Env::real();
+    let asked = env.now();
     let theirs = database.clock().await?;
-    let ours = asked.0.midpoint(surroundings.now().0);
+    let ours = asked.0.midpoint(env.now().0);
     Ok(theirs.0 - ours)
 }
 

@@ -2,10 +2,10 @@
 
 use debate_core::policy::reviewer::ReviewerName;
 
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::{ACTOR, print};
 use crate::exit::End;
-use crate::house::House;
 
 /// Record that you accept a proposal for a reviewer's prompt
 ///
@@ -29,9 +29,9 @@ pub(crate) struct Accept {
 impl Accept {
     /// Carries out the command.
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
-        let accepted = house.engine.accept_proposal(&self.role, self.number, ACTOR).await;
-        house.close().await;
+        let app = AppContext::open_existing(options).await?;
+        let accepted = app.engine.accept_proposal(&self.role, self.number, ACTOR).await;
+        app.close().await;
         let accepted = accepted?;
         let (number, role, digest) = (accepted.number, &self.role, accepted.digest);
         let unwritten = if accepted.is_written {

@@ -8,13 +8,13 @@ use debate_core::id::Role;
 use debate_core::policy::insights::Insights as Found;
 
 use super::WindowArgs;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::print;
 use crate::exit::End;
-use crate::house::House;
 use crate::page::{Column, Page};
-use crate::paper::Paper;
 use crate::plain::one_line;
+use crate::terminal::Terminal;
 
 /// Show how well each reviewer argued in past reviews, and whether its prompt should change
 #[derive(Debug, clap::Args)]
@@ -35,20 +35,20 @@ pub(crate) struct Insights {
 impl Insights {
     /// Carries out the command.
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
-        let found = house.engine.policy_insights(self.window.into()).await;
-        house.close().await;
+        let app = AppContext::open_existing(options).await?;
+        let found = app.engine.policy_insights(self.window.into()).await;
+        app.close().await;
         let found = found?;
         if self.json {
             print(&format!("{}\n", serde_json::json!({ "reviewers": found })))?;
         } else {
-            print(&self.page(&found, Paper::stdout(options.ascii)))?;
+            print(&self.page(&found, Terminal::stdout(options.ascii)))?;
         }
         Ok(End::Done)
     }
 
-    fn page(&self, found: &BTreeMap<Role, Found>, paper: Paper) -> String {
-        let mut page = Page::new(paper);
+    fn page(&self, found: &BTreeMap<Role, Found>, terminal: Terminal) -> String {
+        let mut page = Page::new(terminal);
         if found.is_empty() {
             page.line(&format!(
                 "no reviewer was judged in the last {} days; see debate review",

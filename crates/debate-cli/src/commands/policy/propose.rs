@@ -8,10 +8,10 @@ use debate_engine::{Proposed, ReviewersFolder, Settings};
 use serde_json::json;
 
 use super::WindowArgs;
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::{ACTOR, print};
 use crate::exit::End;
-use crate::house::House;
 use crate::plain::plain;
 
 /// Ask a model for a better prompt of a reviewer
@@ -50,10 +50,10 @@ impl Propose {
     /// Carries out the command.
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let folder = ReviewersFolder::open(&self.reviewers_dir)?;
-        let house = House::forking(options, Settings::default()).await?;
+        let app = AppContext::forking(options, Settings::default()).await?;
         let proposed =
-            house.engine.propose_prompt(&folder, &self.role, self.window.into(), self.anyway, ACTOR).await;
-        house.close().await;
+            app.engine.propose_prompt(&folder, &self.role, self.window.into(), self.anyway, ACTOR).await;
+        app.close().await;
         let proposed = proposed?;
         let text = if self.json { json_of(&proposed) } else { self.told(&proposed) };
         print(&text)?;

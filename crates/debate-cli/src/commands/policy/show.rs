@@ -2,14 +2,14 @@
 
 use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
-use debate_core::policy::desk::Shown;
+use debate_core::policy::proposal_log::Shown;
 use debate_core::policy::reviewer::ReviewerName;
 use serde_json::json;
 
+use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::commands::print;
 use crate::exit::End;
-use crate::house::House;
 use crate::plain::plain;
 
 /// Show a proposal for a reviewer's prompt as it is recorded: its state, its digest, how it differs, its whole text
@@ -38,9 +38,9 @@ pub(crate) struct Show {
 impl Show {
     /// Carries out the command.
     pub(super) async fn run(&self, options: &Options) -> anyhow::Result<End> {
-        let house = House::open_existing(options).await?;
-        let proposal = house.engine.proposal(&self.role, self.number).await;
-        house.close().await;
+        let app = AppContext::open_existing(options).await?;
+        let proposal = app.engine.proposal(&self.role, self.number).await;
+        app.close().await;
         let proposal = proposal?;
         let shown = proposal.shown();
         let text = if self.json { format!("{}\n", json!(shown)) } else { self.told(&shown) };

@@ -6,8 +6,8 @@ use debate_core::envelope::{Envelope, StreamId};
 use debate_engine::{Fault, Verification};
 
 use super::super::import::Batch;
+use crate::app_context::AppContext;
 use crate::exit::Failure;
-use crate::house::House;
 
 /// How much is kept of what is wrong with one debate, in bytes.
 const WHY_BYTES_MAX: usize = 1_000;
@@ -15,14 +15,14 @@ const WHY_BYTES_MAX: usize = 1_000;
 /// Streams of a bundle that are folded together. Of no other is anything kept.
 pub(super) struct Fold {
     streams: BTreeSet<StreamId>,
-    house: House,
+    app: AppContext,
     batch: Batch,
 }
 
 impl Fold {
     /// Begins with an empty store.
     pub(super) async fn open(streams: BTreeSet<StreamId>) -> anyhow::Result<Self> {
-        Ok(Self { streams, house: House::empty().await?, batch: Batch::default() })
+        Ok(Self { streams, app: AppContext::empty().await?, batch: Batch::default() })
     }
 
     /// Takes the next event of a bundle.
@@ -30,7 +30,7 @@ impl Fold {
         if !self.streams.contains(&envelope.stream) {
             return Ok(());
         }
-        self.batch.push(&**self.house.store.events(), envelope).await
+        self.batch.push(&**self.app.store.events(), envelope).await
     }
 
     /// Folds debates of which all events were pushed, and recomputes their outcomes. Of what is wrong with one the beginning
@@ -39,13 +39,13 @@ impl Fold {
         mut self,
         debates: &[StreamId],
     ) -> anyhow::Result<BTreeMap<StreamId, Verification>> {
-        let others = self.batch.flush(&**self.house.store.events()).await?;
+        let others = self.batch.flush(&**self.app.store.events()).await?;
         if let Some(other) = others.first() {
             return Err(Failure::fault(&other.why));
         }
         let mut folds = BTreeMap::new();
         for stream in debates {
-            let mut found = super::verify(&self.house.engine, *stream, true).await?;
+            let mut found = super::verify(&self.app.engine, *stream, true).await?;
             if let Some(Fault { why, .. }) = &mut found.fault {
                 why.truncate(why.floor_char_boundary(WHY_BYTES_MAX));
             }
@@ -129,7 +129,7 @@ pub(in crate::commands) mod tests {
     }
 
     async fn kept(fold: &mut Fold) -> Vec<StreamId> {
-        let store = &**fold.house.store.events();
+        let store = &**fold.app.store.events();
         fold.batch.flush(store).await.unwrap();
         store.heads(None, 10).await.unwrap().into_iter().map(|(stream, _)| stream).collect()
     }
@@ -150,7 +150,7 @@ pub(in crate::commands) mod tests {
             folds.push(event(stream(number))).await.unwrap();
             let (_, fold) = folds.open.as_mut().unwrap();
             assert_eq!(kept(fold).await, [stream(number)]);
-            stores.push(Arc::downgrade(fold.house.store.events()));
+            stores.push(Arc::downgrade(fold.app.store.events()));
             let open = stores.iter().filter(|store| store.strong_count() > 0).count();
             assert_eq!(open, 1, "stores that are open at stream {number}");
         }

@@ -11,7 +11,7 @@ use super::outcome::{
     ChallengeEntry, ChallengeState, ConclusionEntry, EvidenceEntry, HypothesisEntry, InvestigationResult,
     Metadata, ReportEntry, VerdictEntry, ViolationEntry,
 };
-use super::{plan, sights};
+use super::{plan, visibility};
 use crate::debate::Debate;
 use crate::prose::{REDACTED, Texts};
 use crate::stop::Completeness;
@@ -62,7 +62,7 @@ fn redacted() -> String {
 /// Returns the words of a hypothesis if they may be shown and are still there.
 fn words(debate: &Debate<Investigation>, number: u32, texts: Texts) -> HypothesisText {
     let shown = match texts {
-        Texts::Shown => sights::hypothesis(debate, number),
+        Texts::Shown => visibility::hypothesis(debate, number),
         Texts::Withheld => None,
     };
     shown.unwrap_or_else(|| HypothesisText { statement: redacted(), prediction: redacted() })

@@ -11,7 +11,7 @@ use super::answer::{
     StatusUpdate, Verdict,
 };
 use super::evidence::{Check, EvidenceKind};
-use crate::call::{CallKey, Sight};
+use crate::call::{CallKey, InputRef};
 use crate::id::Role;
 use crate::prose::Prose;
 use crate::{body, bounds, records};
@@ -314,7 +314,7 @@ impl Consequence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ViolationFound {
     /// The answer in which it shows.
-    pub shown_by: Sight,
+    pub shown_by: InputRef,
     /// Who broke the rule.
     pub by: Role,
     /// Which.
@@ -337,7 +337,7 @@ impl ViolationFound {
     /// Returns a violation with its consequence.
     pub(super) fn new(call: &CallKey, revision: u32, by: Role, violation: Violation) -> Self {
         Self {
-            shown_by: Sight { call: call.clone(), revision },
+            shown_by: InputRef { call: call.clone(), revision },
             by,
             violation,
             consequence: violation.consequence(),

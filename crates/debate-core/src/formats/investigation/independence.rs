@@ -59,7 +59,7 @@ fn told(challenge: &Challenge) -> String {
 
 /// Returns what an investigator tests and what it has said, folded.
 fn own_words(debate: &Debate<Investigation>, seat: &Seat) -> Vec<String> {
-    let tested = super::sights::hypothesis(debate, seat.hypothesis);
+    let tested = super::visibility::hypothesis(debate, seat.hypothesis);
     let tested = tested.into_iter().flat_map(|own| [folded(&own.statement), folded(&own.prediction)]);
     tested.chain(debate.state().messages(&seat.investigator, u32::MAX).flat_map(words)).collect()
 }

@@ -11,8 +11,8 @@ use super::fact::{
     KeyInsight, Position, Rule,
 };
 use super::point::PointId;
-use super::sights;
 use super::state::Turn;
+use super::visibility;
 use crate::debate::Debate;
 use crate::id::{OutcomeId, Role};
 use crate::measures::distribution::{Distribution, Repair};
@@ -46,7 +46,7 @@ pub(super) fn argument(
     let phase = config.phase(round);
     let breaks = [
         (Rule::P3, unknown || supported.is_none()),
-        (Rule::P10, round > 1 && rebuts.is_empty() && !sights::opponents(debate, round, role).is_empty()),
+        (Rule::P10, round > 1 && rebuts.is_empty() && !visibility::opponents(debate, round, role).is_empty()),
         (Rule::P11, phase == Phase::Closing && cites.is_empty()),
         (
             Rule::P12,
@@ -197,7 +197,7 @@ fn known(config: &Config, outcome: &OutcomeRef) -> Option<OutcomeId> {
 
 /// Returns the named roles that may be rebutted, in role order, each once (rule P10).
 fn rebutted(debate: &Debate<Prediction>, round: u32, role: &Role, named: &[String]) -> Vec<Role> {
-    let opponents = sights::opponents(debate, round, role);
+    let opponents = visibility::opponents(debate, round, role);
     let is_named = |role: &Role| named.iter().any(|name| name.trim().eq_ignore_ascii_case(role.as_str()));
     opponents.into_iter().filter(is_named).collect()
 }

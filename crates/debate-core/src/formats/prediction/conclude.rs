@@ -17,8 +17,8 @@ use super::outcome::{
     OutcomeProbability, RoleAssessment, Round, RoundSummary, ScoreEntry,
 };
 use super::point::PointId;
-use super::sights;
 use super::state::{State, Turn};
+use super::visibility;
 use crate::debate::Debate;
 use crate::id::Role;
 use crate::measures::consensus::{self, Consensus};
@@ -100,7 +100,7 @@ pub fn entry(config: &Config, turn: &Turn, texts: Texts) -> ArgumentEntry {
     let scored = turn.scored.as_ref();
     let score_of = |place: usize| scored.and_then(|scored| scored.scores.get(place).copied().flatten());
     let criteria = config.criteria.iter().enumerate();
-    let poor = State::is_poor(turn).then(|| "P6".to_owned());
+    let poor = State::is_below_threshold(turn).then(|| "P6".to_owned());
     ArgumentEntry {
         role: made.role.clone(),
         argument: prose.map_or_else(|| REDACTED.to_owned(), |prose| prose.argument.clone()),
@@ -243,7 +243,7 @@ fn extra(
         ledger,
         argument_quality: quality(debate),
         evolution_share: evolution(config, state),
-        judge_order: sights::order_seen(debate),
+        judge_order: visibility::order_seen(debate),
         judge_reasoning: reasoning.unwrap_or_default(),
         judge_passes: Judged::of(config, state.judgements())
             .map(|judged| judged.passes)

@@ -187,7 +187,7 @@ fn rejection(debate: &Debate<Prediction>, round: u32) -> Option<Step<Fact>> {
 }
 
 fn rules_broken(turn: &Turn) -> Vec<Rule> {
-    let poor = State::is_poor(turn).then_some(Rule::P6);
+    let poor = State::is_below_threshold(turn).then_some(Rule::P6);
     turn.made.breaks.iter().copied().chain(poor).collect()
 }
 

@@ -185,7 +185,7 @@ impl State {
 
     /// Returns whether a scored argument is poor enough to be asked again (rule P6).
     #[must_use]
-    pub(super) fn is_poor(turn: &Turn) -> bool {
+    pub(super) fn is_below_threshold(turn: &Turn) -> bool {
         turn.composite().is_some_and(scoring::should_ask_again)
     }
 }

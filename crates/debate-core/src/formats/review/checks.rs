@@ -6,7 +6,7 @@ use super::Review;
 use super::answer::{Feedback, Judgement};
 use super::config::{Side, Speech};
 use super::fact::{JudgementProse, PairJudged, SpeechMade, SpeechProse, Verdict};
-use super::sights;
+use super::visibility;
 use crate::debate::Debate;
 use crate::id::Role;
 use crate::measures::sentences;
@@ -39,7 +39,7 @@ pub(super) fn speech(
     if text.is_empty() {
         return Err("the reply says nothing".to_owned());
     }
-    let side = debate.config().pair(pair).map_or(Side::A, |reviewers| sights::side_of(reviewers, &role));
+    let side = debate.config().pair(pair).map_or(Side::A, |reviewers| visibility::side_of(reviewers, &role));
     let prose = Prose::new(SpeechProse { text: text.to_owned() });
     Ok(SpeechMade { pair, speech, side, role, revision, sentences: sentences::count(text), prose })
 }

@@ -7,9 +7,9 @@ use super::fact::Winner;
 use super::judged::Judged;
 use super::outcome::{
     DebateLog, FailedPair, JudgeFeedback, LoggedCost, LoggedFeedback, LoggedPair, Metadata, NotRun,
-    PairDebate, PairJudgement, PassShown, ReviewResult, Untouched,
+    PairDebate, PairJudgement, PassShown, RawJson, ReviewResult,
 };
-use super::{checks, sights};
+use super::{checks, visibility};
 use crate::call::{CallKey, Tokens};
 use crate::debate::Debate;
 use crate::prose::{REDACTED, Texts};
@@ -24,9 +24,9 @@ pub(super) fn outcome(debate: &Debate<Review>, texts: Texts) -> ReviewResult {
     ReviewResult {
         debate_id: debate.id(),
         completed_at: debate.conclusion().map(|(_, at)| at.to_string()).unwrap_or_default(),
-        critiques: Untouched::of(brief.map_or(REDACTED, |brief| &brief.critiques_json)),
+        critiques: RawJson::of(brief.map_or(REDACTED, |brief| &brief.critiques_json)),
         conflicts: config.conflicts_given.then(|| {
-            Untouched::of(brief.and_then(|brief| brief.conflicts_json.as_deref()).unwrap_or(REDACTED))
+            RawJson::of(brief.and_then(|brief| brief.conflicts_json.as_deref()).unwrap_or(REDACTED))
         }),
         conflicts_found: brief
             .filter(|_| !config.conflicts_given)
@@ -165,7 +165,7 @@ fn judgement(
     let scores = |of: &dyn Fn(Side) -> f64| Side::BOTH.map(|side| (pair.role(side).clone(), of(side))).into();
     let shown = judged.passes.iter().map(|pass| PassShown {
         pass: pass.pass,
-        shown_first: pair.role(sights::first_shown(debate, number, pass.pass)).clone(),
+        shown_first: pair.role(visibility::first_shown(debate, number, pass.pass)).clone(),
         winner: pass.winner,
         judge_scores: scores(&|side| pass.verdict(side).argument_quality_score),
     });

@@ -21,9 +21,9 @@ pub struct ReviewResult {
     /// When the outcome was reached, ISO 8601 in UTC; empty while the debate runs.
     pub completed_at: String,
     /// The caller's critiques, byte for byte as they came (rule V6).
-    pub critiques: Untouched,
+    pub critiques: RawJson,
     /// The caller's conflicts, byte for byte as they came; null where none were given (rule V6).
-    pub conflicts: Option<Untouched>,
+    pub conflicts: Option<RawJson>,
     /// The conflicts that were found in the critiques; empty where the caller gave them (rule V2).
     pub conflicts_found: Vec<Conflict>,
     /// How many conflicts there are, given or found.
@@ -65,9 +65,9 @@ pub struct ReviewResult {
 /// JSON of the caller's, shown as it came.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
-pub struct Untouched(Box<RawValue>);
+pub struct RawJson(Box<RawValue>);
 
-impl Untouched {
+impl RawJson {
     /// Takes a text that is JSON; what is none is shown as a text.
     pub(super) fn of(json: &str) -> Self {
         let raw = RawValue::from_string(json.to_owned());
@@ -82,7 +82,7 @@ impl Untouched {
     }
 }
 
-impl PartialEq for Untouched {
+impl PartialEq for RawJson {
     fn eq(&self, other: &Self) -> bool {
         self.as_str() == other.as_str()
     }

@@ -8,7 +8,7 @@ use super::config::{Seat, TOOL_TURNS_MAX};
 use super::evidence::CHECK_TOOL;
 use super::fact::{Stage, Standing};
 use super::visible::{ChallengeView, ConveyView, Dossier, InvestigateView, Looks, Subject, Task, Visible};
-use crate::call::{Sight, Want};
+use crate::call::{InputRef, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
 use crate::id::Role;
@@ -16,7 +16,7 @@ use crate::id::Role;
 /// Returns the answers that a call is shown, in the order shown.
 ///
 /// Whether a challenge is still open follows from what the synthesizer found answered, so that counts as seen.
-pub(super) fn sees(debate: &Debate<Investigation>, want: &Want) -> Vec<Sight> {
+pub(super) fn inputs(debate: &Debate<Investigation>, want: &Want) -> Vec<InputRef> {
     let seats: Vec<&Seat> = debate.state().seats(debate.config()).collect();
     let own = |who: &Role| seats.iter().copied().filter(|seat| seat.investigator == *who).collect::<Vec<_>>();
     let calls = match Call::of(&want.call) {
@@ -67,10 +67,10 @@ fn said(seats: &[&Seat], (reports, responses): (u32, u32), (challenges, statuses
     calls
 }
 
-fn sight(debate: &Debate<Investigation>, call: &Call) -> Option<Sight> {
+fn sight(debate: &Debate<Investigation>, call: &Call) -> Option<InputRef> {
     let call = call.key();
     let revision = debate.revision(&call);
-    debate.is_answered(&call, revision).then_some(Sight { call, revision })
+    debate.is_answered(&call, revision).then_some(InputRef { call, revision })
 }
 
 /// Returns what a call may see.

@@ -10,7 +10,7 @@ const WIDTH_MAX: usize = 140;
 
 /// Width and abilities of what is drawn on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Paper {
+pub(crate) struct Terminal {
     /// Columns.
     pub(crate) width: usize,
     /// Whether anything beyond ASCII can be drawn.
@@ -21,7 +21,7 @@ pub(crate) struct Paper {
 
 /// How a piece of text stands out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ink {
+pub(crate) enum Style {
     /// A heading.
     Bold,
     /// Less important.
@@ -32,7 +32,7 @@ pub(crate) enum Ink {
     Warning,
 }
 
-impl Paper {
+impl Terminal {
     /// Returns stdout as it is.
     pub(crate) fn stdout(ascii: bool) -> Self {
         Self::of(&Term::stdout(), console::colors_enabled(), ascii)
@@ -54,17 +54,17 @@ impl Paper {
         }
     }
 
-    /// Returns a text that stands out, as far as the paper allows.
-    pub(crate) fn ink(&self, ink: Ink, text: &str) -> String {
+    /// Returns a text that stands out, as far as the terminal allows.
+    pub(crate) fn ink(&self, ink: Style, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
         }
         let styled = style(text).force_styling(true);
         let styled = match ink {
-            Ink::Bold => styled.bold(),
-            Ink::Dim => styled.dim(),
-            Ink::Bar => styled.cyan(),
-            Ink::Warning => styled.yellow().bold(),
+            Style::Bold => styled.bold(),
+            Style::Dim => styled.dim(),
+            Style::Bar => styled.cyan(),
+            Style::Warning => styled.yellow().bold(),
         };
         styled.to_string()
     }
@@ -90,7 +90,7 @@ impl Paper {
     }
 }
 
-/// Returns whether the surroundings can show Unicode: they do unless they say otherwise.
+/// Returns whether the env can show Unicode: they do unless they say otherwise.
 fn speaks_unicode(lookup: impl Fn(&str) -> Option<String>) -> bool {
     if lookup("TERM").as_deref() == Some("dumb") {
         return false;
@@ -108,13 +108,13 @@ mod tests {
 
     #[test]
     fn bars_have_eighths_of_a_cell_and_an_ascii_form() {
-        let paper = Paper { width: 80, unicode: true, colour: false };
+        let terminal = Terminal { width: 80, unicode: true, colour: false };
         for (share, want) in
             [(0.0, ""), (1.0, "████"), (0.5, "██"), (0.53, "██▏"), (0.22, "▉"), (f64::NAN, ""), (2.0, "████")]
         {
-            assert_eq!(paper.bar(share, 4), want, "{share}");
+            assert_eq!(terminal.bar(share, 4), want, "{share}");
         }
-        let ascii = Paper { unicode: false, ..paper };
+        let ascii = Terminal { unicode: false, ..terminal };
         assert_eq!((ascii.bar(0.5, 10).as_str(), ascii.bar(1.0, 3).as_str()), ("#####", "###"));
     }
 
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn without_colours_nothing_but_the_text_is_written() {
-        let paper = Paper { width: 80, unicode: true, colour: false };
-        assert_eq!(paper.ink(Ink::Warning, "SIMULATED"), "SIMULATED");
-        assert!(Paper { colour: true, ..paper }.ink(Ink::Bold, "x").contains("\x1b["));
+        let terminal = Terminal { width: 80, unicode: true, colour: false };
+        assert_eq!(terminal.ink(Style::Warning, "SIMULATED"), "SIMULATED");
+        assert!(Terminal { colour: true, ..terminal }.ink(Style::Bold, "x").contains("\x1b["));
     }
 }

@@ -6,18 +6,18 @@ use super::call::{self, Call, Kind};
 use super::fact::ResponseGiven;
 use super::judge;
 use super::visible::{Context, Shown, Visible, Words};
-use crate::call::{Sight, Want};
+use crate::call::{InputRef, Want};
 use crate::debate::Debate;
 use crate::id::Role;
 
 /// Returns the answers that a call is shown, in the order shown.
-pub(super) fn sees(debate: &Debate<Roundtable>, want: &Want) -> Vec<Sight> {
+pub(super) fn inputs(debate: &Debate<Roundtable>, want: &Want) -> Vec<InputRef> {
     let shown = Call::of(&want.call).map(|call| history(debate, &call)).unwrap_or_default();
-    let sights = shown.into_iter().map(|given| Sight {
+    let visibility = shown.into_iter().map(|given| InputRef {
         call: call::key(given.kind, given.round, &given.agent),
         revision: given.revision,
     });
-    sights.collect()
+    visibility.collect()
 }
 
 /// Returns what a call may see.

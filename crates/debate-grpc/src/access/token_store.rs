@@ -1,4 +1,4 @@
-//! The tokens that open the door now: the one of the command line, and those of a file that is read again when it changes.
+//! The tokens that are valid now: the one of the command line, and those of a file that is read again when it changes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::tokens::{TokenEntry, TokenFile, TokenFileError};
 
 /// All tokens that are good, and what they are good for.
 #[derive(Debug)]
-pub(crate) struct Keyring {
+pub(crate) struct TokenStore {
     /// What everybody gets where no token is needed.
     open: Option<Arc<Grant>>,
     service: Option<ServiceToken>,
@@ -43,8 +43,8 @@ struct Loaded {
     grants: HashMap<String, Arc<Grant>>,
 }
 
-impl Keyring {
-    /// Makes a keyring; without any token everybody gets everything.
+impl TokenStore {
+    /// Makes a token_store; without any token everybody gets everything.
     ///
     /// # Errors
     /// The file cannot be used.
@@ -179,25 +179,25 @@ mod tests {
         let create = |wishes| TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap();
         let old = create(wishes("app", None));
         let expired = create(wishes("late", Some(Timestamp(1))));
-        let keyring = Keyring::new(Some("service"), Some(&path)).unwrap();
-        let first = keyring.grant(Some(&old)).unwrap();
+        let token_store = TokenStore::new(Some("service"), Some(&path)).unwrap();
+        let first = token_store.grant(Some(&old)).unwrap();
         assert_eq!(
             (first.name.as_str(), first.may(Scope::Read), first.may(Scope::Write)),
             ("app", true, false)
         );
-        assert!(keyring.grant(Some("service")).unwrap().may(Scope::Admin));
+        assert!(token_store.grant(Some("service")).unwrap().may(Scope::Admin));
         for wrong in [None, Some(""), Some("servicE"), Some(&expired[..])] {
-            assert!(keyring.grant(wrong).is_none(), "{wrong:?}");
+            assert!(token_store.grant(wrong).is_none(), "{wrong:?}");
         }
         let new = create(wishes("app", None));
-        assert!(keyring.grant(Some(&new)).is_some());
-        assert!(Arc::ptr_eq(&keyring.grant(Some(&old)).unwrap(), &first), "counts go on over a change");
+        assert!(token_store.grant(Some(&new)).is_some());
+        assert!(Arc::ptr_eq(&token_store.grant(Some(&old)).unwrap(), &first), "counts go on over a change");
         TokenFile::change(&path, |file| Ok(file.revoke(&old[4..16]))).unwrap();
-        assert!(keyring.grant(Some(&old)).is_none() && !first.holds());
+        assert!(token_store.grant(Some(&old)).is_none() && !first.holds());
         let (hearing, _listening) = Hearing::begin();
         fs::write(&path, "{").unwrap();
-        assert!(keyring.grant(Some(&new)).is_some(), "a broken file leaves things as they were");
-        assert!(keyring.grant(Some(&old)).is_none());
+        assert!(token_store.grant(Some(&new)).is_some(), "a broken file leaves things as they were");
+        assert!(token_store.grant(Some(&old)).is_none());
         let logged = hearing.logged("ERROR", "tokens stay as they were");
         assert!(matches!(&logged[..], [once] if once.contains("is no file of tokens")), "{logged:?}");
     }
@@ -207,12 +207,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("tokens.json");
         let token = TokenFile::change(&path, |file| file.create(wishes("app", None), Timestamp(0))).unwrap();
-        let keyring = Keyring::new(None, Some(&path)).unwrap();
-        let reading = keyring.grant(Some(&token)).unwrap();
+        let token_store = TokenStore::new(None, Some(&path)).unwrap();
+        let reading = token_store.grant(Some(&token)).unwrap();
         let mut file: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         file["tokens"][0]["scopes"] = json!(["audit"]);
         fs::write(&path, file.to_string()).unwrap();
-        let auditing = keyring.grant(Some(&token)).unwrap();
+        let auditing = token_store.grant(Some(&token)).unwrap();
         assert!(auditing.may(Scope::Audit) && !auditing.may(Scope::Read) && !reading.holds());
         let mut before = auditing;
         for (field, value, is_so) in [
@@ -224,14 +224,14 @@ mod tests {
         ] {
             file["tokens"][0][field] = value;
             fs::write(&path, file.to_string()).unwrap();
-            let now = keyring.grant(Some(&token)).unwrap();
+            let now = token_store.grant(Some(&token)).unwrap();
             assert!(is_so(&now) && !before.holds(), "{field}");
             before = now;
         }
         // Its hash stands there still, and is that of no token any more.
         file["key"] = serde_json::to_value(TokenFile::new().unwrap()).unwrap()["key"].take();
         fs::write(&path, format!("{file:#}")).unwrap();
-        assert!(keyring.grant(Some(&token)).is_none() && !before.holds());
+        assert!(token_store.grant(Some(&token)).is_none() && !before.holds());
     }
 
     #[cfg(unix)]
@@ -250,16 +250,16 @@ mod tests {
         let [first, second] = ["first", "second"].map(|name| {
             TokenFile::change(&file, |file| file.create(wishes(name, None), Timestamp(0))).unwrap()
         });
-        let keyring = Keyring::new(None, Some(&path("tokens.json"))).unwrap();
-        let held = [&first, &second].map(|token| keyring.grant(Some(token)).unwrap());
+        let token_store = TokenStore::new(None, Some(&path("tokens.json"))).unwrap();
+        let held = [&first, &second].map(|token| token_store.grant(Some(token)).unwrap());
         TokenFile::change(&path("tokens.json"), |file| Ok(file.revoke("first"))).unwrap();
-        assert!(keyring.grant(Some(&first)).is_none() && !held[0].holds() && held[1].holds());
+        assert!(token_store.grant(Some(&first)).is_none() && !held[0].holds() && held[1].holds());
         let newer = path("v2").join("tokens.json");
         fs::copy(&file, &newer).unwrap();
         TokenFile::change(&newer, |file| Ok(file.revoke("second"))).unwrap();
         symlink("v2", path("data.new")).unwrap();
         fs::rename(path("data.new"), path("data")).unwrap();
-        assert!(keyring.grant(Some(&second)).is_none() && !held[1].holds());
+        assert!(token_store.grant(Some(&second)).is_none() && !held[1].holds());
     }
 
     #[test]
@@ -268,9 +268,9 @@ mod tests {
         let path = folder.path().join("tokens.json");
         let wishes = wishes("app", Some(Timestamp(now().0 + 300)));
         let token = TokenFile::change(&path, |file| file.create(wishes, Timestamp(0))).unwrap();
-        let keyring = Keyring::new(None, Some(&path)).unwrap();
+        let token_store = TokenStore::new(None, Some(&path)).unwrap();
         let begun = Instant::now();
-        while keyring.grant(Some(&token)).is_some() {
+        while token_store.grant(Some(&token)).is_some() {
             assert!(begun.elapsed() < Duration::from_secs(60), "it opens on");
             std::thread::yield_now();
         }
@@ -292,25 +292,25 @@ mod tests {
         };
         let create = |name| TokenFile::change(&path, |file| file.create(wishes(name, None), Timestamp(0)));
         let tokens = ["exposed", "broken", "elsewhere", "unread"].map(|name| create(name).unwrap());
-        let keyring = Keyring::new(None, Some(&path)).unwrap();
+        let token_store = TokenStore::new(None, Some(&path)).unwrap();
         let (hearing, _listening) = Hearing::begin();
         let faults = || hearing.logged("ERROR", "tokens stay as they were").len();
-        let holds = |token: &str| keyring.grant(Some(token)).is_some();
-        let seconds_pass = || (0..3).for_each(|_| keyring.refresh());
+        let holds = |token: &str| token_store.grant(Some(token)).is_some();
+        let seconds_pass = || (0..3).for_each(|_| token_store.refresh());
         let [exposed, broken, elsewhere, unread] = &tokens;
 
         TokenFile::change(&path, |file| Ok(file.revoke("exposed"))).unwrap();
         allow(0o664);
         seconds_pass();
         assert_eq!((holds(exposed), faults()), (true, 1), "it is refused");
-        assert!(matches!(Keyring::new(None, Some(&path)), Err(TokenFileError::Exposed { .. })));
+        assert!(matches!(TokenStore::new(None, Some(&path)), Err(TokenFileError::Exposed { .. })));
         allow(0o600);
         assert!(!holds(exposed), "nothing of it changed but its mode");
 
         fs::write(&path, "{").unwrap();
         seconds_pass();
         assert_eq!((holds(broken), faults()), (true, 2), "it is refused");
-        let mut file = keyring.refreshed(false).unwrap().file.clone();
+        let mut file = token_store.refreshed(false).unwrap().file.clone();
         file.revoke("broken");
         fs::write(&path, serde_json::to_string(&file).unwrap()).unwrap();
         assert!(!holds(broken));
@@ -326,24 +326,24 @@ mod tests {
 
         // What failed was the machine: of the file nothing changes when that is over.
         TokenFile::change(&path, |file| Ok(file.revoke("unread"))).unwrap();
-        keyring.fail();
+        token_store.fail();
         assert!(holds(unread));
-        keyring.refresh();
+        token_store.refresh();
         assert!(!holds(unread));
         assert_eq!(faults(), 3);
     }
 
     #[test]
     fn without_tokens_everybody_gets_everything() {
-        let keyring = Keyring::new(None, None).unwrap();
-        assert!(keyring.grant(None).unwrap().may(Scope::Admin));
+        let token_store = TokenStore::new(None, None).unwrap();
+        assert!(token_store.grant(None).unwrap().may(Scope::Admin));
     }
 
     #[test]
     fn what_is_asked_without_tokens_or_with_the_servers_own_is_counted_together() {
         for token in [None, Some("service")] {
-            let keyring = Keyring::new(token, None).unwrap();
-            let [first, next] = [(); 2].map(|()| keyring.grant(token).unwrap());
+            let token_store = TokenStore::new(token, None).unwrap();
+            let [first, next] = [(); 2].map(|()| token_store.grant(token).unwrap());
             assert!(Arc::ptr_eq(&first, &next), "{token:?}");
         }
     }

@@ -15,7 +15,7 @@ use crate::record::{Record as _, RecordError};
 
 /// The proposals for one reviewer's prompt.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct ProposalLog {
     proposals: BTreeMap<u32, Proposal>,
     head: Head,
 }
@@ -100,7 +100,7 @@ impl Proposal {
 
 /// A stored stream is not one of proposals.
 #[derive(Debug, thiserror::Error)]
-pub enum DeskError {
+pub enum ProposalLogError {
     /// An event was changed, removed or put elsewhere.
     #[error("the log of proposals is corrupt")]
     Chain(#[from] ChainBreak),
@@ -123,7 +123,7 @@ pub enum DeskError {
     },
 }
 
-impl DeskError {
+impl ProposalLogError {
     /// Returns the first event at fault.
     #[must_use]
     pub fn seq(&self) -> Seq {
@@ -156,30 +156,30 @@ pub enum AcceptError {
     },
 }
 
-impl Desk {
+impl ProposalLog {
     /// Folds a stored stream; one that does not exist has no proposals.
     ///
     /// # Errors
     /// It is corrupt.
-    pub fn replay(log: &[Envelope]) -> Result<Self, DeskError> {
-        let mut desk = Self { proposals: BTreeMap::new(), head: Head::NONE };
+    pub fn replay(log: &[Envelope]) -> Result<Self, ProposalLogError> {
+        let mut folded = Self { proposals: BTreeMap::new(), head: Head::NONE };
         let mut chain = log.first().map(|first| ChainCheck::new(first.stream));
         for envelope in log {
             if let Some(chain) = &mut chain {
                 chain.push(envelope)?;
             }
-            desk.apply(envelope)?;
-            desk.head = Head { seq: envelope.seq, hash: envelope.hash };
+            folded.apply(envelope)?;
+            folded.head = Head { seq: envelope.seq, hash: envelope.hash };
         }
-        Ok(desk)
+        Ok(folded)
     }
 
-    fn apply(&mut self, envelope: &Envelope) -> Result<(), DeskError> {
+    fn apply(&mut self, envelope: &Envelope) -> Result<(), ProposalLogError> {
         let seq = envelope.seq.0;
-        let order = || DeskError::Order { seq, kind: envelope.kind.clone() };
+        let order = || ProposalLogError::Order { seq, kind: envelope.kind.clone() };
         let prose = envelope.prose.as_ref().map(|prose| prose.text.as_str());
         let event = PolicyEvent::decode(&envelope.kind, envelope.version, &envelope.body, prose);
-        match event.ok_or_else(order)?.map_err(|source| DeskError::Record { seq, source })? {
+        match event.ok_or_else(order)?.map_err(|source| ProposalLogError::Record { seq, source })? {
             PolicyEvent::ProposalStarted(started) => {
                 if !is_of(envelope, &started) || !self.may_start(&started) {
                     return Err(order());

@@ -23,21 +23,21 @@ use crate::binding::{self, Unoffered};
 use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
 use crate::fork::{self, Fork, ForkError};
-use crate::house::House;
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::redaction::{self, Redact, Redaction, RedactionError};
 use crate::room;
+use crate::shared::EngineShared;
 use crate::turn;
 use crate::verify::{self, Page, Verification};
 
 /// What the engine does with a debate without knowing its format.
 #[async_trait]
-pub(crate) trait Served: Send + Sync {
+pub(crate) trait FormatRuntime: Send + Sync {
     /// Drives a debate until it ends.
     async fn drive(
         &self,
-        house: Arc<House>,
+        shared: Arc<EngineShared>,
         debate: DebateId,
         live: Live,
         orders: &mut mpsc::Receiver<Order>,
@@ -46,7 +46,7 @@ pub(crate) trait Served: Send + Sync {
     /// Carries out a control on a debate that nobody drives here; says whether it wants driving now.
     async fn control(
         &self,
-        house: &House,
+        shared: &EngineShared,
         debate: DebateId,
         control: &Control,
         actor: &str,
@@ -56,27 +56,36 @@ pub(crate) trait Served: Send + Sync {
     async fn due_at(&self, store: &dyn EventStore, debate: DebateId) -> Result<Option<Timestamp>, LoadError>;
 
     /// Decides and records what a debate that nobody drives comes to by its deadline; says whether it has concluded.
-    async fn check_deadline(&self, house: &House, debate: DebateId) -> Result<bool, ControlError>;
+    async fn check_deadline(&self, shared: &EngineShared, debate: DebateId) -> Result<bool, ControlError>;
 
     /// Records that a process drives a debate again after none did, where its deadline counts that (rule K24).
-    async fn resume_driving(&self, house: &House, debate: DebateId) -> Result<(), ControlError>;
+    async fn resume_driving(&self, shared: &EngineShared, debate: DebateId) -> Result<(), ControlError>;
 
     /// Returns why a debate cannot go on with the models of this process, if it cannot (rule K23).
-    async fn missing_models(&self, house: &House, debate: DebateId) -> Result<Option<Unoffered>, LoadError>;
+    async fn missing_models(
+        &self,
+        shared: &EngineShared,
+        debate: DebateId,
+    ) -> Result<Option<Unoffered>, LoadError>;
 
     /// Records that all that is asked from here on is put to the default model of this process (rule K23).
-    async fn replace_model(&self, house: &House, debate: DebateId, actor: &str) -> Result<(), ControlError>;
+    async fn replace_model(
+        &self,
+        shared: &EngineShared,
+        debate: DebateId,
+        actor: &str,
+    ) -> Result<(), ControlError>;
 
     /// Returns whether a debate runs, as it is stored.
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError>;
 
     /// Opens a fork of a debate under a new id.
-    async fn fork(&self, house: &House, fork: &Fork, id: DebateId) -> Result<Forked, ForkError>;
+    async fn fork(&self, shared: &EngineShared, fork: &Fork, id: DebateId) -> Result<Forked, ForkError>;
 
     /// Deletes prose of a debate and records that it did.
     async fn redact(
         &self,
-        house: &House,
+        shared: &EngineShared,
         debate: DebateId,
         what: Redact,
         actor: &str,
@@ -94,7 +103,7 @@ pub(crate) trait Served: Send + Sync {
     /// a prompt of its first questions does not fit its model's context window.
     fn room_violation(
         &self,
-        house: &House,
+        shared: &EngineShared,
         start: &(dyn Any + Send + Sync),
         now: Timestamp,
     ) -> Option<Violation>;
@@ -103,7 +112,7 @@ pub(crate) trait Served: Send + Sync {
     /// the digest of its request.
     fn render_again(
         &self,
-        house: &House,
+        shared: &EngineShared,
         before: &[Arc<Envelope>],
         want: &Want,
         room: Room,
@@ -114,31 +123,31 @@ pub(crate) trait Served: Send + Sync {
 pub(crate) struct ServedFormat<P>(pub(crate) Arc<P>);
 
 #[async_trait]
-impl<P: Prompts> Served for ServedFormat<P> {
+impl<P: Prompts> FormatRuntime for ServedFormat<P> {
     async fn drive(
         &self,
-        house: Arc<House>,
+        shared: Arc<EngineShared>,
         debate: DebateId,
         live: Live,
         orders: &mut mpsc::Receiver<Order>,
     ) -> Result<Ended, DriveError> {
-        driver::drive(house, Arc::clone(&self.0), debate, live, orders).await
+        driver::drive(shared, Arc::clone(&self.0), debate, live, orders).await
     }
 
     async fn control(
         &self,
-        house: &House,
+        shared: &EngineShared,
         debate: DebateId,
         control: &Control,
         actor: &str,
     ) -> Result<bool, ControlError> {
         if control.sets_going() {
-            let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
-            if let Some(why) = binding::missing(house, &journal.debate) {
+            let journal: Journal<P::Format> = Journal::load(&*shared.store, debate, None).await?;
+            if let Some(why) = binding::missing(shared, &journal.debate) {
                 return Err(ControlError::Unoffered(why));
             }
         }
-        let decided = decide::<P::Format>(house, debate, control.command(), actor).await?;
+        let decided = decide::<P::Format>(shared, debate, control.command(), actor).await?;
         Ok(!decided.wanted_work().is_empty())
     }
 
@@ -147,23 +156,32 @@ impl<P: Prompts> Served for ServedFormat<P> {
         Ok(journal.debate.due_at())
     }
 
-    async fn check_deadline(&self, house: &House, debate: DebateId) -> Result<bool, ControlError> {
-        let decided = decide::<P::Format>(house, debate, Command::CheckDeadline, &house.actor).await?;
+    async fn check_deadline(&self, shared: &EngineShared, debate: DebateId) -> Result<bool, ControlError> {
+        let decided = decide::<P::Format>(shared, debate, Command::CheckDeadline, &shared.actor).await?;
         Ok(decided.lifecycle() == Lifecycle::Concluded)
     }
 
-    async fn resume_driving(&self, house: &House, debate: DebateId) -> Result<(), ControlError> {
-        decide::<P::Format>(house, debate, Command::ResumeDriving, &house.actor).await.map(drop)
+    async fn resume_driving(&self, shared: &EngineShared, debate: DebateId) -> Result<(), ControlError> {
+        decide::<P::Format>(shared, debate, Command::ResumeDriving, &shared.actor).await.map(drop)
     }
 
-    async fn missing_models(&self, house: &House, debate: DebateId) -> Result<Option<Unoffered>, LoadError> {
-        let journal: Journal<P::Format> = Journal::load(&*house.store, debate, None).await?;
-        Ok(binding::missing(house, &journal.debate))
+    async fn missing_models(
+        &self,
+        shared: &EngineShared,
+        debate: DebateId,
+    ) -> Result<Option<Unoffered>, LoadError> {
+        let journal: Journal<P::Format> = Journal::load(&*shared.store, debate, None).await?;
+        Ok(binding::missing(shared, &journal.debate))
     }
 
-    async fn replace_model(&self, house: &House, debate: DebateId, actor: &str) -> Result<(), ControlError> {
-        let model = binding::identity(&**house.models.default_model());
-        decide::<P::Format>(house, debate, Command::ReplaceModel(model), actor).await.map(drop)
+    async fn replace_model(
+        &self,
+        shared: &EngineShared,
+        debate: DebateId,
+        actor: &str,
+    ) -> Result<(), ControlError> {
+        let model = binding::identity(&**shared.models.default_model());
+        decide::<P::Format>(shared, debate, Command::ReplaceModel(model), actor).await.map(drop)
     }
 
     async fn wants_driving(&self, store: &dyn EventStore, debate: DebateId) -> Result<bool, LoadError> {
@@ -171,18 +189,18 @@ impl<P: Prompts> Served for ServedFormat<P> {
         Ok(journal.debate.lifecycle() == Lifecycle::Running)
     }
 
-    async fn fork(&self, house: &House, fork: &Fork, id: DebateId) -> Result<Forked, ForkError> {
-        fork::open::<P::Format>(house, fork, id).await
+    async fn fork(&self, shared: &EngineShared, fork: &Fork, id: DebateId) -> Result<Forked, ForkError> {
+        fork::open::<P::Format>(shared, fork, id).await
     }
 
     async fn redact(
         &self,
-        house: &House,
+        shared: &EngineShared,
         debate: DebateId,
         what: Redact,
         actor: &str,
     ) -> Result<Redaction, RedactionError> {
-        redaction::redact::<P::Format>(house, debate, what, actor).await
+        redaction::redact::<P::Format>(shared, debate, what, actor).await
     }
 
     async fn verify(
@@ -196,16 +214,16 @@ impl<P: Prompts> Served for ServedFormat<P> {
 
     fn room_violation(
         &self,
-        house: &House,
+        shared: &EngineShared,
         start: &(dyn Any + Send + Sync),
         now: Timestamp,
     ) -> Option<Violation> {
-        room::violation(house, &*self.0, start.downcast_ref::<Vec<Event<P::Format>>>()?, now)
+        room::violation(shared, &*self.0, start.downcast_ref::<Vec<Event<P::Format>>>()?, now)
     }
 
     fn render_again(
         &self,
-        house: &House,
+        shared: &EngineShared,
         before: &[Arc<Envelope>],
         want: &Want,
         room: Room,
@@ -213,7 +231,7 @@ impl<P: Prompts> Served for ServedFormat<P> {
         let debate: Debate<P::Format> = any::fold(before.iter().map(Arc::as_ref))?;
         let rendered = turn::render(&*self.0, &debate, want, room);
         Ok(rendered.map(|(_, prompt)| {
-            let digest = Digest(turn::request(&prompt, house, 0).prompt_digest());
+            let digest = Digest(turn::request(&prompt, shared, 0).prompt_digest());
             (prompt, digest)
         }))
     }
@@ -221,16 +239,16 @@ impl<P: Prompts> Served for ServedFormat<P> {
 
 /// Decides a command on a debate that nobody drives, records it, and returns what it led to.
 async fn decide<F: Format>(
-    house: &House,
+    shared: &EngineShared,
     debate: DebateId,
     command: Command<F>,
     actor: &str,
 ) -> Result<Debate<F>, ControlError> {
-    let mut journal: Journal<F> = Journal::load(&*house.store, debate, None).await?;
-    let mut draft = journal.debate.draft(house.surroundings.now());
+    let mut journal: Journal<F> = Journal::load(&*shared.store, debate, None).await?;
+    let mut draft = journal.debate.draft(shared.env.now());
     draft.decide(command).map_err(ControlError::Refused)?;
     let author = Author { tenant: journal.tenant.clone(), actor: actor.to_owned(), trace: None };
-    journal.record(&*house.store, &house.surroundings, &author, draft).await?;
+    journal.record(&*shared.store, &shared.env, &author, draft).await?;
     Ok(journal.debate)
 }
 

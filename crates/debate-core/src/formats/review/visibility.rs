@@ -6,18 +6,19 @@ use super::call::{self, Call};
 use super::config::{Pair, Side, Speech};
 use super::fact::SpeechMade;
 use super::visible::{Heard, Task, Visible};
-use crate::call::{Sight, Want};
+use crate::call::{InputRef, Want};
 use crate::debate::Debate;
 use crate::id::Digest;
 use crate::prose::Prose;
 
 /// Returns the answers that a call is shown, in the order shown.
-pub(super) fn sees(debate: &Debate<Review>, want: &Want) -> Vec<Sight> {
+pub(super) fn inputs(debate: &Debate<Review>, want: &Want) -> Vec<InputRef> {
     let shown = Call::of(&want.call).map(|call| heard(debate, &call)).unwrap_or_default();
-    let sights = shown
-        .into_iter()
-        .map(|made| Sight { call: call::speak(made.pair, made.speech, &made.role), revision: made.revision });
-    sights.collect()
+    let visibility = shown.into_iter().map(|made| InputRef {
+        call: call::speak(made.pair, made.speech, &made.role),
+        revision: made.revision,
+    });
+    visibility.collect()
 }
 
 /// Returns what a call may see.

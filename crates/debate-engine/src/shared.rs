@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use debate_core::prices::Prices;
-use debate_llm::turns::Turns;
+use debate_llm::fair_semaphore::FairSemaphore;
 use debate_llm::{CallTime, Models};
 use debate_store::EventStore;
 use tokio_util::sync::CancellationToken;
 
+use crate::env::Env;
 use crate::hedging::{Hedging, Races};
 use crate::leasing::Leasing;
 use crate::policy::OneAtATime;
 use crate::room::Windows;
 use crate::schemas::Schemas;
 use crate::shared_reads::SharedReads;
-use crate::surroundings::Surroundings;
 use crate::thinking::Paces;
 use crate::tools::Tools;
 
@@ -57,17 +57,17 @@ impl Default for Settings {
 }
 
 /// What all debates of one process share.
-pub(crate) struct House {
+pub(crate) struct EngineShared {
     pub(crate) store: Arc<dyn EventStore>,
     pub(crate) models: Models,
     pub(crate) prices: Prices,
     pub(crate) tools: Tools,
     pub(crate) settings: Settings,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) env: Env,
     pub(crate) actor: String,
     pub(crate) leasing: Option<Leasing>,
-    pub(crate) calls: Turns,
-    pub(crate) debates: Turns,
+    pub(crate) calls: FairSemaphore,
+    pub(crate) debates: FairSemaphore,
     pub(crate) schemas: Schemas,
     pub(crate) races: Races,
     pub(crate) paces: Paces,
@@ -77,9 +77,9 @@ pub(crate) struct House {
     pub(crate) shutdown: CancellationToken,
 }
 
-impl std::fmt::Debug for House {
+impl std::fmt::Debug for EngineShared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("House").field("models", &self.models).finish_non_exhaustive()
+        f.debug_struct("EngineShared").field("models", &self.models).finish_non_exhaustive()
     }
 }
 

@@ -21,14 +21,14 @@ const PAGE: u32 = 1_000;
 
 /// The logs, the one looked at last in the end.
 #[derive(Debug, Clone)]
-pub(crate) struct Shelf {
+pub(crate) struct LogCache {
     engine: Engine,
     logs: Arc<Mutex<Vec<Arc<Log>>>>,
     /// The most bytes kept beside the latest.
     bytes_max: usize,
 }
 
-impl Shelf {
+impl LogCache {
     pub(crate) fn new(engine: Engine) -> Self {
         Self { engine, logs: Arc::default(), bytes_max: BYTES_MAX }
     }
@@ -163,14 +163,14 @@ pub(crate) mod tests {
     async fn of_many_logs_that_are_looked_at_32_are_kept_with_all_their_bytes_counted() {
         let model = ScriptedModel::by(|_| ScriptedAnswer::Hang);
         let engine = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(model)).format(RoundtablePrompts);
-        let mut shelf = Shelf::new(engine.build());
+        let mut log_cache = LogCache::new(engine.build());
         let mut debates = Vec::new();
         for nth in 0..LOGS_MAX + 1 {
             if nth == LOGS_MAX / 2 {
-                shelf.log(debates[0]).await.unwrap();
+                log_cache.log(debates[0]).await.unwrap();
             }
-            let debate = started(shelf.engine(), "T").await;
-            let log = shelf.log(debate).await.unwrap();
+            let debate = started(log_cache.engine(), "T").await;
+            let log = log_cache.log(debate).await.unwrap();
             let bytes: Vec<usize> =
                 log.own().iter().map(|event| event.text_bytes() + size_of::<Envelope>()).collect();
             assert!(
@@ -180,26 +180,26 @@ pub(crate) mod tests {
             );
             debates.push(debate);
         }
-        assert!(shelf.known(debates[0]).is_some(), "it was looked at again");
-        assert!(shelf.known(debates[1]).is_none(), "no other was looked at longer ago");
+        assert!(log_cache.known(debates[0]).is_some(), "it was looked at again");
+        assert!(log_cache.known(debates[1]).is_none(), "no other was looked at longer ago");
         let last = debates.last().copied();
-        let looked_at = |shelf: &Shelf| {
-            let logs = shelf.logs.lock().unwrap();
+        let looked_at = |log_cache: &LogCache| {
+            let logs = log_cache.logs.lock().unwrap();
             (logs.len(), logs.last().map(|log| log.id()))
         };
-        assert_eq!((looked_at(&shelf), shelf.bytes_max), ((LOGS_MAX, last), 128 << 20));
-        let latest = shelf.known(last.unwrap()).unwrap();
-        shelf.bytes_max = 2 * latest.bytes();
-        shelf.keep(&latest);
-        assert_eq!(looked_at(&shelf), (3, last), "two have room beside the latest");
-        shelf.bytes_max = latest.bytes();
-        shelf.keep(&latest);
-        assert_eq!(looked_at(&shelf), (2, last));
-        shelf.bytes_max = 2 * latest.bytes();
-        let longer = shelf.log(started(shelf.engine(), &"T".repeat(100)).await).await.unwrap();
+        assert_eq!((looked_at(&log_cache), log_cache.bytes_max), ((LOGS_MAX, last), 128 << 20));
+        let latest = log_cache.known(last.unwrap()).unwrap();
+        log_cache.bytes_max = 2 * latest.bytes();
+        log_cache.keep(&latest);
+        assert_eq!(looked_at(&log_cache), (3, last), "two have room beside the latest");
+        log_cache.bytes_max = latest.bytes();
+        log_cache.keep(&latest);
+        assert_eq!(looked_at(&log_cache), (2, last));
+        log_cache.bytes_max = 2 * latest.bytes();
+        let longer = log_cache.log(started(log_cache.engine(), &"T".repeat(100)).await).await.unwrap();
         assert!(longer.bytes() > latest.bytes(), "{} {}", longer.bytes(), latest.bytes());
         assert_eq!(
-            looked_at(&shelf),
+            looked_at(&log_cache),
             (3, Some(longer.id())),
             "two have room beside the latest, however long"
         );

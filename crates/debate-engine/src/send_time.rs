@@ -7,13 +7,13 @@ use std::time::Duration;
 use debate_llm::ChunkSink;
 use tokio::time::Instant;
 
-use crate::live::Voice;
+use crate::live::PublicTextFilter;
 
 /// The moment at which one request left; none yet while it waits. Clones are of the same request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Departure(Arc<Mutex<Option<Instant>>>);
+pub(crate) struct SendTime(Arc<Mutex<Option<Instant>>>);
 
-impl Departure {
+impl SendTime {
     /// Says that the request leaves now.
     pub(crate) fn leaves(&self) {
         *self.moment() = Some(Instant::now());
@@ -35,21 +35,21 @@ impl Departure {
 }
 
 /// What hears a request: its text goes to the voice, its leaving is noted.
-pub(crate) struct Ear<'a> {
-    pub(crate) voice: &'a mut Voice,
-    pub(crate) departure: &'a Departure,
+pub(crate) struct ChunkForwarder<'a> {
+    pub(crate) voice: &'a mut PublicTextFilter,
+    pub(crate) send_time: &'a SendTime,
 }
 
-impl ChunkSink for Ear<'_> {
+impl ChunkSink for ChunkForwarder<'_> {
     fn push(&mut self, delta: &str) {
         self.voice.push(delta);
     }
 
     fn waits(&mut self) {
-        *self.departure.moment() = None;
+        *self.send_time.moment() = None;
     }
 
     fn leaves(&mut self) {
-        self.departure.leaves();
+        self.send_time.leaves();
     }
 }

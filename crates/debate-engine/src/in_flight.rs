@@ -15,19 +15,19 @@ use futures::future::{AbortHandle, Abortable, Aborted};
 use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::time::Instant;
 
-use crate::departure::Departure;
 use crate::hedging::RaceAges;
+use crate::send_time::SendTime;
 use crate::turn::Question;
 
 /// What comes of a flight: which work it was for, which of its legs, and the command that its result is.
-pub(crate) type Landing<F> = (Work, u64, Result<Command<F>, Aborted>);
+pub(crate) type Completion<F> = (Work, u64, Result<Command<F>, Aborted>);
 
-type Flight<F> = Pin<Box<dyn Future<Output = Landing<F>> + Send>>;
+type Flight<F> = Pin<Box<dyn Future<Output = Completion<F>> + Send>>;
 
 /// Everything under way.
-pub(crate) struct Flights<F: Format> {
+pub(crate) struct InFlight<F: Format> {
     landings: FuturesUnordered<Flight<F>>,
-    aloft: BTreeMap<Work, Aloft<F>>,
+    in_flight: BTreeMap<Work, Aloft<F>>,
     legs: u64,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Aloft<F: Format> {
 
 struct Leg {
     id: u64,
-    departure: Departure,
+    send_time: SendTime,
     abort: AbortHandle,
     attempt: Option<AttemptRef>,
 }
@@ -61,35 +61,35 @@ pub(crate) struct GivenUp<F: Format> {
 impl<F: Format> Aloft<F> {
     /// Returns when the request left that is under way longest; none while it waits for its turn.
     pub(crate) fn departed_at(&self) -> Option<Instant> {
-        self.legs.first().and_then(|leg| leg.departure.at())
+        self.legs.first().and_then(|leg| leg.send_time.at())
     }
 }
 
-impl<F: Format> Default for Flights<F> {
+impl<F: Format> Default for InFlight<F> {
     fn default() -> Self {
-        Self { landings: FuturesUnordered::new(), aloft: BTreeMap::new(), legs: 0 }
+        Self { landings: FuturesUnordered::new(), in_flight: BTreeMap::new(), legs: 0 }
     }
 }
 
-impl<F: Format> Flights<F> {
+impl<F: Format> InFlight<F> {
     /// Returns whether nothing is under way.
     pub(crate) fn is_empty(&self) -> bool {
-        self.aloft.is_empty()
+        self.in_flight.is_empty()
     }
 
     /// Returns whether work is under way.
     pub(crate) fn has(&self, work: &Work) -> bool {
-        self.aloft.contains_key(work)
+        self.in_flight.contains_key(work)
     }
 
     /// Returns what is under way, in the order of work.
-    pub(crate) fn aloft(&mut self) -> impl Iterator<Item = (&Work, &mut Aloft<F>)> {
-        self.aloft.iter_mut()
+    pub(crate) fn in_flight(&mut self) -> impl Iterator<Item = (&Work, &mut Aloft<F>)> {
+        self.in_flight.iter_mut()
     }
 
     /// Returns a piece of work that is under way.
     pub(crate) fn find(&mut self, work: &Work) -> Option<&mut Aloft<F>> {
-        self.aloft.get_mut(work)
+        self.in_flight.get_mut(work)
     }
 
     /// Starts a flight, beside another one of the same work where there is one; of a request to a model with what is asked
@@ -98,7 +98,7 @@ impl<F: Format> Flights<F> {
         &mut self,
         work: &Work,
         attempt: Option<AttemptRef>,
-        (question, departure): (Option<Arc<Question<F>>>, Departure),
+        (question, send_time): (Option<Arc<Question<F>>>, SendTime),
         flight: impl Future<Output = Command<F>> + Send + 'static,
     ) {
         self.legs += 1;
@@ -107,43 +107,43 @@ impl<F: Format> Flights<F> {
         let flight = Abortable::new(flight, registration);
         let landing = work.clone();
         self.landings.push(Box::pin(async move { (landing, id, flight.await) }));
-        let aloft = self.aloft.entry(work.clone()).or_insert_with(|| Aloft {
+        let in_flight = self.in_flight.entry(work.clone()).or_insert_with(|| Aloft {
             question,
             race_ages: None,
             raced: false,
             legs: Vec::new(),
         });
-        aloft.legs.push(Leg { id, departure, abort, attempt });
+        in_flight.legs.push(Leg { id, send_time, abort, attempt });
     }
 
     /// Waits for the next landing; `None` when nothing is under way.
-    pub(crate) async fn next(&mut self) -> Option<Landing<F>> {
+    pub(crate) async fn next(&mut self) -> Option<Completion<F>> {
         self.landings.next().await
     }
 
     /// Returns the next landing if there is one already.
-    pub(crate) fn next_ready(&mut self) -> Option<Landing<F>> {
+    pub(crate) fn next_ready(&mut self) -> Option<Completion<F>> {
         self.landings.next().now_or_never().flatten()
     }
 
     /// Takes a leg that has landed off the list.
     pub(crate) fn landed(&mut self, work: &Work, leg: u64) {
-        let Some(aloft) = self.aloft.get_mut(work) else { return };
-        aloft.legs.retain(|other| other.id != leg);
-        if aloft.legs.is_empty() {
-            self.aloft.remove(work);
+        let Some(in_flight) = self.in_flight.get_mut(work) else { return };
+        in_flight.legs.retain(|other| other.id != leg);
+        if in_flight.legs.is_empty() {
+            self.in_flight.remove(work);
         }
     }
 
     /// Calls back all work that is not to go on; returns what was given up.
     pub(crate) fn recall(&mut self, goes_on: impl Fn(&Work) -> bool) -> Vec<GivenUp<F>> {
-        let unwanted: Vec<Work> = self.aloft.keys().filter(|work| !goes_on(work)).cloned().collect();
+        let unwanted: Vec<Work> = self.in_flight.keys().filter(|work| !goes_on(work)).cloned().collect();
         let mut given_up = Vec::new();
-        for aloft in unwanted.into_iter().filter_map(|work| self.aloft.remove(&work)) {
-            for leg in aloft.legs {
+        for in_flight in unwanted.into_iter().filter_map(|work| self.in_flight.remove(&work)) {
+            for leg in in_flight.legs {
                 leg.abort.abort();
                 let Some(attempt) = leg.attempt else { continue };
-                let (question, age) = (aloft.question.clone(), leg.departure.age());
+                let (question, age) = (in_flight.question.clone(), leg.send_time.age());
                 given_up.push(GivenUp { attempt, question, age });
             }
         }

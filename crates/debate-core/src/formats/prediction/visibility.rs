@@ -6,18 +6,18 @@ use super::config::Phase;
 use super::point::PointId;
 use super::state::Turn;
 use super::visible::{ArgueView, Point, ScoreView, ScoredPoint, Subject, SynthesisView, Visible, Words};
-use crate::call::{Sight, Want};
+use crate::call::{InputRef, Want};
 use crate::debate::Debate;
 use crate::id::{Digest, Role};
 use crate::measures::shuffle;
 use crate::prose::Prose;
 
 /// Returns the answers that a call is shown, in the order shown.
-pub(super) fn sees(debate: &Debate<Prediction>, want: &Want) -> Vec<Sight> {
+pub(super) fn inputs(debate: &Debate<Prediction>, want: &Want) -> Vec<InputRef> {
     match Call::of(&want.call) {
         None => Vec::new(),
         Some(Call::Score { round, role }) => {
-            vec![Sight { call: call::argue(round, &role), revision: want.revision }]
+            vec![InputRef { call: call::argue(round, &role), revision: want.revision }]
         }
         Some(Call::Argue { round, role }) => turns_shown(debate, round, &role).map(sight).collect(),
         Some(Call::Synthesise { round, pass }) => {
@@ -26,8 +26,8 @@ pub(super) fn sees(debate: &Debate<Prediction>, want: &Want) -> Vec<Sight> {
     }
 }
 
-fn sight(turn: &Turn) -> Sight {
-    Sight { call: call::argue(turn.made.round, &turn.made.role), revision: turn.made.revision }
+fn sight(turn: &Turn) -> InputRef {
+    InputRef { call: call::argue(turn.made.round, &turn.made.role), revision: turn.made.revision }
 }
 
 /// Returns the arguments that a role may see when it argues, the latest round first.

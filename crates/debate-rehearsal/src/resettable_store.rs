@@ -12,11 +12,11 @@ use debate_store::{
 
 /// A memory store that can be exchanged for an empty one.
 #[derive(Debug, Default)]
-pub(crate) struct Slate {
+pub(crate) struct ResettableStore {
     written: RwLock<Arc<MemoryStore>>,
 }
 
-impl Slate {
+impl ResettableStore {
     /// Forgets everything; nobody may be at work.
     pub(crate) fn wipe(&self) {
         *self.written.write().unwrap_or_else(PoisonError::into_inner) = Arc::default();
@@ -28,7 +28,7 @@ impl Slate {
 }
 
 #[async_trait]
-impl EventStore for Slate {
+impl EventStore for ResettableStore {
     async fn append(&self, append: Append) -> Result<Position, AppendError> {
         self.store().append(append).await
     }

@@ -8,7 +8,7 @@ use debate_core::format::Format as _;
 use debate_core::formats::investigation::Investigation;
 use debate_core::formats::roundtable::Roundtable;
 use debate_core::id::DebateId;
-use debate_engine::{Engine, Prices, Settings, Sharing, Surroundings};
+use debate_engine::{Engine, Env, Prices, Settings, Sharing};
 use debate_llm::{Models, Window};
 use debate_prompts::deliberation::DeliberationPrompts;
 use debate_prompts::investigation::InvestigationPrompts;
@@ -42,7 +42,7 @@ impl ToolBench {
 
 /// An engine with the store that it works on.
 #[derive(Debug)]
-pub(crate) struct House {
+pub(crate) struct AppContext {
     /// Drives and reads debates.
     pub(crate) engine: Engine,
     /// Keeps them.
@@ -51,8 +51,8 @@ pub(crate) struct House {
     pub(crate) is_simulated: bool,
 }
 
-impl House {
-    /// Opens a house in which debates are held: the store is created where there is none.
+impl AppContext {
+    /// Opens a app in which debates are held: the store is created where there is none.
     pub(crate) async fn open(options: &Options, settings: Settings) -> anyhow::Result<Self> {
         let models = model::open(options)?;
         let windows = model::windows(options, &models).await;
@@ -63,7 +63,7 @@ impl House {
         Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
-    /// Opens a house in which debates go on that are stored already.
+    /// Opens a app in which debates go on that are stored already.
     pub(crate) async fn forking(options: &Options, settings: Settings) -> anyhow::Result<Self> {
         let models = model::open(options)?;
         let windows = model::windows(options, &models).await;
@@ -74,13 +74,13 @@ impl House {
         Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
-    /// Opens a house in which debates are read and told things. Nobody is asked anything there.
+    /// Opens a app in which debates are read and told things. Nobody is asked anything there.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         Ok(Self::without_models(options, store, None))
     }
 
-    /// Opens a house in which debates are read, and nothing is written: a read-only file or a full disk will do.
+    /// Opens a app in which debates are read, and nothing is written: a read-only file or a full disk will do.
     pub(crate) async fn reading(options: &Options) -> anyhow::Result<Self> {
         Self::with_archive(options, None).await
     }
@@ -95,7 +95,7 @@ impl House {
         Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), ToolBench::default())
     }
 
-    /// Opens a house that holds nothing and forgets what is put into it.
+    /// Opens a app that holds nothing and forgets what is put into it.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
         let nobody = (model::nobody().into(), Vec::new());
@@ -141,7 +141,7 @@ impl House {
         Self { engine: engine.build(), store, is_simulated }
     }
 
-    /// Looks whether the server of the default model has it; closes the house where it does not.
+    /// Looks whether the server of the default model has it; closes the app where it does not.
     ///
     /// # Errors
     /// The server lists its models, and this one is not among them.
@@ -180,5 +180,5 @@ fn replica() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     #[cfg(not(unix))]
     let host = std::env::var("COMPUTERNAME").unwrap_or_default();
-    format!("process {} on {host}, {}", process::id(), Surroundings::real().debate_id())
+    format!("process {} on {host}, {}", process::id(), Env::real().debate_id())
 }

@@ -1,4 +1,4 @@
-//! Turns that all tenants share. Where more wait than there are turns, tenants are served in a ring and each one's own in
+//! FairSemaphore that all tenants share. Where more wait than there are turns, tenants are served in a ring and each one's own in
 //! the order in which they came, so that whoever brings much waits behind itself and not before others.
 
 use std::collections::{HashMap, VecDeque};
@@ -8,16 +8,16 @@ use tokio::sync::oneshot;
 
 /// A number of turns. Cheap to clone; all clones share them.
 #[derive(Debug, Clone)]
-pub struct Turns(Arc<Mutex<Queue>>);
+pub struct FairSemaphore(Arc<Mutex<Queue>>);
 
 /// One turn, given on when it is dropped.
 #[derive(Debug)]
 pub struct Turn {
     /// None where it was never taken up.
-    turns: Option<Turns>,
+    turns: Option<FairSemaphore>,
 }
 
-/// Turns that nobody has, and who waits for one: nobody while there are any.
+/// FairSemaphore that nobody has, and who waits for one: nobody while there are any.
 #[derive(Debug, Default)]
 struct Queue {
     free: usize,
@@ -26,7 +26,7 @@ struct Queue {
     ring: VecDeque<String>,
 }
 
-impl Turns {
+impl FairSemaphore {
     /// Makes so many turns.
     #[must_use]
     pub fn new(turns: usize) -> Self {
@@ -134,7 +134,7 @@ mod tests {
 
     use super::*;
 
-    fn waiting(turns: &Turns, tenant: &'static str) -> BoxFuture<'static, Turn> {
+    fn waiting(turns: &FairSemaphore, tenant: &'static str) -> BoxFuture<'static, Turn> {
         let turns = turns.clone();
         let mut waiting = async move { turns.take(tenant).await }.boxed();
         assert!((&mut waiting).now_or_never().is_none(), "there was a turn for {tenant}");
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn tenants_are_served_in_a_ring_and_each_ones_own_as_they_came() {
-        let turns = Turns::new(1);
+        let turns = FairSemaphore::new(1);
         let mut turn = turns.take("busy").now_or_never();
         let mut line: Vec<_> = ["busy", "busy", "busy", "other", "third", "other"]
             .into_iter()
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_lost_neither_on_those_who_stop_waiting_nor_on_those_who_never_look() {
-        let turns = Turns::new(1);
+        let turns = FairSemaphore::new(1);
         let turn = turns.take("a").now_or_never();
         drop(waiting(&turns, "b"));
         let never_looks = waiting(&turns, "c");
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn those_who_stop_waiting_take_no_turn_of_their_tenants() {
-        let turns = Turns::new(1);
+        let turns = FairSemaphore::new(1);
         let turn = turns.take("busy").now_or_never();
         drop([waiting(&turns, "other"), waiting(&turns, "other")]);
         let (other, busy) = (waiting(&turns, "other"), waiting(&turns, "busy"));
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn those_who_stop_waiting_take_no_room() {
-        let turns = Turns::new(0);
+        let turns = FairSemaphore::new(0);
         for _ in 0..10_000 {
             drop(waiting(&turns, "a"));
         }

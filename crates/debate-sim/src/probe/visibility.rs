@@ -1,6 +1,6 @@
 //! Who sees what: each call the answers that it is built on.
 
-use debate_core::call::{Sight, Want};
+use debate_core::call::{InputRef, Want};
 use debate_core::debate::Debate;
 use debate_core::prose::Prose;
 
@@ -10,11 +10,11 @@ use super::fact::{Noted, Said, Tallied};
 use super::visible::{Seen, Visible};
 
 /// Returns the answers that a call is shown, in the order shown.
-pub(super) fn sees(debate: &Debate<Probe>, want: &Want) -> Vec<Sight> {
+pub(super) fn inputs(debate: &Debate<Probe>, want: &Want) -> Vec<InputRef> {
     match Call::of(&want.call) {
         None => Vec::new(),
         Some(Call::Weigh { round, role }) => {
-            vec![Sight { call: call::say(round, &role), revision: want.revision }]
+            vec![InputRef { call: call::say(round, &role), revision: want.revision }]
         }
         Some(call) => shown(debate, &call).into_iter().map(|(sight, _)| sight).collect(),
     }
@@ -37,7 +37,7 @@ pub(super) fn visible(debate: &Debate<Probe>, want: &Want) -> Visible {
     }
 }
 
-type Shown = (Sight, Seen);
+type Shown = (InputRef, Seen);
 
 fn shown(debate: &Debate<Probe>, call: &Call) -> Vec<Shown> {
     match call {
@@ -68,17 +68,17 @@ fn said(debate: &Debate<Probe>, round: u32, role: &debate_core::id::Role) -> Opt
     let Said { revision, value, prose, .. } = debate.state().said(round, role)?;
     let call = call::say(round, role);
     let seen = Seen { call: call.clone(), value: *value, text: prose.shown().cloned() };
-    Some((Sight { call, revision: *revision }, seen))
+    Some((InputRef { call, revision: *revision }, seen))
 }
 
 fn tally_shown(tallied: &Tallied) -> Shown {
     let call = Call::Tally { round: tallied.round }.key();
     let text = tallied.prose.shown().cloned();
-    (Sight { call: call.clone(), revision: tallied.revision }, Seen { call, value: tallied.value, text })
+    (InputRef { call: call.clone(), revision: tallied.revision }, Seen { call, value: tallied.value, text })
 }
 
 fn note_shown(noted: &Noted) -> Shown {
     let call = Call::Note { round: noted.round }.key();
     let text = noted.prose.shown().cloned();
-    (Sight { call: call.clone(), revision: noted.revision }, Seen { call, value: noted.value, text })
+    (InputRef { call: call.clone(), revision: noted.revision }, Seen { call, value: noted.value, text })
 }

@@ -18,7 +18,7 @@ const DEBATES_MIN: usize = 64;
 
 /// The part of a prompt that stays the same from round to round.
 #[derive(Debug, Clone)]
-pub(super) struct Stem {
+pub(super) struct PromptPrefix {
     /// The system message.
     pub(super) system: Arc<str>,
     /// How a prompt may begin; all but the last may be given up.
@@ -33,7 +33,7 @@ pub(super) struct Stem {
 struct Stems {
     brief: Prose<Brief>,
     /// By template and role; a debate has few.
-    each: Vec<(&'static str, Role, Arc<Stem>)>,
+    each: Vec<(&'static str, Role, Arc<PromptPrefix>)>,
     /// One for each argument that was shown, as it was shown last.
     points: Vec<Shown>,
 }
@@ -69,13 +69,13 @@ struct Memory {
 static MEMORY: LazyLock<Mutex<Memory>> = LazyLock::new(Mutex::default);
 
 impl Memory {
-    fn find(&self, address: usize, version: &str, role: &Role) -> Option<Arc<Stem>> {
+    fn find(&self, address: usize, version: &str, role: &Role) -> Option<Arc<PromptPrefix>> {
         let stems = self.debates.get(&address)?;
         let found = stems.each.iter().find(|(kind, whose, _)| *kind == version && whose == role);
         found.map(|(_, _, stem)| Arc::clone(stem))
     }
 
-    fn keep(&mut self, address: usize, brief: &Prose<Brief>, stem: (&'static str, Role, Arc<Stem>)) {
+    fn keep(&mut self, address: usize, brief: &Prose<Brief>, stem: (&'static str, Role, Arc<PromptPrefix>)) {
         if self.debates.len() >= self.sweep_at {
             self.debates.retain(|_, stems| stems.brief.is_shared());
             self.sweep_at = (2 * self.debates.len()).max(DEBATES_MIN);
@@ -93,8 +93,8 @@ pub(super) fn shared(
     brief: &Prose<Brief>,
     version: &'static str,
     role: &Role,
-    make: impl FnOnce(&Brief) -> Result<Stem, RenderError>,
-) -> Result<Arc<Stem>, RenderError> {
+    make: impl FnOnce(&Brief) -> Result<PromptPrefix, RenderError>,
+) -> Result<Arc<PromptPrefix>, RenderError> {
     let shown = brief.shown().ok_or(RenderError::Redacted { version })?;
     let address = std::ptr::from_ref(shown) as usize;
     let memory = || MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,7 +155,12 @@ mod tests {
     fn the_stems_of_debates_that_have_ended_are_forgotten() {
         let mut memory = Memory::default();
         let stem = || {
-            Arc::new(Stem { system: "".into(), heads: [].into(), outcomes: Vec::new(), blocks: Vec::new() })
+            Arc::new(PromptPrefix {
+                system: "".into(),
+                heads: [].into(),
+                outcomes: Vec::new(),
+                blocks: Vec::new(),
+            })
         };
         let running = brief();
         memory.keep(0, &running, ("argue", Role::from("judge"), stem()));

@@ -6,17 +6,17 @@ use super::call::{self, Call};
 use super::config::{Concurrency, Config, Phase, Speaker};
 use super::fact::ContributionMade;
 use super::visible::{Remark, Visible};
-use crate::call::{Sight, Want};
+use crate::call::{InputRef, Want};
 use crate::debate::Debate;
 
 /// Returns the answers that a call is shown, in the order shown.
-pub(super) fn sees(debate: &Debate<Deliberation>, want: &Want) -> Vec<Sight> {
+pub(super) fn inputs(debate: &Debate<Deliberation>, want: &Want) -> Vec<InputRef> {
     let shown = Call::of(&want.call).map(|call| history(debate, &call)).unwrap_or_default();
-    let sights = shown.into_iter().map(|made| Sight {
+    let visibility = shown.into_iter().map(|made| InputRef {
         call: call::key(made.phase, made.round, &made.participant),
         revision: made.revision,
     });
-    sights.collect()
+    visibility.collect()
 }
 
 /// Returns what a call may see.

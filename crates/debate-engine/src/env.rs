@@ -9,18 +9,18 @@ use rand::Rng;
 
 /// Where time and randomness come from.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct Env {
     now: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     draw: Arc<dyn Fn() -> [u8; 16] + Send + Sync>,
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for Env {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Surroundings")
+        f.write_str("Env")
     }
 }
 
-impl Surroundings {
+impl Env {
     /// Returns the machine's clock and randomness.
     #[must_use]
     pub fn real() -> Self {

@@ -7,18 +7,18 @@ use debate_core::command::Command;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, ReplyFacts};
 use debate_core::format::Format;
 
-use crate::house::House;
+use crate::shared::EngineShared;
 use crate::telemetry;
 use crate::turn::Question;
 
 /// Work that is about to start.
-pub(super) enum Takeoff<F: Format> {
+pub(super) enum PendingCall<F: Format> {
     Turn(Work, Arc<Question<F>>),
     Unaskable(Work, String),
     Tool(Work),
 }
 
-impl<F: Format> Takeoff<F> {
+impl<F: Format> PendingCall<F> {
     pub(super) fn work(&self) -> &Work {
         match self {
             Self::Turn(work, _) | Self::Unaskable(work, _) | Self::Tool(work) => work,
@@ -51,14 +51,14 @@ pub(super) fn unaskable<F: Format>(attempt: AttemptRef, message: String) -> Comm
 }
 
 pub(super) async fn run_tool<F: Format>(
-    house: Arc<House>,
+    shared: Arc<EngineShared>,
     (name, arguments): (String, String),
     work: Work,
 ) -> Command<F> {
-    let begun = house.surroundings.now();
-    let timeout = house.settings.tool_timeout;
-    let (ok, result) = house.tools.run(F::NAME, &name, &arguments, timeout).await;
-    let latency_ms = house.surroundings.now().since_ms(begun);
+    let begun = shared.env.now();
+    let timeout = shared.settings.tool_timeout;
+    let (ok, result) = shared.tools.run(F::NAME, &name, &arguments, timeout).await;
+    let latency_ms = shared.env.now().since_ms(begun);
     telemetry::tool_ran(&name, ok, latency_ms);
     Command::FinishTool { work, ok, latency_ms, result }
 }
