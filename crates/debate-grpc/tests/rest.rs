@@ -574,3 +574,17 @@ async fn p24_prompt_texts_are_the_same_over_grpc_and_rest() {
     assert_eq!(answer.json()["reason"], "PROMPT_NOT_FOUND");
     house.ended().await.unwrap();
 }
+
+#[tokio::test]
+async fn p15_the_preset_is_standard_except_at_the_contracts_endpoint() {
+    let house = House::open().await;
+    let contract = house.post(&[], &body()).await.debate_id();
+    let started = house.ask("POST", "/api/v1/debates", &[], &body()).await;
+    assert_eq!(started.status, 201, "{}", started.body);
+    let open = started.json()["debate"]["id"].as_str().unwrap().to_owned();
+    for (id, preset) in [(contract, json!(null)), (open, json!("standard"))] {
+        let events = house.get(&format!("/api/v1/debates/{id}/events?page_size=1")).await.json();
+        assert_eq!(events["events"][0]["body"]["config"]["preset"], preset, "{events}");
+    }
+    house.ended().await.unwrap();
+}

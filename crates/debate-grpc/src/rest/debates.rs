@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Resolved;
-use debate_core::formats::accept::accept_beside;
+use debate_core::formats::accept::{AcceptedRequest, accept_beside};
 use debate_core::formats::any::AnyDebate;
 use debate_core::id::{OutcomeId, Seq, Timestamp};
 use debate_core::prose::Texts;
@@ -53,8 +53,14 @@ pub(super) async fn start(
 ) -> Result<Response, Refusal> {
     let session = rest.session(grant);
     let body = body_of(&headers, body)?;
-    let started =
-        session.start(|beside| accept_beside(beside, &body), super::opening(&headers, None)).await?;
+    let accept = |beside| {
+        let mut accepted = accept_beside(beside, &body)?;
+        if let AcceptedRequest::Prediction(prediction) = &mut accepted {
+            prediction.default_to_standard();
+        }
+        Ok(accepted)
+    };
+    let started = session.start(accept, super::opening(&headers, None)).await?;
     let debate = session.debate(&started.debate.to_string(), None).await?;
     let status = if started.existing { StatusCode::OK } else { StatusCode::CREATED };
     let location = format!("{DEBATES}/{}", started.debate);

@@ -165,6 +165,13 @@ fn closing_tokens(prompts: InputTokens) -> Tokens {
 }
 
 impl Accepted<Prediction> {
+    /// Uses `standard` where the request names neither a preset nor numbers of tokens (P15).
+    pub fn default_to_standard(&mut self) {
+        if self.config.preset.is_none() && self.config.input_tokens.is_empty() {
+            self.take_preset(Preset::Standard);
+        }
+    }
+
     /// Sets the preset of a request that names none; limits of tokens that follow from the rules follow it.
     pub fn take_preset(&mut self, preset: Preset) {
         let deadline_ms = self.limits.deadline_ms;
