@@ -10,6 +10,7 @@ mod believed_file;
 mod bounded;
 mod commands;
 mod config;
+mod debate_ref;
 mod estimate;
 mod exit;
 mod failures;

@@ -17,6 +17,7 @@ use super::verify::bundle;
 use super::{export, print};
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{self, End, Failure};
 use crate::plain::one_line;
 use crate::proof::archive::{bundle_name, bundle_path};
@@ -37,7 +38,7 @@ Examples:
 pub(crate) struct Archive {
     /// Which debates
     #[arg(value_name = "ID", required_unless_present = "older_than", conflicts_with = "older_than")]
-    ids: Vec<DebateId>,
+    ids: Vec<DebateRef>,
 
     /// Every debate that concluded more than so many days ago
     #[arg(long, env = "DEBATE_OLDER_THAN", value_name = "DAYS", value_parser = clap::value_parser!(u32).range(0..=36_500))]
@@ -74,7 +75,7 @@ impl Archive {
     async fn archive_all(&self, app: &AppContext) -> anyhow::Result<End> {
         let debates = match self.older_than {
             Some(days) => concluded(app, days).await?,
-            None => self.ids.clone(),
+            None => found(&self.ids, app).await?,
         };
         let mut forks = forks(app).await?;
         let mut kept = 0;
@@ -158,6 +159,15 @@ impl Archive {
 fn why_kept(error: &anyhow::Error) -> Option<String> {
     let is_corrupt = matches!(error.downcast_ref(), Some(LoadError::Read(ReadError::Corrupt { .. })));
     (is_corrupt || exit::end_of(error) == End::Fault).then(|| exit::one_line(error))
+}
+
+/// Returns the debates with these names.
+async fn found(names: &[DebateRef], app: &AppContext) -> anyhow::Result<Vec<DebateId>> {
+    let mut debates = Vec::new();
+    for name in names {
+        debates.push(name.find(&**app.store.events()).await?);
+    }
+    Ok(debates)
 }
 
 /// Returns the debates that concluded more than so many days ago, the newest first: forks before what they were forked from.

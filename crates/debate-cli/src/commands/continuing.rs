@@ -11,6 +11,7 @@ use serde_json::json;
 use super::ACTOR;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
 
@@ -24,9 +25,9 @@ Examples:
   debate continue 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
   debate continue 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --rounds 2 --focus \"What would it cost?\"")]
 pub(crate) struct Continue {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// How many rounds more
     #[arg(long, env = "DEBATE_ROUNDS", value_name = "NUMBER", default_value_t = ROUNDS_ADDED_DEFAULT)]
@@ -51,13 +52,14 @@ impl Continue {
         thread::spawn(tokens::warm_up);
         let settings = options.settings();
         let app = AppContext::forking(options, settings).await?;
-        let bound = app.bind_model(options, self.id).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let bound = app.bind_model(options, id).await;
         let continued = match bound {
-            Ok(()) => go_on(&app.engine, self.id, rounds, focus).await,
+            Ok(()) => go_on(&app.engine, id, rounds, focus).await,
             Err(error) => Err(error),
         };
         match continued {
-            Ok(before) => self.holding.hold(options, app, self.id, before).await,
+            Ok(before) => self.holding.hold(options, app, id, before).await,
             Err(error) => {
                 app.close().await;
                 Err(error)

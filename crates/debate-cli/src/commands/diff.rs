@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::End;
 use crate::page::{Column, Page, clipped, percent};
 use crate::plain::one_line;
@@ -32,11 +33,11 @@ Examples:
 pub(crate) struct Diff {
     /// One debate
     #[arg(value_name = "A")]
-    a: DebateId,
+    a: DebateRef,
 
     /// The other debate
     #[arg(value_name = "B")]
-    b: DebateId,
+    b: DebateRef,
 
     /// Print it as JSON
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
@@ -60,10 +61,10 @@ impl Diff {
         let app = AppContext::reading(options).await?;
         let read = self.read(&app).await;
         app.close().await;
-        let (a, b) = read?;
+        let (ids, (a, b)) = read?;
         let compared = Compared {
-            a: self.a.to_string(),
-            b: self.b.to_string(),
+            a: ids[0].to_string(),
+            b: ids[1].to_string(),
             first_difference: first_difference(&a, &b),
             moves: moves::between(&AnyDebate::replay(&a)?, &AnyDebate::replay(&b)?),
         };
@@ -75,8 +76,13 @@ impl Diff {
         Ok(End::Done)
     }
 
-    async fn read(&self, app: &AppContext) -> anyhow::Result<(Vec<Envelope>, Vec<Envelope>)> {
-        Ok((app.engine.history(self.a, None).await?, app.engine.history(self.b, None).await?))
+    async fn read(
+        &self,
+        app: &AppContext,
+    ) -> anyhow::Result<([DebateId; 2], (Vec<Envelope>, Vec<Envelope>))> {
+        let store = &**app.store.events();
+        let [a, b] = [self.a.find(store).await?, self.b.find(store).await?];
+        Ok(([a, b], (app.engine.history(a, None).await?, app.engine.history(b, None).await?)))
     }
 }
 

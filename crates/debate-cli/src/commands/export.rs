@@ -15,6 +15,7 @@ use debate_store::{Archived, EventStore};
 
 use super::print;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::proof::bundle_file::BundleWriter;
 use crate::proof::{archive, folder, streams};
@@ -32,9 +33,9 @@ Examples:
   debate export --all --checkpoint proof --output all.bundle
   debate export --all --checkpoint proof --since seen-in-march --output all.bundle")]
 pub(crate) struct Export {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
-    id: Option<DebateId>,
+    id: Option<DebateRef>,
 
     /// Every debate of the store
     #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
@@ -114,8 +115,8 @@ impl Export {
     }
 
     async fn export(&self, store: &dyn EventStore, proof: Option<&Proof>) -> anyhow::Result<BundleEnd> {
-        let all: Vec<StreamId> = match self.id {
-            Some(id) => exported_streams(store, id.into()).await?,
+        let all: Vec<StreamId> = match &self.id {
+            Some(id) => exported_streams(store, id.find(store).await?.into()).await?,
             None => self.everything(store).await?,
         };
         Bundling { store, proof, whole: self.all }.write(&all, &self.output).await

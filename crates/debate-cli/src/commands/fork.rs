@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::thread;
 
 use debate_core::fork::{Change, JudgeOrder};
-use debate_core::id::{DebateId, Role, Seq};
+use debate_core::id::{Role, Seq};
 use debate_core::measures::pooling::Pooling;
 use debate_engine::Fork as Wish;
 use debate_prompts::tokens;
@@ -12,6 +12,7 @@ use debate_prompts::tokens;
 use super::ACTOR;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
 use crate::model::ModelChoice;
@@ -35,9 +36,9 @@ Examples:
   debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --set prompt.prediction/persona=mine.txt
   debate fork 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 40 --seed 7")]
 pub(crate) struct Fork {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// The last event that both share; moved forward where it would part an answer from what it came to
     #[arg(long, env = "DEBATE_AT", value_name = "EVENT", value_parser = clap::value_parser!(u64).range(1..))]
@@ -117,7 +118,8 @@ impl Fork {
         options.offer.extend(model);
         let settings = options.settings();
         let app = AppContext::forking(&options, settings).await?;
-        let wish = Wish { parent: self.id, at: self.at.map(Seq), change, actor: ACTOR.to_owned() };
+        let id = self.id.find(&**app.store.events()).await?;
+        let wish = Wish { parent: id, at: self.at.map(Seq), change, actor: ACTOR.to_owned() };
         let forked = match app.engine.fork(wish).await {
             Ok(forked) => forked,
             Err(error) => {

@@ -4,11 +4,11 @@ use anyhow::Context as _;
 use clap::builder::FalseyValueParser;
 use debate_core::formats::any::AnyDebate;
 use debate_core::formats::prediction::influence::{HELD_FIXED, Influence as Measured, LeftOut};
-use debate_core::id::DebateId;
 
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::page::{Column, Page, percent};
 use crate::plain::one_line;
@@ -28,9 +28,9 @@ Examples:
   debate influence 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --full
   debate influence 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq '.left_out[0]'")]
 pub(crate) struct Influence {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// Show everything that was left out, however little it weighs
     #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
@@ -45,12 +45,13 @@ impl Influence {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let app = AppContext::reading(options).await?;
-        let log = app.engine.history(self.id, None).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let log = app.engine.history(id, None).await;
         app.close().await;
         let AnyDebate::Prediction(debate) = AnyDebate::replay(&log?)? else {
-            return Err(Failure::bad_input(format!("debate {} gives no probabilities", self.id)));
+            return Err(Failure::bad_input(format!("debate {id} gives no probabilities")));
         };
-        let measured = Measured::of(&debate).with_context(|| format!("debate {} is void", self.id))?;
+        let measured = Measured::of(&debate).with_context(|| format!("debate {id} is void"))?;
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&measured)?))?;
         } else {

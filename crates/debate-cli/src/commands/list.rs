@@ -1,5 +1,7 @@
 //! `debate list`: the debates of a store.
 
+use std::collections::BTreeSet;
+
 use clap::ValueEnum;
 use clap::builder::FalseyValueParser;
 use debate_core::codec;
@@ -7,10 +9,10 @@ use debate_core::debate::Lifecycle;
 use debate_core::envelope::Envelope;
 use debate_core::event::Concluded;
 use debate_core::formats::any::{AnyDebate, FORMATS, format_of};
-use debate_core::id::DebateId;
+use debate_core::id::{DebateId, Timestamp};
 use debate_core::record::Body as _;
 use debate_core::spend::Cost;
-use debate_engine::LIFECYCLE_KINDS;
+use debate_engine::{Engine, Env, LIFECYCLE_KINDS};
 use debate_store::{Archived, ListFilter, Listed, Position};
 use serde::Serialize;
 
@@ -21,7 +23,12 @@ use crate::exit::{End, one_line as one_line_of};
 use crate::page::{Column, Page};
 use crate::plain::one_line;
 use crate::prices::dollars;
+use crate::shown;
 use crate::terminal::Terminal;
+
+/// Characters of an id that a list shows at least, and those of a whole one.
+const ID_CHARS_MIN: usize = 8;
+const ID_CHARS: usize = 36;
 
 /// List debates, the newest first
 #[derive(Debug, clap::Args)]
@@ -117,6 +124,12 @@ struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<String>,
     title: String,
+    /// How long ago it was opened, for people.
+    #[serde(skip)]
+    age: String,
+    /// What it concluded, in a few characters; for people.
+    #[serde(skip)]
+    answer: String,
 }
 
 /// What a fork was forked from.
@@ -152,6 +165,21 @@ impl Entry {
             bundle: None,
             driver,
             title: title.unwrap_or_else(|| debate_core::prose::REDACTED.to_owned()),
+            age: age(listed.first.at),
+            answer: "-".to_owned(),
+        }
+    }
+}
+
+impl Entry {
+    /// Sets the answer of a debate that has concluded; one whose log cannot be folded keeps none.
+    async fn find_answer(&mut self, engine: &Engine) {
+        let Ok(id) = self.debate_id.parse() else { return };
+        if self.status == Status::Concluded.as_str()
+            && let Ok(log) = engine.history(id, None).await
+            && let Ok(debate) = AnyDebate::replay(&log)
+        {
+            self.answer = shown::answer(&debate);
         }
     }
 }
@@ -170,6 +198,8 @@ impl From<Archived> for Entry {
             title: format!("in {}", one_line(&archived.bundle)),
             bundle: Some(archived.bundle),
             driver: None,
+            age: age(archived.opened_at),
+            answer: "-".to_owned(),
         }
     }
 }
@@ -178,7 +208,12 @@ impl List {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let app = AppContext::reading(options).await?;
-        let entries = self.entries(&app).await;
+        let mut entries = self.entries(&app).await;
+        if !self.json {
+            for entry in entries.iter_mut().flatten() {
+                entry.find_answer(&app.engine).await;
+            }
+        }
         app.close().await;
         let entries = entries?;
         if self.json {
@@ -261,6 +296,27 @@ async fn with_status(app: &AppContext, page: Vec<Listed>) -> Vec<(Listed, (Statu
     page.into_iter().map(with_status).collect()
 }
 
+/// Returns how long ago a debate was opened.
+fn age(opened_at: Timestamp) -> String {
+    let seconds = Env::real().now().since_ms(opened_at) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// Returns how many characters of the ids tell these debates apart.
+fn id_chars(entries: &[Entry]) -> usize {
+    let ids: BTreeSet<&str> = entries.iter().map(|entry| entry.debate_id.as_str()).collect();
+    let tell_apart = |chars: &usize| {
+        let beginnings: BTreeSet<&str> = ids.iter().filter_map(|id| id.get(..*chars)).collect();
+        beginnings.len() == ids.len()
+    };
+    (ID_CHARS_MIN..).take(ID_CHARS).find(tell_apart).unwrap_or(ID_CHARS)
+}
+
 /// Returns the known part of a cost, marked where there is more to it.
 fn sum(cost: Cost) -> String {
     let more = if cost.complete { "" } else { "+" };
@@ -273,15 +329,17 @@ fn table(entries: &[Entry], terminal: Terminal) -> String {
         page.line("no debates");
         return page.into_text();
     }
-    let head = [
+    let has_cost = entries.iter().any(|entry| entry.cost.is_some());
+    let mut head = vec![
         ("debate", Column::Left),
-        ("opened", Column::Left),
-        ("format", Column::Left),
+        ("age", Column::Right),
         ("status", Column::Left),
-        ("events", Column::Right),
+        ("answer", Column::Left),
         ("cost", Column::Right),
         ("title", Column::Left),
     ];
+    head.retain(|(name, _)| has_cost || *name != "cost");
+    let chars = id_chars(entries);
     let row = |entry: &Entry| {
         let whole = matches!(entry.completeness.as_str(), "" | "full");
         let status = match &entry.driver {
@@ -289,24 +347,18 @@ fn table(entries: &[Entry], terminal: Terminal) -> String {
             None if whole => entry.status.to_owned(),
             None => entry.completeness.to_uppercase(),
         };
-        vec![
-            entry.debate_id.clone(),
-            // To the minute: a list is for finding, not for measuring.
-            entry.opened_at.get(..16).unwrap_or(&entry.opened_at).replace('T', " "),
-            one_line(&entry.format),
-            status,
-            entry.events.to_string(),
-            entry.cost.map_or_else(|| "-".to_owned(), sum),
-            entry.forked_from.as_ref().map_or_else(
-                || one_line(&entry.title),
-                |origin| {
-                    // As much of the id as tells debates apart.
-                    let parent = origin.debate_id.get(..8).unwrap_or_default();
-                    let title = one_line(&entry.title);
-                    format!("fork of {parent} at {}, {}: {title}", origin.at, origin.change)
-                },
-            ),
-        ]
+        let title = one_line(&entry.title);
+        let title = entry.forked_from.as_ref().map_or_else(
+            || title.clone(),
+            |origin| {
+                let parent = origin.debate_id.get(..chars).unwrap_or_default();
+                format!("fork of {parent} at {}, {}: {title}", origin.at, origin.change)
+            },
+        );
+        let cost = has_cost.then(|| entry.cost.map_or_else(|| "-".to_owned(), sum));
+        let id = entry.debate_id.get(..chars).unwrap_or_default().to_owned();
+        let row = [id, entry.age.clone(), status, one_line(&entry.answer)];
+        row.into_iter().chain(cost).chain([title]).collect()
     };
     let rows: Vec<Vec<String>> = entries.iter().map(row).collect();
     page.table(0, &head, &rows);

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::page::thousands;
 use crate::plain::{one_line, plain};
@@ -28,9 +29,9 @@ Examples:
   debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq -r 'select(.kind == \"call_answered\").body.call'
   debate log 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --prompt 17")]
 pub(crate) struct Log {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// Print one JSON object in each line: the events as they are stored
     #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
@@ -46,19 +47,17 @@ impl Log {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let app = AppContext::reading(options).await?;
-        let history = app.engine.history(self.id, None).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let history = app.engine.history(id, None).await;
         let engine = app.engine.clone();
         app.close().await;
         let history = history?;
         if let Some(asked) = &self.prompt {
-            let seq = asked.seq(self.id, &history)?;
-            let log = debate_viewer::Log::fold(self.id, history)?;
+            let seq = asked.seq(id, &history)?;
+            let log = debate_viewer::Log::fold(id, history)?;
             let (head, _) = log.head();
             if seq > head {
-                return Err(Failure::bad_input(format!(
-                    "debate {} has {head} events, none at {seq}",
-                    self.id
-                )));
+                return Err(Failure::bad_input(format!("debate {id} has {head} events, none at {seq}")));
             }
             let shown = PromptShown::of(&engine, &log, seq)?;
             print(&if self.json { format!("{}\n", serde_json::to_string(&shown)?) } else { page(&shown) })?;
@@ -67,7 +66,7 @@ impl Log {
         let mut text = String::new();
         let mut debate: Option<AnyDebate> = None;
         for envelope in &history {
-            if envelope.stream != self.id.into() {
+            if envelope.stream != id.into() {
                 // A fork's log is its own; what it shares with its parents stands in theirs.
                 match &mut debate {
                     Some(debate) => debate.apply(envelope)?,

@@ -2,7 +2,7 @@
 
 use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::Seq;
 use debate_engine::{Redact as What, Redaction};
 use serde_json::json;
 
@@ -10,6 +10,7 @@ use super::ACTOR;
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::End;
 
 /// Delete words of a concluded debate for good
@@ -23,9 +24,9 @@ Examples:
   debate redact 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --event 17
   debate redact 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --all-prose")]
 pub(crate) struct Redact {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// The event whose words go
     #[arg(long, env = "DEBATE_EVENT", value_name = "NUMBER", required_unless_present = "all_prose")]
@@ -45,10 +46,10 @@ impl Redact {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let what = self.event.map_or(What::All, |seq| What::Event(Seq(seq)));
         let app = AppContext::open_existing(options).await?;
-        let redacted = app.engine.redact(self.id, what, ACTOR).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let redacted = app.engine.redact(id, what, ACTOR).await;
         app.close().await;
         let Redaction { recorded, deleted } = redacted?;
-        let id = self.id;
         print(&if self.json {
             format!("{}\n", json!({ "debate_id": id.to_string(), "recorded": recorded, "deleted": deleted }))
         } else {

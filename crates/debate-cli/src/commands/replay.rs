@@ -6,7 +6,7 @@ use clap::builder::FalseyValueParser;
 use debate_core::debate::Debate;
 use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::Seq;
 use debate_core::prose::Texts;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::failures::Failures;
 use crate::plain::one_line;
@@ -30,9 +31,9 @@ Examples:
   debate replay 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 60
   debate replay 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --at 60 --json | jq .wanted")]
 pub(crate) struct Replay {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// The last event to fold, from 1; the last one there is unless given
     #[arg(long, env = "DEBATE_AT", value_name = "NUMBER")]
@@ -66,14 +67,15 @@ impl Replay {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let app = AppContext::reading(options).await?;
+        let id = self.id.find(&**app.store.events()).await?;
         let at = self.at.map(|at| Seq(at.get()));
-        let log = app.engine.history(self.id, at).await;
+        let log = app.engine.history(id, at).await;
         app.close().await;
         let log = log?;
         let debate = AnyDebate::replay(&log)?;
         if let Some(at) = at.filter(|at| *at > debate.head()) {
             let head = debate.head();
-            return Err(Failure::bad_input(format!("debate {} has {head} events, none at {at}", self.id)));
+            return Err(Failure::bad_input(format!("debate {id} has {head} events, none at {at}")));
         }
         if self.json {
             print(&format!("{}\n", serde_json::to_string(&state(&debate)?)?))?;

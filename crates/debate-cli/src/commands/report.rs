@@ -10,6 +10,7 @@ use debate_viewer::{DebatePage, Log, Report as Written};
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::private_file;
 
@@ -23,9 +24,9 @@ Examples:
   debate report 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --format md | less
   debate report 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --format json | jq .page.completeness")]
 pub(crate) struct Report {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// Where to write it; by default to stdout
     #[arg(short, long, env = "DEBATE_OUTPUT", value_name = "FILE")]
@@ -55,7 +56,8 @@ impl Report {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let app = AppContext::reading(options).await?;
-        let report = self.report(&app.engine).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let report = self.report(&app.engine, id).await;
         app.close().await;
         let report = report?;
         let text = match self.format {
@@ -70,15 +72,15 @@ impl Report {
         Ok(End::Done)
     }
 
-    async fn report(&self, engine: &Engine) -> anyhow::Result<Written> {
-        let log = Log::fold(self.id, engine.history(self.id, None).await?)?;
+    async fn report(&self, engine: &Engine, id: DebateId) -> anyhow::Result<Written> {
+        let log = Log::fold(id, engine.history(id, None).await?)?;
         let head = log.head().0;
         let seq = self.at.map_or(head, Seq);
         if seq > head {
-            let why = format!("debate {} is at event {head}; there is no event {seq} yet", self.id);
+            let why = format!("debate {id} is at event {head}; there is no event {seq} yet");
             return Err(Failure::bad_input(why));
         }
         let page = DebatePage::of(&log, seq)?;
-        Ok(Written::new(page, engine.verify(self.id).await?, Env::real().now()))
+        Ok(Written::new(page, engine.verify(id).await?, Env::real().now()))
     }
 }

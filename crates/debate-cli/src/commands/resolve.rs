@@ -15,6 +15,7 @@ use super::{ACTOR, print};
 use crate::app_context::AppContext;
 use crate::args::Options;
 use crate::bounded;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::page::Page;
 use crate::plain::one_line;
@@ -37,9 +38,9 @@ Examples:
 A line of the file:
   {\"debate_id\": \"6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a\", \"outcome\": \"yes\", \"happened_at\": \"2026-09-22\"}")]
 pub(crate) struct Resolve {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID", required_unless_present = "from")]
-    id: Option<DebateId>,
+    id: Option<DebateRef>,
 
     /// The outcome that happened, by its id in the request
     #[arg(value_name = "OUTCOME", required_unless_present = "from")]
@@ -72,9 +73,9 @@ impl Resolve {
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let many = self.from.as_deref().map(read).transpose()?;
         let app = AppContext::open_existing(options).await?;
-        let done = match (many, self.id, &self.outcome) {
+        let done = match (many, &self.id, &self.outcome) {
             (Some(many), ..) => record_all(&app.engine, many).await,
-            (None, Some(id), Some(outcome)) => self.record(&app.engine, id, outcome, options).await,
+            (None, Some(id), Some(outcome)) => self.record(&app, id, outcome, options).await,
             // The command line has them both where there is no file.
             (None, ..) => Err(Failure::bad_input("name a debate and an outcome, or a file")),
         };
@@ -85,11 +86,12 @@ impl Resolve {
 
     async fn record(
         &self,
-        engine: &Engine,
-        id: DebateId,
+        app: &AppContext,
+        id: &DebateRef,
         outcome: &str,
         options: &Options,
     ) -> anyhow::Result<String> {
+        let (engine, id) = (&app.engine, id.find(&**app.store.events()).await?);
         let resolved = Resolved { happened_at: self.at, ..Resolved::new(OutcomeId::from(outcome)) };
         let control = Control::Resolve(resolved);
         let resolved = engine.control(id, control, ACTOR).await;

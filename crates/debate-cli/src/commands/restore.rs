@@ -11,6 +11,7 @@ use serde_json::json;
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::proof::archive;
 
@@ -27,7 +28,7 @@ Examples:
 pub(crate) struct Restore {
     /// Which debates; what a fork was forked from comes before it
     #[arg(value_name = "ID", required = true)]
-    ids: Vec<DebateId>,
+    ids: Vec<DebateRef>,
 
     /// Folder of the archive
     #[arg(long, env = "DEBATE_ARCHIVE", value_name = "FOLDER")]
@@ -49,8 +50,9 @@ impl Restore {
     }
 
     async fn restore_all(&self, app: &AppContext) -> anyhow::Result<()> {
-        for debate in &self.ids {
-            let events = self.restore(app, *debate).await?;
+        for name in &self.ids {
+            let debate = name.find(&**app.store.events()).await?;
+            let events = self.restore(app, debate).await?;
             print(&if self.json {
                 format!(
                     "{}\n",

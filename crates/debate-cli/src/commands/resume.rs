@@ -12,6 +12,7 @@ use debate_prompts::tokens;
 use super::ACTOR;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::holding::Holding;
 use crate::store::StoreChoice;
@@ -28,9 +29,9 @@ Examples:
   debate resume 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a
   debate resume 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --model openai:gpt-5-mini")]
 pub(crate) struct Resume {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     #[command(flatten)]
     holding: Holding,
@@ -40,18 +41,18 @@ impl Resume {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         thread::spawn(tokens::warm_up);
-        let (before, lifecycle) = self.look(options).await?;
+        let (id, before, lifecycle) = self.look(options).await?;
         let app = AppContext::forking(options, options.settings()).await?;
         app.check_model().await?;
-        let resumed = match (app.bind_model(options, self.id).await, lifecycle) {
+        let resumed = match (app.bind_model(options, id).await, lifecycle) {
             (Err(error), _) => Err(error),
-            (Ok(()), Lifecycle::Running) => app.engine.drive(self.id).await.map_err(anyhow::Error::from),
+            (Ok(()), Lifecycle::Running) => app.engine.drive(id).await.map_err(anyhow::Error::from),
             (Ok(()), Lifecycle::Paused { .. } | Lifecycle::Concluded) => {
-                app.engine.control(self.id, Control::Resume, ACTOR).await.map_err(anyhow::Error::from)
+                app.engine.control(id, Control::Resume, ACTOR).await.map_err(anyhow::Error::from)
             }
         };
         match resumed {
-            Ok(()) => self.holding.hold(options, app, self.id, before).await,
+            Ok(()) => self.holding.hold(options, app, id, before).await,
             Err(error) => {
                 app.close().await;
                 Err(error)
@@ -60,15 +61,19 @@ impl Resume {
     }
 
     /// Returns the last event so far and where the debate is in its life, unless there is nothing to resume.
-    async fn look(&self, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
+    async fn look(&self, options: &Options) -> anyhow::Result<(DebateId, Seq, Lifecycle)> {
         let app = AppContext::reading(options).await?;
         let looked = self.look_in(&app, options).await;
         app.close().await;
         looked
     }
 
-    async fn look_in(&self, app: &AppContext, options: &Options) -> anyhow::Result<(Seq, Lifecycle)> {
-        let id = self.id;
+    async fn look_in(
+        &self,
+        app: &AppContext,
+        options: &Options,
+    ) -> anyhow::Result<(DebateId, Seq, Lifecycle)> {
+        let id = self.id.find(&**app.store.events()).await?;
         let log = app.engine.history(id, None).await?;
         let debate = AnyDebate::replay(&log)?;
         let (store, completeness) = (options.store_flag(), debate.completeness());
@@ -94,7 +99,7 @@ impl Resume {
                     completeness.as_str()
                 )))
             }
-            lifecycle => Ok((log.last().map_or(Seq::START, |last| last.seq), lifecycle)),
+            lifecycle => Ok((id, log.last().map_or(Seq::START, |last| last.seq), lifecycle)),
         }
     }
 }

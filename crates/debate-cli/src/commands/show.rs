@@ -15,6 +15,7 @@ use serde_json::json;
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::failures::Failures;
 use crate::plain::one_line;
@@ -30,9 +31,9 @@ Examples:
   debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq .extra.completeness
   debate show 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --markdown > roundtable.md")]
 pub(crate) struct Show {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// Show every outcome and every text whole
     #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
@@ -55,12 +56,13 @@ impl Show {
     /// Carries out the command.
     pub(crate) async fn run(&self, options: &Options) -> anyhow::Result<End> {
         let app = AppContext::with_archive(options, self.archive.as_deref()).await?;
-        let log = app.engine.history(self.id, None).await;
-        let archived = app.store.events().find_archived(self.id.into()).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let log = app.engine.history(id, None).await;
+        let archived = app.store.events().find_archived(id.into()).await;
         app.close().await;
         let log = match (log, archived?) {
-            (Err(LoadError::Archived { debate, .. }), Some(archived)) if debate == self.id => {
-                return self.show_archived(&archived);
+            (Err(LoadError::Archived { debate, .. }), Some(archived)) if debate == id => {
+                return self.show_archived(id, &archived);
             }
             (log, _) => log?,
         };
@@ -79,8 +81,8 @@ impl Show {
         Ok(End::Done)
     }
     /// Says where an archived debate is.
-    fn show_archived(&self, archived: &Archived) -> anyhow::Result<End> {
-        let (id, events, hash) = (self.id, archived.head.seq, archived.head.hash);
+    fn show_archived(&self, id: DebateId, archived: &Archived) -> anyhow::Result<End> {
+        let (events, hash) = (archived.head.seq, archived.head.hash);
         let (at, bundle) = (archived.at.to_string(), one_line(&archived.bundle));
         print(&if self.json {
             let told = json!({

@@ -24,6 +24,7 @@ use serde::Serialize;
 use self::record::Record;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::End;
 use crate::plain::one_line;
 use crate::proof::{archive, keys};
@@ -51,7 +52,7 @@ pub(crate) struct Verify {
         required_unless_present_any = ["all", "checkpoint", "bundle"],
         conflicts_with_all = ["all", "bundle"]
     )]
-    id: Option<DebateId>,
+    id: Option<DebateRef>,
 
     /// Check every debate of the store
     #[arg(long, env = "DEBATE_ALL", value_parser = FalseyValueParser::new())]
@@ -160,8 +161,8 @@ impl Verify {
 
     async fn check(&self, app: &AppContext, record: Option<&Record>) -> anyhow::Result<End> {
         let store = &**app.store.events();
-        let (streams, wrong) = match self.id {
-            Some(id) => (BTreeSet::from([StreamId::from(id)]), None),
+        let (streams, wrong) = match &self.id {
+            Some(id) => (BTreeSet::from([StreamId::from(id.find(store).await?)]), None),
             None => streams(store).await?,
         };
         let mut all: BTreeSet<StreamId> = streams;

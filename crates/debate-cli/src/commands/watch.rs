@@ -3,11 +3,12 @@
 use std::io::{self, IsTerminal as _};
 
 use clap::builder::{FalseyValueParser, NonEmptyStringValueParser};
-use debate_core::id::{DebateId, Seq};
+use debate_core::id::Seq;
 
 use super::print;
 use crate::app_context::AppContext;
 use crate::args::Options;
+use crate::debate_ref::DebateRef;
 use crate::exit::End;
 use crate::follow::{Followed, Teller, follow};
 use crate::lines::{Json, Numbered};
@@ -29,9 +30,9 @@ Examples:
   debate watch 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --server http://127.0.0.1:50051 --tokens
   debate watch 6f1c2a4e-8d0b-4c35-9a57-0f2e1d3c4b5a --json | jq -c 'select(.kind == \"argument_scored\").body'")]
 pub(crate) struct Watch {
-    /// Which debate
+    /// Which debate: its id, the beginning of its id, @ for the newest, or the address of its page
     #[arg(value_name = "ID")]
-    id: DebateId,
+    id: DebateRef,
 
     /// The last event seen already; 0 shows all
     #[arg(long, env = "DEBATE_AFTER", value_name = "NUMBER", default_value_t = 0)]
@@ -100,10 +101,11 @@ impl Watch {
         let after = Seq(self.after);
         if let Some(address) = &self.server {
             let server = Server::new(address, self.token.as_deref())?;
-            return server.follow(self.id, after, tokens, teller).await;
+            return server.follow(self.id.whole()?, after, tokens, teller).await;
         }
         let app = AppContext::reading(options).await?;
-        let followed = follow(&app.engine, self.id, after, false, teller).await;
+        let id = self.id.find(&**app.store.events()).await?;
+        let followed = follow(&app.engine, id, after, false, teller).await;
         app.close().await;
         followed
     }

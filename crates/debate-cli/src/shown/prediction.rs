@@ -4,13 +4,14 @@ use debate_core::debate::Debate;
 use debate_core::format::Format as _;
 use debate_core::formats::prediction::Prediction;
 use debate_core::formats::prediction::config::Config;
+use debate_core::formats::prediction::forecast::Forecasts;
 use debate_core::formats::prediction::outcome::DebateResult;
 use debate_core::id::OutcomeId;
 use debate_core::measures::distribution::Distribution;
 use debate_core::prose::Texts;
 
 use super::{roles, rounds};
-use crate::page::{Column, Page, percent, score};
+use crate::page::{Column, Page, clipped, percent, score};
 use crate::plain::one_line;
 
 /// Shows the result as it stands.
@@ -53,6 +54,20 @@ impl Names {
         let found = self.labels.iter().find(|(known, _)| known == id);
         found.map_or_else(|| one_line(id.as_str()), |(_, label)| label.clone())
     }
+}
+
+/// Returns the likeliest outcome with its probability; a dash where the debate is void.
+pub(super) fn likeliest(debate: &Debate<Prediction>, label_chars: usize) -> String {
+    let last = Forecasts::of(debate).map(|forecasts| forecasts.last);
+    let probabilities = last.iter().flat_map(|last| last.as_slice().iter().zip(&debate.config().outcomes));
+    let found = probabilities.max_by(|(one, _), (other, _)| one.total_cmp(other));
+    found.map_or_else(
+        || "-".to_owned(),
+        |(probability, id)| {
+            let label = clipped(&Names::of(debate).of_outcome(id), label_chars);
+            format!("{label} {:.0} %", probability * 100.0)
+        },
+    )
 }
 
 fn answer(page: &mut Page, names: &Names, result: &DebateResult) {

@@ -19,6 +19,7 @@ mod hostile;
 mod investigating;
 mod models;
 mod names;
+mod naming;
 #[cfg(unix)]
 mod postgres;
 mod prices;

@@ -17,7 +17,7 @@ fn a_debate_is_held_read_and_verified_on_postgres() {
     let file = example("deliberation.json");
     let told = run(&["run", file.to_str().unwrap(), "--json"]);
     let id = told.json()["debate_id"].as_str().unwrap().to_owned();
-    assert!(run(&["list"]).stdout.contains(&id));
+    assert!(run(&["list"]).stdout.contains(&id[..8]));
     assert!(!run(&["show", &id]).stdout.is_empty());
     let log = run(&["log", &id, "--json"]).stdout;
     assert!(log.lines().count() > 10, "{log}");
