@@ -62,13 +62,13 @@ impl DebateRef {
         if self.0 == "@" {
             let newest = store.list(ListFilter { limit: 1, ..ListFilter::default() }).await?;
             let newest = newest.first().map(|listed| DebateId(listed.first.stream.id));
-            return newest.ok_or_else(|| Failure::bad_input("the store has no debates"));
+            return newest.ok_or_else(|| Failure::not_found("the store has no debates"));
         }
         let found = self.matching(store).await?;
         match found[..] {
             [id] => Ok(id),
             [] => {
-                Err(Failure::bad_input(format!("the id of no debate begins with {self}; see `debate list`")))
+                Err(Failure::not_found(format!("the id of no debate begins with {self}; see `debate list`")))
             }
             [one, other, ..] => Err(Failure::bad_input(format!(
                 "several ids begin with {self}: {one}, {other}; add characters"

@@ -85,6 +85,11 @@ impl Failure {
         Self { end: End::BadInput, text: text.into() }.into()
     }
 
+    /// Builds the error of a debate that is not there.
+    pub(crate) fn not_found(text: impl Into<String>) -> anyhow::Error {
+        Self { end: End::NotFound, text: text.into() }.into()
+    }
+
     /// Builds the error of something that is not what was signed or written.
     pub(crate) fn fault(text: impl Into<String>) -> anyhow::Error {
         Self { end: End::Fault, text: text.into() }.into()

@@ -52,6 +52,27 @@ const SQL_PUT_TOGETHER: [&str; 3] =
     [concat!("Assert", "SqlSafe"), concat!("Query", "Builder"), concat!("le", "ak(")];
 const SQL_REPEATED: &str = "crates/debate-store/src/sqlite/commit.rs";
 
+/// Words that pages for readers avoid (CONTRIBUTING.md, glossary), one in each line.
+const AVOIDED: &str = include_str!("../../avoided_words.txt");
+
+/// Pages that programs write, or that keep measurements as they were noted.
+const PAGES_AS_NOTED: [&str; 4] =
+    ["docs/api.md", "docs/benchmarks.md", "docs/real-models.md", "CHANGELOG.md"];
+
+/// Returns the words of a line of a page that readers stumble over; code and tables of words are left out.
+fn avoided(path: &str, line: &str) -> Vec<&'static str> {
+    let is_page = path.ends_with(".md") && (path.starts_with("docs/") || !path.contains('/'));
+    if !is_page || PAGES_AS_NOTED.contains(&path) || (path == "CONTRIBUTING.md" && line.starts_with('|')) {
+        return Vec::new();
+    }
+    let text: Vec<&str> = line.split('`').step_by(2).collect();
+    let has = |word: &&str| {
+        let words = text.iter().flat_map(|text| text.split(|char: char| !char.is_alphanumeric()));
+        words.into_iter().any(|found| found.eq_ignore_ascii_case(word))
+    };
+    AVOIDED.lines().filter(has).collect()
+}
+
 /// Returns what is wrong with the text of a file.
 pub(crate) fn violations(source: &Source) -> Vec<Violation> {
     let mut violations = Vec::new();
@@ -67,6 +88,9 @@ pub(crate) fn violations(source: &Source) -> Vec<Violation> {
         };
         if let Some(folder) = machine_path(line) {
             found(format!("`{folder}` is a folder of one machine"));
+        }
+        for word in avoided(&source.path, line) {
+            found(format!("`{word}` is a word that pages avoid: say it as the field does"));
         }
         let code = line.trim_start();
         if !source.is_rust() || code.starts_with("//") {
@@ -129,6 +153,15 @@ mod tests {
             let found = check("crates/debate-llm/src/chat.rs", &format!("fn chat() {{\n    {word}\n}}\n"));
             assert_eq!(found, [format!("crates/debate-llm/src/chat.rs:2: `{word}` was left behind")]);
             assert!(check("CONTRIBUTING.md", word).is_empty());
+        }
+    }
+
+    #[test]
+    fn pages_avoid_the_words_of_the_list() {
+        assert_eq!(check("docs/audit.md", "Whoever has `told` it").len(), 1);
+        assert_eq!(check("SECURITY.md", "It is told, beside others").len(), 2);
+        for path in ["docs/benchmarks.md", "crates/debate-client/README.md", "docs/verify_bundle.py"] {
+            assert!(check(path, "told").is_empty(), "{path}");
         }
     }
 

@@ -18,7 +18,7 @@ fn a_prefix_or_the_newest_names_a_debate() {
     let differing = program.run(["diff", &older[..8], "@", "--json"]).json();
     assert_eq!((&differing["a"], &differing["b"]), (&older.as_str().into(), &newer.as_str().into()));
     let missing = shown(if older.starts_with("0000") || newer.starts_with("0000") { "ffff" } else { "0000" });
-    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert_eq!(missing.code, Some(3), "{missing:?}");
     assert!(missing.stderr.contains("see `debate list`"), "{missing:?}");
     let wrong = shown("the-last");
     assert!(wrong.code == Some(2) && wrong.stderr.contains("@ for the newest"), "{wrong:?}");
