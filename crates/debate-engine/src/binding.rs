@@ -11,7 +11,7 @@ use debate_core::format::Format;
 use debate_core::id::Role;
 use debate_llm::ChatModel;
 
-use crate::shared::EngineShared;
+use crate::engine_shared::EngineShared;
 
 /// Why a debate cannot go on with the models of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

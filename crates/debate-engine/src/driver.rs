@@ -27,11 +27,11 @@ use tracing::Instrument as _;
 
 use crate::binding;
 use crate::control::{Control, ControlError};
+use crate::engine_shared::EngineShared;
 use crate::in_flight::{Completion, GivenUp, InFlight};
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::send_time::SendTime;
-use crate::shared::EngineShared;
 use crate::telemetry::{self, Driven, Spans};
 use crate::turn;
 use pending_call::{PendingCall, attempts_of, run_tool, unaskable};

@@ -13,10 +13,10 @@ use debate_store::{Append, AppendError, LeaseError};
 
 use crate::binding;
 use crate::engine::Engine;
+use crate::engine_shared::EngineShared;
 use crate::journal::LoadError;
 use crate::lineage;
 use crate::pricing;
-use crate::shared::EngineShared;
 
 /// What to fork, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,12 +22,12 @@ use tokio::sync::mpsc;
 use crate::binding::{self, Unoffered};
 use crate::control::{Control, ControlError};
 use crate::driver::{self, DriveError, Ended, Order};
+use crate::engine_shared::EngineShared;
 use crate::fork::{self, Fork, ForkError};
 use crate::journal::{Journal, LoadError};
 use crate::live::Live;
 use crate::redaction::{self, Redact, Redaction, RedactionError};
 use crate::room;
-use crate::shared::EngineShared;
 use crate::turn;
 use crate::verify::{self, Page, Verification};
 

@@ -10,9 +10,9 @@ use debate_core::id::DebateId;
 use tokio::sync::{Notify, mpsc};
 
 use crate::driver::{DriveError, Ended, Order};
+use crate::engine_shared::EngineShared;
 use crate::format_runtime::FormatRuntime;
 use crate::live::Live;
-use crate::shared::EngineShared;
 
 /// Controls that may wait for one debate.
 const ORDERS_MAX: usize = 16;

@@ -7,6 +7,7 @@ pub mod binding;
 mod control;
 mod driver;
 pub mod engine;
+mod engine_shared;
 mod env;
 mod exporting;
 mod finding;
@@ -27,7 +28,6 @@ mod room;
 mod schemas;
 mod send_time;
 pub mod sent_prompt;
-mod shared;
 mod shared_reads;
 pub mod start;
 mod tail;
@@ -41,11 +41,14 @@ pub mod watch;
 
 pub use debate_core::prices::{Price, Prices};
 pub use debate_llm::fair_semaphore::FairSemaphore;
+/// The texts of prompts (rule P24), for interfaces that return them.
+pub use debate_prompts::catalog as prompt_catalog;
 
 pub use binding::Unoffered;
 pub use control::{Control, ControlError};
 pub use driver::{DriveError, Ended};
 pub use engine::{Engine, EngineBuilder, LIFECYCLE_KINDS, NotReady};
+pub use engine_shared::{HEARTBEAT, Settings};
 pub use env::Env;
 pub use exporting::{exported_events, exported_streams, withhold_redacted};
 pub use fork::{Fork, ForkError};
@@ -57,7 +60,6 @@ pub use paging::{Pages, fitting};
 pub use policy::{Accepted, FolderError, PolicyError, Proposed, ReviewersFolder, Window};
 pub use redaction::{Redact, Redaction, RedactionError, finish_redactions};
 pub use sent_prompt::{Finding, SentPrompt, SentPromptError};
-pub use shared::{HEARTBEAT, Settings};
 pub use start::{Start, StartError, Started};
 pub use tenant::{Resumable, Tenant};
 pub use tools::Tool;

@@ -32,8 +32,8 @@ pub use self::no_folder::ReviewersFolder;
 pub(crate) use self::one_at_a_time::OneAtATime;
 pub use self::proposing::Proposed;
 use crate::engine::{Engine, LIFECYCLE_KINDS};
+use crate::engine_shared::EngineShared;
 use crate::journal::{LoadError, PAGE};
-use crate::shared::EngineShared;
 
 /// Debates that are looked back on at most, those that came into the store last.
 const DEBATES_MAX: usize = 10_000;

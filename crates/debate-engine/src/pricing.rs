@@ -10,7 +10,7 @@ use debate_core::limits::Limits;
 use debate_core::request::limits::COST_MICROS_MAX;
 use debate_core::request::{Violation, Violations};
 
-use crate::shared::EngineShared;
+use crate::engine_shared::EngineShared;
 
 /// Checks that every model that a request names is offered here and, where its money is limited, has a price; returns
 /// the limits with the money that is kept back for closing.

@@ -9,8 +9,8 @@ use debate_core::format::Format;
 use debate_core::id::{DebateId, Seq};
 use debate_store::{AppendError, EVENTS_PER_APPEND_MAX, EventStore, ReadError, RedactError};
 
+use crate::engine_shared::EngineShared;
 use crate::journal::{Journal, LoadError, PAGE};
-use crate::shared::EngineShared;
 
 /// Which words go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use debate_llm::{ChatModel, Thinks, Window as Limits};
 use debate_prompts::prompts::{Prompt, Prompts, RenderError};
 use debate_prompts::room::Room;
 
-use crate::shared::EngineShared;
+use crate::engine_shared::EngineShared;
 use crate::turn;
 
 /// Tokens of a window that frame the messages of a prompt and end the answer.

@@ -19,10 +19,10 @@ use debate_prompts::room::Room;
 
 use tokio::time::Instant;
 
+use crate::engine_shared::EngineShared;
 use crate::live::Live;
 use crate::room::Windows;
 use crate::send_time::{ChunkForwarder, SendTime};
-use crate::shared::EngineShared;
 
 /// The longest wait that a provider can ask for before its failure counts.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);

@@ -7,7 +7,7 @@ use debate_core::command::Command;
 use debate_core::event::{AttemptRef, CallStarted, Event, FailureKind, KernelEvent, ReplyFacts};
 use debate_core::format::Format;
 
-use crate::shared::EngineShared;
+use crate::engine_shared::EngineShared;
 use crate::telemetry;
 use crate::turn::Question;
 

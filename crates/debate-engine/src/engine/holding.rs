@@ -13,11 +13,11 @@ use super::{Engine, LIFECYCLE_KINDS, Origin};
 use crate::binding::Unoffered;
 use crate::control::ControlError;
 use crate::driver::{DriveError, Ended, Order};
+use crate::engine_shared::EngineShared;
 use crate::format_runtime::FormatRuntime;
 use crate::journal::LoadError;
 use crate::keeping::{Held, keep};
 use crate::leasing::HeldLease;
-use crate::shared::EngineShared;
 
 /// Debates adopted at once, so that replicas share what one of them left.
 const ADOPTED_AT_ONCE: usize = 8;
