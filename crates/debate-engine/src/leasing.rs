@@ -4,7 +4,7 @@
 //! another has, takes up what another left, and stops what it could not renew in time. Its clock decides only for itself,
 //! and too early rather than too late: a lease is over here before it is over for the others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -105,6 +105,18 @@ impl Leasing {
     /// Returns how long to wait between two beats.
     pub(crate) fn beat_every(&self) -> Duration {
         (self.sharing.ttl / BEATS_PER_TTL).min(BEAT_MAX)
+    }
+
+    /// Returns those of some debates that a process drives now; `None` where the leases cannot be read.
+    pub(crate) async fn driven(&self, debates: &[DebateId]) -> Option<BTreeSet<DebateId>> {
+        let streams: Vec<StreamId> = debates.iter().copied().map(StreamId::from).collect();
+        match self.sharing.leases.held(&streams).await {
+            Ok(held) => Some(held.into_iter().map(|(stream, _)| DebateId(stream.id)).collect()),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "cannot read which debates are driven");
+                None
+            }
+        }
     }
 
     /// Takes a debate, unless somebody has it.

@@ -19,7 +19,7 @@ use crate::masks::Mask;
 use crate::refusal::Refusal;
 use crate::serve::PATIENCE_DEFAULT;
 use crate::unread::Reached;
-use crate::{from_proto, to_proto, trace_context};
+use crate::{from_proto, listing, to_proto, trace_context};
 
 /// Which part of a client's deadline is kept for the way back.
 pub(crate) const WAY_BACK_SHARE: u32 = 12;
@@ -64,7 +64,8 @@ impl v1::debate_service_server::DebateService for Debates {
                 result: request.include_result.then(|| to_proto::result(&debate)),
             })
         };
-        let answer = session.read(&request.debate_id, None, show).await?;
+        let mut answer = session.read(&request.debate_id, None, show).await?;
+        listing::mark_interrupted(session.engine(), answer.debate.as_mut_slice()).await;
         Ok(Response::new(mask.keep(answer)?))
     }
 

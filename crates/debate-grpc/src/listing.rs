@@ -59,8 +59,24 @@ pub(crate) async fn page(
         Some((last, _)) if rows.len() == limit => page_token(tenant, request, *last),
         Some(_) | None => String::new(),
     };
-    let debates = rows.into_iter().map(|(_, debate)| debate).collect();
+    let mut debates: Vec<v1::Debate> = rows.into_iter().map(|(_, debate)| debate).collect();
+    mark_interrupted(engine, &mut debates).await;
     Ok(v1::ListDebatesResponse { debates, next_page_token })
+}
+
+/// Sets of debates that run whether no process drives them (rule K23).
+pub(crate) async fn mark_interrupted(engine: &Engine, debates: &mut [v1::Debate]) {
+    let runs = |debate: &&mut v1::Debate| debate.state() == v1::DebateState::Running;
+    let mut running: Vec<(DebateId, &mut v1::Debate)> =
+        debates.iter_mut().filter(runs).filter_map(|debate| Some((debate.id.parse().ok()?, debate))).collect();
+    if running.is_empty() {
+        return;
+    }
+    let ids: Vec<DebateId> = running.iter().map(|(id, _)| *id).collect();
+    let Some(driven) = engine.driven(&ids).await else { return };
+    for (id, debate) in &mut running {
+        debate.interrupted = Some(!driven.contains(id));
+    }
 }
 
 /// Reads which debates are asked for.

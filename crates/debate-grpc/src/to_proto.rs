@@ -63,6 +63,7 @@ pub fn debate(debate: &AnyDebate) -> v1::Debate {
         redacted: Some(debate.is_redacted()),
         unpriced_models: debate.unpriced_models().iter().cloned().collect(),
         forked_from: debate.forked().map(fork_origin),
+        interrupted: None,
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use debate_proto::v1;
 use serde_json::{Value, json};
 
 use crate::program::{Program, Ran, example};
@@ -104,8 +105,8 @@ fn k23_a_second_process_leaves_a_debate_to_the_one_that_drives_it() {
     child.wait().unwrap();
 }
 
-#[test]
-fn k23_no_process_goes_on_with_another_model() {
+#[tokio::test(flavor = "multi_thread")]
+async fn k23_no_process_goes_on_with_another_model() {
     let (program, provider) = (Program::new(), provider());
     let (mut child, id) = begin(&program, &provider);
     child.kill().unwrap();
@@ -119,6 +120,18 @@ fn k23_no_process_goes_on_with_another_model() {
     while !std::fs::read_to_string(&told).unwrap().contains(says) {
         std::thread::sleep(Duration::from_millis(20));
     }
+    // The lease is given back right after it was said.
+    let mut client = server.client().await;
+    loop {
+        let page = client.list_debates(v1::ListDebatesRequest::default()).await.unwrap().into_inner();
+        if page.debates[0].interrupted == Some(true) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let get = v1::GetDebateRequest { debate_id: id.clone(), ..Default::default() };
+    let debate = client.get_debate(get).await.unwrap().into_inner().debate.unwrap();
+    assert_eq!((debate.interrupted, debate.state()), (Some(true), v1::DebateState::Running));
     assert!(server.terminate().success());
     assert_eq!(log(&program, &id).len(), events);
     assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "interrupted");

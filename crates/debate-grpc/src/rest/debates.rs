@@ -32,7 +32,7 @@ use crate::access::Grant;
 use crate::bounded::Bounded;
 use crate::refusal::Refusal;
 use crate::unread::Reached;
-use crate::{problem, to_proto, wire_json};
+use crate::{listing, problem, to_proto, wire_json};
 
 /// Where debates of all formats are.
 pub(super) const DEBATES: &str = "/api/v1/debates";
@@ -121,12 +121,14 @@ pub(super) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
+    let session = rest.session(grant);
     let show = |debate: AnyDebate| Ok((shown(&debate)?, debate.lifecycle()));
-    let (text, lifecycle) = rest.session(grant).read(&id, None, show).await?;
+    let (mut shown, lifecycle) = session.read(&id, None, show).await?;
     if lifecycle == Lifecycle::Concluded {
-        return Ok(tagged(&headers, text));
+        return Ok(tagged(&headers, shown.text()?));
     }
-    Ok(([(header::CONTENT_TYPE, JSON)], text).into_response())
+    listing::mark_interrupted(session.engine(), std::slice::from_mut(&mut shown.debate)).await;
+    Ok(([(header::CONTENT_TYPE, JSON)], shown.text()?).into_response())
 }
 
 /// Holds more rounds of a debate that has concluded, and returns at once (rule K17).
@@ -153,17 +155,28 @@ pub(super) async fn resume(
     Ok(super::body(&json!({ "debate": debate_json(&debate) })))
 }
 
-#[derive(serde::Serialize)]
+/// A debate with its result, which is JSON already.
 struct Shown {
-    debate: Value,
+    debate: v1::Debate,
     result: Box<RawValue>,
 }
 
-fn shown(debate: &AnyDebate) -> Result<String, Refusal> {
+fn shown(debate: &AnyDebate) -> Result<Shown, Refusal> {
     let result = RawValue::from_string(debate.result_json(Texts::Shown));
     let result = result.map_err(|error| Refusal::defect(&error))?;
-    let text = serde_json::to_string(&Shown { debate: debate_json(debate), result });
-    text.map_err(|error| Refusal::defect(&error))
+    Ok(Shown { debate: to_proto::debate(debate), result })
+}
+
+impl Shown {
+    fn text(&self) -> Result<String, Refusal> {
+        #[derive(serde::Serialize)]
+        struct Body<'a> {
+            debate: Value,
+            result: &'a RawValue,
+        }
+        let text = serde_json::to_string(&Body { debate: listed_json(&self.debate), result: &self.result });
+        text.map_err(|error| Refusal::defect(&error))
+    }
 }
 
 /// What happened, as a client says it.
@@ -190,7 +203,7 @@ pub(super) async fn resolve(
     let happened_at = happened_at.map_err(|error| Refusal::field("happened_at", error.to_string()))?;
     let resolved = Resolved { happened_at, ..Resolved::new(OutcomeId::from(outcome_id.as_str())) };
     let debate = session.control(&id, Control::Resolve(resolved)).await?;
-    Ok(([(header::CONTENT_TYPE, JSON)], shown(&debate)?).into_response())
+    Ok(([(header::CONTENT_TYPE, JSON)], shown(&debate)?.text()?).into_response())
 }
 
 /// Which events are wanted.
