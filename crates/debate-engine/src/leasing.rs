@@ -113,7 +113,10 @@ impl Leasing {
         match self.sharing.leases.held(&streams).await {
             Ok(held) => Some(held.into_iter().map(|(stream, _)| DebateId(stream.id)).collect()),
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "cannot read which debates are driven");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "cannot read which debates are driven"
+                );
                 None
             }
         }

@@ -67,8 +67,11 @@ pub(crate) async fn page(
 /// Sets of debates that run whether no process drives them (rule K23).
 pub(crate) async fn mark_interrupted(engine: &Engine, debates: &mut [v1::Debate]) {
     let runs = |debate: &&mut v1::Debate| debate.state() == v1::DebateState::Running;
-    let mut running: Vec<(DebateId, &mut v1::Debate)> =
-        debates.iter_mut().filter(runs).filter_map(|debate| Some((debate.id.parse().ok()?, debate))).collect();
+    let mut running: Vec<(DebateId, &mut v1::Debate)> = debates
+        .iter_mut()
+        .filter(runs)
+        .filter_map(|debate| Some((debate.id.parse().ok()?, debate)))
+        .collect();
     if running.is_empty() {
         return;
     }
