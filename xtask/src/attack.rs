@@ -99,7 +99,10 @@ impl Bench<'_> {
         let (mut rows, mut faults) = (Vec::new(), Vec::new());
         for (number, message) in corpus().iter().enumerate() {
             let server = self.serve(&format!("memory-{number}"))?;
+            // What a process sets up once, such as the descriptors of all messages, is no cost of a message.
             server.send("POST", "/api/v1/reasoning/debate", "application/json", b"{}")?;
+            let small = started("small", &[0x12, 0]);
+            server.send("POST", small.path, small.content_type, &small.body)?;
             let before = server.memory("VmRSS")?;
             server.forget_peak()?;
             let status = server.send("POST", message.path, message.content_type, &message.body)?.0;
@@ -262,15 +265,20 @@ fn corpus() -> Vec<Message> {
             ("values", nested(0x0a, &nested(0x32, &entries(0x0a)))),
         ];
         for (name, list) in lists {
-            let message = nested(0x12, &nested(0x12, &list));
-            let mut body = vec![0];
-            body.extend(u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
-            body.extend(message);
-            let (path, content_type) = ("/debate.v1.DebateService/StartDebate", "application/grpc-web+proto");
-            corpus.push(Message { name: format!("protobuf {name}, {kib} KiB"), path, content_type, body });
+            corpus.push(started(&format!("protobuf {name}, {kib} KiB"), &list));
         }
     }
     corpus
+}
+
+/// Returns the message that starts a debate with such a context.
+fn started(name: &str, context: &[u8]) -> Message {
+    let message = nested(0x12, &nested(0x12, context));
+    let mut body = vec![0];
+    body.extend(u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
+    body.extend(message);
+    let (path, content_type) = ("/debate.v1.DebateService/StartDebate", "application/grpc-web+proto");
+    Message { name: name.to_owned(), path, content_type, body }
 }
 
 /// Writes a field that is as long as it says.
