@@ -3,7 +3,7 @@
 mod holding;
 mod rooms;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -451,11 +451,6 @@ impl Engine {
     ) -> Result<Redaction, RedactionError> {
         let (_, served) = self.served(debate).await?;
         served.redact(&self.shared, debate, what, actor).await
-    }
-
-    /// Returns those of some debates that a process drives now; `None` where that is not known.
-    pub async fn driven(&self, debates: &[DebateId]) -> Option<BTreeSet<DebateId>> {
-        self.shared.leasing.as_ref()?.driven(debates).await
     }
 
     /// Says whether debates can be read and driven here now.

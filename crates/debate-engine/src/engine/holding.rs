@@ -1,7 +1,7 @@
 //! Which debates this process drives: those it opened, those it recovers, those it adopts from other replicas.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use debate_core::id::{DebateId, Seq};
@@ -58,6 +58,11 @@ impl Engine {
             self.tend_leases();
         }
         Ok(taken)
+    }
+
+    /// Returns those of some debates that a process drives now; `None` where that is not known.
+    pub async fn driven(&self, debates: &[DebateId]) -> Option<BTreeSet<DebateId>> {
+        self.shared.leasing.as_ref()?.driven(debates).await
     }
 
     /// Takes up one debate of the store where nobody drives it; one that rests or has concluded stays as it is.
