@@ -17,7 +17,7 @@ import jsonschema
 import yaml
 
 FOLDER = pathlib.Path(__file__).parent
-OPERATION = FOLDER.parent / "docs" / "operation.md"
+OPERATION = FOLDER.parent / "docs" / "operate.md"
 PROGRAM = os.environ["DEBATE_BIN"]
 TOOLS = pathlib.Path(sys.executable).parent
 # The exposure that systemd-analyze gives a unit, from 0 (10 is shown as 1.0) to 100.
