@@ -52,35 +52,39 @@ pub(crate) struct AppContext {
 }
 
 impl AppContext {
-    /// Opens a app in which debates are held: the store is created where there is none.
+    /// Opens an app that runs debates; a store that is missing is created.
     pub(crate) async fn open(options: &Options, settings: Settings) -> anyhow::Result<Self> {
-        let models = model::open(options)?;
-        let windows = model::windows(options, &models).await;
-        let prices = prices::read(options.prices.as_deref())?;
-        let store = store::open(&options.store, options.durability.into()).await?;
-        model::warm_up(&models);
-        let tools = ToolBench::open(options)?;
-        Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
+        Self::running(options, settings, store::open(&options.store, options.durability.into())).await
     }
 
-    /// Opens a app in which debates go on that are stored already.
+    /// Opens an app that runs debates of a store that exists.
     pub(crate) async fn forking(options: &Options, settings: Settings) -> anyhow::Result<Self> {
+        Self::running(options, settings, store::open_existing(&options.store, options.durability.into()))
+            .await
+    }
+
+    /// Opens the models, then the store, then the tools.
+    async fn running(
+        options: &Options,
+        settings: Settings,
+        store: impl Future<Output = anyhow::Result<Store>>,
+    ) -> anyhow::Result<Self> {
         let models = model::open(options)?;
         let windows = model::windows(options, &models).await;
         let prices = prices::read(options.prices.as_deref())?;
-        let store = store::open_existing(&options.store, options.durability.into()).await?;
+        let store = store.await?;
         model::warm_up(&models);
         let tools = ToolBench::open(options)?;
         Ok(Self::of(options.lease(), store, (models, windows), prices, settings, tools))
     }
 
-    /// Opens a app in which debates are read and told things. Nobody is asked anything there.
+    /// Opens an app that reads debates and appends events to them. It calls no model.
     pub(crate) async fn open_existing(options: &Options) -> anyhow::Result<Self> {
         let store = store::open_existing(&options.store, options.durability.into()).await?;
         Ok(Self::without_models(options, store, None))
     }
 
-    /// Opens a app in which debates are read, and nothing is written: a read-only file or a full disk will do.
+    /// Opens an app that reads debates and writes nothing, so that a read-only file or a full disk suffices.
     pub(crate) async fn reading(options: &Options) -> anyhow::Result<Self> {
         Self::with_archive(options, None).await
     }
@@ -95,7 +99,7 @@ impl AppContext {
         Self::of(options.lease(), store, nobody, Prices::default(), Settings::default(), ToolBench::default())
     }
 
-    /// Opens a app that holds nothing and forgets what is put into it.
+    /// Opens an app with an empty store in memory.
     pub(crate) async fn empty() -> anyhow::Result<Self> {
         let store = store::open(&StoreChoice::Memory, Durability::Full).await?;
         let nobody = (model::nobody().into(), Vec::new());
@@ -141,7 +145,7 @@ impl AppContext {
         Self { engine: engine.build(), store, is_simulated }
     }
 
-    /// Looks whether the server of the default model has it; closes the app where it does not.
+    /// Checks that the server of the default model has that model; closes the app if it does not.
     ///
     /// # Errors
     /// The server lists its models, and this one is not among them.

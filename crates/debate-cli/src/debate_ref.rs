@@ -12,8 +12,8 @@ use crate::exit::Failure;
 
 /// The fewest characters of the beginning of an id.
 const PREFIX_CHARS_MIN: usize = 4;
-/// Archived debates whose ids are compared with the beginning of an id.
-const ARCHIVED_MAX: u32 = 10_000;
+/// Archived debates that are read at once.
+const ARCHIVED_PAGE: u32 = 1_000;
 
 /// A debate as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,10 +86,15 @@ impl DebateRef {
         let heads = store.heads(before, 2).await?.into_iter().map(|(stream, _)| stream);
         let debates = heads.filter(|stream| stream.kind == StreamKind::Debate);
         let mut found: Vec<DebateId> = debates.map(|stream| DebateId(stream.id)).filter(is_it).collect();
-        let archived =
-            store.list_archived(ListFilter { limit: ARCHIVED_MAX, ..ListFilter::default() }).await?;
-        found.extend(archived.into_iter().map(|archived| DebateId(archived.stream.id)).filter(is_it));
-        Ok(found)
+        let mut filter = ListFilter { limit: ARCHIVED_PAGE, ..ListFilter::default() };
+        loop {
+            let page = store.list_archived(filter.clone()).await?;
+            found.extend(page.iter().map(|archived| DebateId(archived.stream.id)).filter(is_it));
+            match page.last() {
+                Some(last) if page.len() == ARCHIVED_PAGE as usize => filter.before = Some(last.position),
+                Some(_) | None => return Ok(found),
+            }
+        }
     }
 }
 

@@ -90,7 +90,7 @@ impl Terminal {
     }
 }
 
-/// Returns whether the env can show Unicode: they do unless they say otherwise.
+/// Returns whether the terminal can show Unicode: it can unless the environment says otherwise.
 fn speaks_unicode(lookup: impl Fn(&str) -> Option<String>) -> bool {
     if lookup("TERM").as_deref() == Some("dumb") {
         return false;

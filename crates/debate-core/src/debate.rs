@@ -482,7 +482,7 @@ impl<F: Format> Debate<F> {
         self.calls.get(key).is_some_and(|call| call.revision == revision && call.failed)
     }
 
-    /// Returns the visibility recorded when a call last started.
+    /// Returns the inputs recorded when a call last started.
     #[must_use]
     pub fn seen(&self, key: &CallKey) -> &[InputRef] {
         self.calls.get(key).map_or(&[], |call| call.sees.as_slice())

@@ -250,7 +250,7 @@ impl<P: Prompts> Driver<P> {
         self.debate().draft(self.shared.env.now())
     }
 
-    /// Gives up in_flight that are no longer wanted and starts work that is, in one append with what was decided before;
+    /// Cancels calls that are no longer wanted and starts those that are, in one append with what was decided before;
     /// `false` when the claim is lost.
     ///
     /// A deadline that is due goes first, so that nothing is paid for after it (rule K9).

@@ -49,8 +49,8 @@ pub const REQUEST_ID_CHARS_MAX: usize = 128;
 /// It may take its time; it runs beside the other work.
 pub type Admission = Arc<dyn Fn(&mut AcceptedRequest) -> Result<(), Violations> + Send + Sync>;
 
-/// A further interface on the server's port: the routes that it adds, behind the same auth layer. What they need stands in the
-/// auth's table.
+/// A further interface on the server's port: the routes that it adds, behind the same auth layer. Their scopes are rows of
+/// the table of scopes.
 pub type Mount = Arc<dyn Fn(Facade) -> Router + Send + Sync>;
 
 /// A request to open a debate, beside the debate itself.

@@ -56,7 +56,7 @@ struct Following {
     sent_at: Instant,
 }
 
-/// FairSemaphore what the engine shows into what goes over the wire, and notes how far that has come.
+/// Turns what the engine shows into what goes over the wire, and notes how far that has come.
 pub(crate) fn follow(
     watched: BoxStream<'static, Result<Watched, WatchError>>,
     wanted: Wanted,

@@ -1,4 +1,4 @@
-//! FairSemaphore that all tenants share. Where more wait than there are turns, tenants are served in a ring and each one's own in
+//! A semaphore that all tenants share fairly. Where more wait than there are turns, tenants are served in a ring and each one's own in
 //! the order in which they came, so that whoever brings much waits behind itself and not before others.
 
 use std::collections::{HashMap, VecDeque};
@@ -17,7 +17,7 @@ pub struct Turn {
     turns: Option<FairSemaphore>,
 }
 
-/// FairSemaphore that nobody has, and who waits for one: nobody while there are any.
+/// The free turns, and the requests that wait for one.
 #[derive(Debug, Default)]
 struct Queue {
     free: usize,

@@ -11,7 +11,7 @@ mod unescape;
 use field::FieldText;
 use thinking::ThinkingFilter;
 
-/// FairSemaphore chunks of a streaming reply into the text that may be shown (K10).
+/// Turns chunks of a streaming reply into the text that may be shown (K10).
 ///
 /// Thinking that a chat template opened itself, of which only the closing tag is in the reply,
 /// cannot be told from an answer before that tag arrives; adapters keep it apart.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use debate_core::policy::reviewer::ReviewerName;
 use tokio::sync::OwnedMutexGuard;
 
-/// FairSemaphore, one for each reviewer; only those that somebody has or waits for are kept.
+/// One semaphore for each reviewer; those that are neither taken nor waited for are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct OneAtATime(Mutex<BTreeMap<ReviewerName, Arc<tokio::sync::Mutex<()>>>>);
 

@@ -44,7 +44,7 @@ struct Loaded {
 }
 
 impl TokenStore {
-    /// Makes a token_store; without any token everybody gets everything.
+    /// Makes a store of tokens; without any token, every caller may do everything.
     ///
     /// # Errors
     /// The file cannot be used.

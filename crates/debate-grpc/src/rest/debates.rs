@@ -257,7 +257,7 @@ pub(super) async fn events(
     Ok((Extension(reached), sse).into_response())
 }
 
-/// FairSemaphore what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
+/// Turns what the engine shows into server-sent events; a stream that cannot go on ends with an event `problem`.
 fn told(
     watched: impl Stream<Item = Result<Watched, WatchError>> + Send + Unpin + 'static,
     closing: &CancellationToken,

@@ -1,4 +1,4 @@
-//! FairSemaphore that a provider pauses, as it does while its own tools run for long, and goes on with when it is
+//! Turns that a provider pauses, as it does while its own tools run for long, and goes on with when it is
 //! asked.
 
 use super::answer::Answer;

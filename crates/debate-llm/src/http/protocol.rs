@@ -22,7 +22,7 @@ pub(crate) trait Protocol: Send + Sync {
     /// Returns what is fixed about it.
     fn facts(&self) -> &'static Facts;
 
-    /// FairSemaphore a base URL into the address that requests are sent to; one that is complete is left as it is.
+    /// Turns a base URL into the address that requests are sent to; one that is complete is left as it is.
     fn complete_address(&self, base: &mut Url, model: &str);
 
     /// Returns what the server at `endpoint` and its `model` are known from the start not to take.

@@ -6,7 +6,7 @@ use debate_llm::{ChatRequest, Role};
 use super::VALUE_MAX;
 use super::prompts::{Reply, TOOLS_LINE, ToolAsk};
 
-/// FairSemaphore that may ask for tools before an answer is due.
+/// Turns that may ask for tools before an answer is due.
 const TOOL_TURNS_MAX: usize = 2;
 
 /// How often a turn asks for tools.
