@@ -81,7 +81,7 @@ struct Candidate {
 
 const SMOLLM2: Candidate =
     Candidate { name: "smollm2", is_judged: true, deadline: Duration::from_secs(60 * 60) };
-const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: Duration::from_secs(60) };
+const GEMMA: Candidate = Candidate { name: "gemma", is_judged: false, deadline: Duration::from_secs(45) };
 
 /// Runs the debates and prints how each went.
 ///
