@@ -28,6 +28,12 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 const CLIENTS: usize = 50;
 const FOR: Duration = Duration::from_secs(10);
 
+/// KiB of the messages: three each of JSON and protobuf.
+const LARGE: [[usize; 3]; 2] = [[64, 256, 1_000], [64, 512, 2_000]];
+/// Those of the same messages, only small, that a server gets first, and how many of them.
+const SMALL: [[usize; 3]; 2] = [[1; 3]; 2];
+const SMALL_FIRST: usize = 16;
+
 /// Entries that are short on the wire and long in memory, as JSON.
 const JSON_ENTRIES: [(&str, &str); 5] =
     [("lists", "[],"), ("objects", "{},"), ("texts", "\"\","), ("numbers", "0,"), ("members", "\"a\":0,")];
@@ -97,12 +103,12 @@ impl Bench<'_> {
     fn memory(&self) -> Result<(Vec<Value>, Vec<String>)> {
         println!("{:<34} {:>10} {:>12} {:>8} {:>7}", "message", "bytes", "memory", "each", "status");
         let (mut rows, mut faults) = (Vec::new(), Vec::new());
-        for (number, message) in corpus().iter().enumerate() {
+        for (number, (message, small)) in corpus(LARGE).iter().zip(corpus(SMALL)).enumerate() {
             let server = self.serve(&format!("memory-{number}"))?;
-            // What a process sets up once, such as the descriptors of all messages, is no cost of a message.
-            server.send("POST", "/api/v1/reasoning/debate", "application/json", b"{}")?;
-            let small = started("small", &[0x12, 0]);
-            server.send("POST", small.path, small.content_type, &small.body)?;
+            // A message does not pay for what a process sets up once: code, descriptors, the heaps of threads.
+            for _ in 0..SMALL_FIRST {
+                server.send("POST", small.path, small.content_type, &small.body)?;
+            }
             let before = server.memory("VmRSS")?;
             server.forget_peak()?;
             let status = server.send("POST", message.path, message.content_type, &message.body)?.0;
@@ -240,9 +246,9 @@ impl Server {
     }
 }
 
-fn corpus() -> Vec<Message> {
+fn corpus([json, protobuf]: [[usize; 3]; 2]) -> Vec<Message> {
     let mut corpus = Vec::new();
-    for kib in [64, 256, 1_000] {
+    for kib in json {
         for (name, entry) in JSON_ENTRIES {
             let entries = entry.repeat(kib * 1024 / entry.len());
             let (open, close) = if name == "members" { ("{", "\"z\":0}") } else { ("[", "0]") };
@@ -256,7 +262,7 @@ fn corpus() -> Vec<Message> {
             });
         }
     }
-    for kib in [64, 512, 2_000] {
+    for kib in protobuf {
         let entries = |tag: u8| [tag, 0].repeat(kib * 512);
         // Of a prediction's context the outcomes and the variables; of a task, which is any JSON, a list.
         let lists = [
