@@ -9,6 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use debate_core::formats::accept::AcceptedRequest;
 use debate_core::formats::roundtable::tool::Tool as Name;
+use debate_core::id::Timestamp;
 use debate_engine::Tool;
 use debate_llm::ApiKey;
 use debate_llm::http::search::{SearchAnswer, SearchEndpoint, SearchQuestion};
@@ -101,13 +102,14 @@ impl Tool for Searching {
         &self.arguments
     }
 
-    async fn run(&self, arguments: &str) -> Result<String, String> {
+    async fn run(&self, arguments: &str, as_of: Timestamp) -> Result<String, String> {
         let given: Value = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
         let required = self.arguments["required"][0].as_str().unwrap_or_default();
         let query = given[required].as_str().map(str::trim).filter(|query| !query.is_empty());
         let query = query.ok_or_else(|| format!("{required} is empty"))?;
         let count = u32::try_from(RESULTS_MAX).unwrap_or(u32::MAX);
-        let question = SearchQuestion { tool: self.name.as_str(), query, count };
+        let as_of = as_of.to_string();
+        let question = SearchQuestion { tool: self.name.as_str(), query, count, as_of: &as_of };
         match &self.search {
             Search::Endpoint(endpoint) => {
                 endpoint.ask(&question).await.map(|answer| told(&answer)).map_err(|error| error.to_string())

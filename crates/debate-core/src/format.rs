@@ -10,7 +10,7 @@ use crate::call::{CallKey, InputRef, Want};
 use crate::debate::Debate;
 use crate::event::StopRuleFired;
 use crate::fork::Change;
-use crate::id::OutcomeId;
+use crate::id::{OutcomeId, Timestamp};
 use crate::models::Asking;
 use crate::prose::{Prose, Texts};
 use crate::record::Record;
@@ -92,6 +92,9 @@ pub trait Format: Debug + Clone + PartialEq + Send + Sync + 'static {
     fn asking(_config: &Self::Config, _call: &CallKey) -> Asking {
         Asking::default()
     }
+
+    /// Returns the moment that the rules set for prompts and tools (rule K19); none where it is the opening of the debate.
+    fn as_of(config: &Self::Config) -> Option<Timestamp>;
 
     /// Returns every model that the rules name, with the path at which a request names it.
     fn models_named(config: &Self::Config) -> Vec<(String, String)>;

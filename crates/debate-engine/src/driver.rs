@@ -343,7 +343,8 @@ impl<P: Prompts> Driver<P> {
             (PendingCall::Tool(work), _) => {
                 let (name, arguments) = self.tool(&work);
                 let span = self.spans.tool(&work, &name);
-                Box::pin(run_tool(Arc::clone(&self.shared), (name, arguments), work).instrument(span))
+                let (shared, as_of) = (Arc::clone(&self.shared), self.debate().as_of());
+                Box::pin(run_tool(shared, (name, arguments), as_of, work).instrument(span))
             }
             // The kernel chose not to start it.
             (PendingCall::Turn(..) | PendingCall::Unaskable(..), None) => return,

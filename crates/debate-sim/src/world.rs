@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use debate_core::envelope::Envelope;
 use debate_core::format::Format;
-use debate_core::id::{DebateId, Digest};
+use debate_core::id::{DebateId, Digest, Timestamp};
 use debate_core::limits::Limits;
 use debate_engine::{Engine, Prices, Settings, Tool};
 use debate_llm::ChatModel as _;
@@ -265,7 +265,7 @@ impl Tool for StagedTool {
         &Value::Null
     }
 
-    async fn run(&self, arguments: &str) -> Result<String, String> {
+    async fn run(&self, arguments: &str, _as_of: Timestamp) -> Result<String, String> {
         self.stage.alive().await;
         self.stage.ledger().ran(self.writer, self.name, arguments);
         sleep(Duration::from_millis(arguments.len() as u64 * 3)).await;

@@ -102,6 +102,9 @@ pub(super) fn end(page: &mut Page, debate: &AnyDebate, failures: &Failures) {
             None => page.line("  not yet; there is no deadline"),
         },
     }
+    if let Some(note) = debate.parts_cut_note() {
+        page.hanging(2, "", &one_line(&note));
+    }
     if let Some(confidence) = debate.confidence().filter(|_| !matches!(whole, Completeness::Void { .. })) {
         page.line(&format!("  confidence {confidence:.2}"));
     }

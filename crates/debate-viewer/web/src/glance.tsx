@@ -93,6 +93,7 @@ export function Glance({ page, verification }: { page: DebatePage; verification:
                 <Words text={page.cut.join("; ")} />
               </p>
             )}
+            {page.parts_cut !== null && <p class="quiet"><Words text={page.parts_cut} /></p>}
             {page.unpriced_models.length > 0 && (
               <p class="quiet">
                 {"without a price: "}

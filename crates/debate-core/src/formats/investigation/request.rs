@@ -57,10 +57,11 @@ pub(in crate::formats) fn accept(
         workspace: false,
         models: ModelPlan::default(),
     };
-    let options = fields.field("options").object(&["limits", "models", "effort", "output_tokens"]);
+    let options = fields.field("options").object(&["limits", "models", "effort", "output_tokens", "as_of"]);
     let is_role = |name: &str| config.has_role(name);
     let mut plan = models::read(&options.field("models"), &KINDS, is_role, "roles");
     models::read_asking(&mut plan, &options, &KINDS, is_role, "roles");
+    plan.as_of = options.field("as_of").moment();
     config.models = plan;
     let limits = limits(&options.field("limits"), &config);
     complaints.finish((config, Brief { problem, context, hypotheses }, limits))

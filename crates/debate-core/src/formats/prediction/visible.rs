@@ -39,13 +39,13 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Returns the subject of a debate that began at this moment.
+    /// Returns the subject of a debate, asked as of this moment.
     #[must_use]
-    pub fn of(config: &Config, brief: Prose<Brief>, began_at: Timestamp) -> Self {
+    pub fn of(config: &Config, brief: Prose<Brief>, as_of: Timestamp) -> Self {
         Self {
             brief,
             outcomes: config.outcomes.clone(),
-            as_of: config.dates.as_of.unwrap_or(began_at),
+            as_of,
             dates: config.dates,
             preset: config.preset(),
             input_tokens: config.input_tokens(),

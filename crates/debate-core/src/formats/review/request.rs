@@ -65,6 +65,7 @@ pub(in crate::formats) fn accept(
         "effort",
         "output_tokens",
         "language",
+        "as_of",
         "limits",
     ]);
     let config = config(&fields, &options, &mut brief, conflicts_given);
@@ -133,6 +134,7 @@ fn models(debate: &Fields<'_>, options: &Fields<'_>, brief: &Brief) -> ModelPlan
     let mut plan = models::read(narrower, &spoken, is_reviewer, "reviewers");
     let kinds = [Speech::Argue.as_str(), Speech::Rebut.as_str(), JUDGE];
     models::read_asking(&mut plan, options, &kinds, is_reviewer, "reviewers");
+    plan.as_of = options.field("as_of").moment();
     if models::is_named(narrower, "default") {
         narrower.refuse("has its default in debate.model; name it there");
     }

@@ -41,7 +41,7 @@ pub(super) fn visible(debate: &Debate<Review>, want: &Want) -> Visible {
         speech: made.speech,
         prose: made.prose.clone(),
     });
-    let as_of = debate.began_at();
+    let as_of = debate.as_of();
     let language = debate.config().models.language.clone();
     Visible { brief: debate.brief().clone(), number, pair, heard: heard.collect(), task, as_of, language }
 }

@@ -63,6 +63,7 @@ pub(in crate::formats) fn accept(
         "effort",
         "output_tokens",
         "language",
+        "as_of",
         "limits",
     ]);
     let seed = options.field("seed").whole(0..=u64::MAX);
@@ -273,6 +274,7 @@ fn asked_models(options: &Fields<'_>, config: &Config) -> ModelPlan {
     let kinds = [Kind::Respond.as_str(), Kind::Repoll.as_str(), LIGHT];
     let mut plan = models::read(field, &kinds, is_agent, "agents");
     models::read_asking(&mut plan, options, &kinds[..2], is_agent, "agents");
+    plan.as_of = options.field("as_of").moment();
     if config.sequential.use_light_model && !models::is_named(field, LIGHT) {
         field.refuse("must name a model under light, since sequential.use_light_model asks for it");
     }

@@ -53,7 +53,7 @@ pub(super) fn visible(debate: &Debate<Roundtable>, want: &Want) -> Visible {
         output_tokens: config.output_tokens(),
         context: config.mode.strategy().transform_context(config, statistics.as_ref(), context),
         rejection: rejection.unwrap_or_default(),
-        as_of: debate.began_at(),
+        as_of: debate.as_of(),
         language: config.models.language.clone(),
     }
 }
