@@ -286,7 +286,7 @@ fn announce(
     writeln!(stdout, "listening on {address}")?;
     let kept = app.store.place().unwrap_or_else(|| "memory".to_owned());
     let taken = counted(taken, "debate", "debates");
-    writeln!(stdout, "model {}, store {kept}, {taken} taken up", app.engine.model_name())?;
+    writeln!(stdout, "model {}, store {kept}, {taken} to resume", app.engine.model_name())?;
     if app.is_simulated {
         writeln!(stdout, "SIMULATED: a program makes up every reply; results say nothing about the world")?;
     }

@@ -83,7 +83,7 @@ fn k23_a_second_process_leaves_a_debate_to_the_one_that_drives_it() {
     command.stderr(Stdio::null());
     let mut server = Server::of(command);
     let said = server.says();
-    assert!(said.contains("0 debates taken up"), "{said}");
+    assert!(said.contains("0 debates to resume"), "{said}");
     let ran = Ran::of(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.json()["extra"]["completeness"]["state"], "full");

@@ -16,7 +16,7 @@ const SLOW: [&str; 2] = ["--model", "simulated:latency=60ms,tokens_per_second=20
 async fn k10_a_watch_on_a_server_shows_every_event_once_and_live_text_between_them() {
     let program = Program::new();
     let mut server = Server::start(&program, &SLOW);
-    assert!(server.says().contains("0 debates taken up"));
+    assert!(server.says().contains("0 debates to resume"));
     assert!(server.says().starts_with("SIMULATED"));
     let id = open(&mut server.client().await, 0).await;
     let url = format!("http://{}", server.address);
@@ -86,7 +86,7 @@ async fn a_server_ends_cleanly_on_sigterm_and_its_debates_go_on_at_the_next_star
     assert_eq!(server.terminate().code(), Some(0));
     assert_eq!(program.run(["list", "--json"]).lines()[0]["status"], "interrupted");
     let mut server = Server::start(&program, &SLOW);
-    assert!(server.says().contains("1 debate taken up"));
+    assert!(server.says().contains("1 debate to resume"));
     follow(&mut server.client().await, &id, usize::MAX).await;
     drop(server);
     assert_eq!(program.run(["list", "--json"]).lines()[0]["completeness"], "full");
