@@ -133,7 +133,8 @@ impl Debate<'_> {
                     let alike =
                         |other: &String| text.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
                     let sees = event["body"]["sees"].as_array();
-                    let seen = sees.into_iter().flatten().filter_map(|input| depths.get(&input["call"].to_string()));
+                    let seen =
+                        sees.into_iter().flatten().filter_map(|input| depths.get(&input["call"].to_string()));
                     let depth = 1 + seen.copied().max().unwrap_or_default();
                     depths.insert(event["body"]["call"].to_string(), depth);
                     taken.in_a_row = taken.in_a_row.max(depth);

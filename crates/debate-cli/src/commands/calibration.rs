@@ -1,6 +1,6 @@
 //! `debate calibration`: how good the forecasts of all resolved debates were.
 
-use clap::builder::{FalseyValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use debate_core::formats::prediction::track_record::{
     CalibrationReport, Comparison, Finding, ForecastReport, Forecaster, Group, QUESTIONS_MIN, Source, Step,
 };
@@ -16,7 +16,7 @@ use crate::page::{Column, Page};
 use crate::plain::one_line;
 use crate::terminal::Terminal;
 
-/// Show how good the forecasts of all resolved debates were
+/// Show how good the forecasts of resolved debates were
 ///
 /// Computed from the logs: mean Brier and log scores (losses: smaller is better) of the debates, of judges, of the
 /// consensus, of the blind openings and of every role, and what they are made of; what the debates gained over each of
@@ -28,15 +28,15 @@ Examples:
   debate calibration --json | jq '.comparisons[] | select(.of == \"blind\")'")]
 pub(crate) struct Calibration {
     /// Count real or simulated debates [default: real, or simulated where there are no others]
-    #[arg(long, env = "DEBATE_SOURCE", value_name = "SOURCE", value_parser = source())]
+    #[arg(long, value_name = "SOURCE", value_parser = source())]
     source: Option<Source>,
 
     /// Leave partial debates out: of those some arguments, scores or the synthesis are missing
-    #[arg(long, env = "DEBATE_COMPLETE", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     complete: bool,
 
     /// Print the report as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

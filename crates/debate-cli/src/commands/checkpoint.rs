@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::envelope::StreamId;
 use debate_proof::checkpoint::Checkpoint as Signed;
@@ -22,7 +21,7 @@ use crate::proof::folder::{self, Folder};
 use crate::proof::{archive, keys, streams};
 use crate::store;
 
-/// Sign where every debate of the store stands, so that none can be changed, cut short or taken away unnoticed
+/// Sign the state of all debates in the store
 ///
 /// Records every debate that has grown since the last checkpoint, and signs the tree over all records. What was added
 /// is checked first; where the store contradicts the last checkpoint, the debate is named and nothing is signed. Keep
@@ -46,7 +45,7 @@ pub(crate) struct Checkpoint {
     archive: Option<PathBuf>,
 
     /// Print one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

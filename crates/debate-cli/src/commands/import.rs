@@ -23,7 +23,7 @@ use crate::store;
 /// The most bytes of texts that go into the store together, unless one event has more.
 const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Bring the debates of a bundle into the store, exact to the byte
+/// Bring the debates of a bundle into the store
 ///
 /// The whole bundle is verified first; nothing is imported from one with a fault. Debates that the store has already are
 /// left as they are; where it has other events under the same id, it keeps them, takes the other debates and ends with code 4.
@@ -40,7 +40,7 @@ pub(crate) struct Import {
     file: PathBuf,
 
     /// Public key, or a file with it, that must have signed the bundle's checkpoint
-    #[arg(long, env = "DEBATE_KEY", value_name = "KEY")]
+    #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 

@@ -38,7 +38,7 @@ Examples:
   debate keys new --name debates.example.org --file audit.key > audit.pub")]
 struct New {
     /// Name of the log that the key signs, without white space and +; one that nobody else uses, such as a domain
-    #[arg(long, env = "DEBATE_KEY_NAME", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     name: String,
 
     /// Where to write the private key; the file must not exist

@@ -3,7 +3,6 @@
 use std::num::NonZeroU64;
 use std::str::FromStr;
 
-use clap::builder::FalseyValueParser;
 use debate_core::envelope::Envelope;
 use debate_core::event::PromptRef;
 use debate_core::formats::any::AnyDebate;
@@ -20,7 +19,7 @@ use crate::page::thousands;
 use crate::plain::{one_line, plain};
 use crate::{lines, told};
 
-/// Print the log of a debate: every event, one in each line
+/// Print the events of a debate
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,12 +33,12 @@ pub(crate) struct Log {
     id: DebateRef,
 
     /// Print one JSON object in each line: the events as they are stored
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 
     /// Print the prompt of the request that this event began, rendered again from the log, and whether it is what was sent.
     /// Takes the number of the event, or the name of a call such as score/1/judge, or of an argument such as r2.pessimist
-    #[arg(long, env = "DEBATE_PROMPT", value_name = "NUMBER|NAME")]
+    #[arg(long, value_name = "NUMBER|NAME")]
     prompt: Option<Asked>,
 }
 

@@ -2,7 +2,6 @@
 
 use std::num::NonZeroU64;
 
-use clap::builder::FalseyValueParser;
 use debate_core::debate::Debate;
 use debate_core::format::Format;
 use debate_core::formats::any::AnyDebate;
@@ -36,15 +35,15 @@ pub(crate) struct Replay {
     id: DebateRef,
 
     /// The last event to fold, from 1; the last one there is unless given
-    #[arg(long, env = "DEBATE_AT", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     at: Option<NonZeroU64>,
 
     /// Show every outcome and every text whole
-    #[arg(long, env = "DEBATE_FULL", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     full: bool,
 
     /// Print the state as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

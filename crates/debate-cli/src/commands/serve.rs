@@ -28,7 +28,7 @@ use crate::exit::{self, End, Failure};
 use crate::handles;
 use crate::telemetry::Scrape;
 
-/// Serve debates: gRPC with reflection and health, REST, tools for agents, and a page for people, on one port
+/// Serve gRPC, REST and the web page on one port
 ///
 /// Debates that an earlier process left behind are taken up where their logs end. SIGINT and SIGTERM end the server:
 /// streams are closed, what runs stays in the log and goes on at the next start.

@@ -29,7 +29,8 @@ fn k16_a_debate_is_resolved_scored_and_corrected() {
     assert_eq!(resolution["scores"]["roles"].as_array().unwrap().len(), 5);
     assert!(program.run(["show", &id]).stdout.contains("What happened: yes"));
 
-    assert_eq!(program.run(["resolve", &id, "no"]).code, Some(0));
+    let by_label = program.run(["resolve", &id, "NO"]);
+    assert!(by_label.stdout.starts_with(&format!("debate {id} is resolved: no\n")), "{by_label:?}");
     let found = program.run(["calibration", "--json"]).json();
     assert_eq!((&found["resolved"], &found["simulated"]), (&1.into(), &1.into()));
     assert_eq!((&found["source"], &found["real"]), (&"simulated".into(), &0.into()), "there is nothing else");
@@ -102,7 +103,11 @@ fn k16_what_cannot_be_resolved_is_one_clear_error() {
     let topic = program.debate("deliberation.json");
     let line = |id: &str, why: &str| format!("error: cannot resolve debate {id}: {why}\n");
     for (args, code, stderr) in [
-        (vec!["resolve", &id, "snow"], 2, line(&id, "snow is not an outcome of this debate")),
+        (
+            vec!["resolve", &id, "snow"],
+            2,
+            line(&id, "snow is not an outcome of this debate; its outcomes are yes (Yes), no (No)"),
+        ),
         (vec!["resolve", &topic, "yes"], 2, line(&topic, "yes is not an outcome of this debate")),
         (
             vec!["resolve", &id, "yes", "--at", "2999-01-01"],

@@ -60,7 +60,8 @@ fn p24_the_first_prompts_of_a_request_are_shown_without_a_debate() {
 #[test]
 fn k19_prompts_of_every_format_state_the_day_that_the_request_sets() {
     let program = Program::new();
-    for file in ["ice.json", "deliberation.json", "roundtable-delphi.json", "review.json", "leap_second.json"] {
+    for file in ["ice.json", "deliberation.json", "roundtable-delphi.json", "review.json", "leap_second.json"]
+    {
         let mut request: Value = serde_json::from_slice(&std::fs::read(example(file)).unwrap()).unwrap();
         request["options"]["as_of"] = json!("2024-02-29");
         program.write("dated.json", request.to_string());

@@ -169,11 +169,8 @@ fn options_are_read_from_the_environment_and_the_command_line_wins() {
     let file = example("ice.json");
     let model = |args: &[&str]| {
         let mut command = program.command(["run".as_ref(), file.as_os_str()]);
-        let output = command
-            .args(args)
-            .env("DEBATE_MODEL", "simulated:5")
-            .env("DEBATE_STORE", "memory")
-            .env("DEBATE_JSON", "1");
+        let output =
+            command.args(args).env("DEBATE_MODEL", "simulated:5").arg("--json").env("DEBATE_STORE", "memory");
         let result: Value = serde_json::from_slice(&output.output().unwrap().stdout).unwrap();
         result["metadata"]["model"].as_str().unwrap().to_owned()
     };

@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::FalseyValueParser;
 use debate_core::codec;
 use debate_core::envelope::Envelope;
 use debate_core::formats::accept::AcceptedRequest;
@@ -56,7 +55,6 @@ pub(crate) struct Scenarios {
     /// How many roundtables are held of each scenario; their means are compared
     #[arg(
         long,
-        env = "DEBATE_RUNS",
         value_name = "NUMBER",
         default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..=1_000)
@@ -64,15 +62,15 @@ pub(crate) struct Scenarios {
     runs: u16,
 
     /// The median latency of a call of the simulated model, such as 800ms [default: 5s]
-    #[arg(long, env = "DEBATE_MEDIAN", value_name = "TIME")]
+    #[arg(long, value_name = "TIME")]
     median: Option<String>,
 
     /// Its spread: the standard deviation of the latency's logarithm, from 0 to 3 [default: 0.5]
-    #[arg(long, env = "DEBATE_SIGMA", value_name = "NUMBER", allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     sigma: Option<String>,
 
     /// Print the result as one JSON object
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::FalseyValueParser;
 use debate_core::policy::reviewer::ReviewerName;
 use debate_engine::{Proposed, ReviewersFolder, Settings};
 use serde_json::json;
@@ -38,11 +37,11 @@ pub(crate) struct Propose {
     window: WindowArgs,
 
     /// Ask although the evidence does not speak for a change; too few debates are too few all the same
-    #[arg(long, env = "DEBATE_POLICY_ANYWAY", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     anyway: bool,
 
     /// Print the proposal as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 

@@ -1,6 +1,5 @@
 //! `debate policy show`: a proposal as it is recorded.
 
-use clap::builder::FalseyValueParser;
 use debate_core::counted::counted;
 use debate_core::policy::proposal_log::Shown;
 use debate_core::policy::reviewer::ReviewerName;
@@ -27,11 +26,11 @@ pub(crate) struct Show {
     role: ReviewerName,
 
     /// Which of its proposals; the latest that was made unless given
-    #[arg(long, env = "DEBATE_POLICY_NUMBER", value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER")]
     number: Option<u32>,
 
     /// Print it as JSON
-    #[arg(long, env = "DEBATE_JSON", value_parser = FalseyValueParser::new())]
+    #[arg(long)]
     json: bool,
 }
 
