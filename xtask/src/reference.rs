@@ -1,4 +1,4 @@
-//! The reference of the wire, docs/api.md: made of the comments in proto/, kept true by a check.
+//! The reference of the wire, target/docs/api.md: made of the comments in proto/.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 /** A client of the debate engine over REST and server-sent events: for Node from 20 on, and for browsers. */
 
-/** One event of a debate's log; `docs/api.md` says what there is. */
+/** One event of a debate's log; `proto/debate/v1` says what there is. */
 export interface DebateEvent {
   readonly seq: number;
   readonly kind: string;
