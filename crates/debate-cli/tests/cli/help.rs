@@ -42,6 +42,10 @@ fn help_explains_commands_and_topics() {
         assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""), "{asked:?}");
         assert!(help.stdout.contains(text), "{asked:?}: {}", help.stdout);
     }
+    let example = program.run(["help", "request"]).stdout;
+    let request = &example[example.find('{').unwrap()..=example.rfind('}').unwrap()];
+    let ran = program.run_with_stdin(&["run", "-", "--store", "memory", "--quiet"], request.as_bytes());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
     let unknown = program.run(["help", "nothing"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     assert!(unknown.stderr.contains("topics are request, formats, models"), "{unknown:?}");
