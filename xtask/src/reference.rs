@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn methods_fields_and_values_are_told_with_their_comments() {
+    fn methods_fields_and_values_are_listed_with_comments() {
         let file = json!({
             "service": [{"name": "S", "method": [
                 {"name": "Do", "inputType": ".debate.v1.M", "outputType": ".google.protobuf.Empty", "serverStreaming": true},

@@ -275,7 +275,7 @@ impl Options {
         std::iter::once(&self.model).chain(&self.offer).all(ModelChoice::is_simulated)
     }
 
-    /// Returns what a command must say besides to find this store, for who is to run it: nothing for the usual one.
+    /// Returns the flag that a suggested command needs to find this store; empty for the default store.
     pub(crate) fn store_flag(&self) -> String {
         if self.store == StoreChoice::default() {
             return String::new();

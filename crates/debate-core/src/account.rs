@@ -93,8 +93,9 @@ impl<F: Format> Debate<F> {
             .then(|| format!("of {prompts} prompts, not all showed the whole of: {}", parts.join(", ")))
     }
 
-    /// Returns the models without a price for a result that says what the others cost; none where none has one.
-    pub(crate) fn unpriced_beside_cost(&self) -> Vec<String> {
+    /// Returns the models without a price, for a result that states what the others cost; empty if the cost
+    /// is unknown.
+    pub(crate) fn unpriced_if_cost_known(&self) -> Vec<String> {
         self.spend().cost.map_or_else(Vec::new, |_| self.unpriced_models().iter().cloned().collect())
     }
 

@@ -1,5 +1,5 @@
-//! The port for tools that models may ask for (rules D9, T4, I10), and the bounds within which they run. Which tools there
-//! are, and what they reach, is for whoever builds an engine to say.
+//! The port for tools that models may ask for (rules D9, T4, I10), and the bounds within which they run. The builder
+//! of an engine decides which tools exist and what they can reach.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

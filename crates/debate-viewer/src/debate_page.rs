@@ -221,7 +221,7 @@ fn missing(completeness: &Completeness, format: &str) -> Vec<String> {
     }
 }
 
-/// Returns who speaks; nobody does once the outcome stands.
+/// Returns the attempts that are speaking; none once the debate has concluded.
 fn speaking(debate: &AnyDebate) -> Vec<AttemptRef> {
     if debate.conclusion().is_some() { Vec::new() } else { debate.open_attempts() }
 }

@@ -31,8 +31,8 @@ use crate::terminal::Terminal;
 /// Hold debates on questions with known answers and score them
 ///
 /// First says what that will take: calls, tokens, money where --prices names the model, time. A model that is not
-/// simulated is asked with --yes alone. What happened, and what a market had thought, is recorded when a debate has
-/// concluded; nobody in it is told. The same command again goes on where it was cut: what has concluded is not held
+/// simulated is asked with --yes alone. The known answer and the market's forecast are recorded after a debate has
+/// concluded, so no role sees them. The same command again goes on where it was cut: what has concluded is not held
 /// anew. Another model, other rounds or another --run make debates of their own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -115,7 +115,7 @@ impl Backtest {
         if !plan.to_do().is_empty() && !app.is_simulated && !self.yes {
             app.close().await;
             let model = one_line(app.engine.model_name());
-            return Err(Failure::bad_input(format!("nobody was asked yet; --yes asks {model}")));
+            return Err(Failure::bad_input(format!("refusing to call {model} without --yes")));
         }
         let progress = Progress::begin(self.quiet, plan.to_do().len(), Terminal::stderr(options.ascii))?;
         let held = plan.hold(&app.engine, usize::from(self.parallel), &progress).await;

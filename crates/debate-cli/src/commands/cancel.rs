@@ -10,8 +10,8 @@ use crate::exit::End;
 
 /// End a debate now with what there is
 ///
-/// Takes effect at once, whoever drives it, and stays in its log. A server that drives it sees so within a second and
-/// stops its calls.
+/// Takes effect at once, whichever process runs the debate, and stays in its log. A server that runs it notices
+/// within a second and stops its calls.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -113,10 +113,10 @@ impl Checkpoint {
         let path = path.map(|path| path.display().to_string());
         print(&if self.json {
             let root = leaves.root().to_string();
-            let told = json!({
+            let object = json!({
                 "ok": true, "checkpoint": path, "size": size, "root": root, "new": new, "streams": streams
             });
-            format!("{told}\n")
+            format!("{object}\n")
         } else {
             let debates = counted(streams, "debate", "debates");
             match path {
@@ -139,7 +139,7 @@ async fn check(store: &dyn EventStore, leaves: &Leaves) -> anyhow::Result<Checke
     let all: BTreeSet<StreamId> = heads.keys().copied().chain(gone).chain(leaves.streams()).collect();
     for stream in all {
         if let Some(archived) = archived.get(&stream).filter(|_| !heads.contains_key(&stream)) {
-            // Nobody looks into the archive: what was signed last must be all of it.
+            // The archive is not read here, so the latest leaf must be the end of the archived stream.
             let is_end = |leaf: &Leaf| (leaf.seq, leaf.hash) == (archived.head.seq, archived.head.hash);
             if !leaves.latest(stream).is_some_and(is_end) {
                 faults.push((stream, streams::StreamFault::Archived(archived.bundle.clone())));

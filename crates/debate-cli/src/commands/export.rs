@@ -52,7 +52,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "PATH")]
     checkpoint: Option<PathBuf>,
 
-    /// File of the leaves that the checkpoint is over; by default beside it
+    /// File of the leaves that the checkpoint covers; by default next to the checkpoint
     #[arg(long, value_name = "FILE", requires = "checkpoint")]
     leaves: Option<PathBuf>,
 
@@ -78,7 +78,7 @@ impl Export {
         store.close().await;
         let BundleEnd { streams, events } = exported?;
         let path = self.output.display();
-        let how = if proof.is_some() { "" } else { "; without a checkpoint, so nobody has signed them" };
+        let how = if proof.is_some() { "" } else { "; not signed, as there is no --checkpoint" };
         let debates = counted(streams, "debate", "debates");
         let events = counted(events, "event", "events");
         print(&format!("{path}: {debates}, {events}{how}\n"))?;

@@ -20,9 +20,9 @@ use crate::own_prompts;
 
 /// Go on from a debate with one thing changed
 ///
-/// What came before stands in the parent's log and is not paid for again; what the change makes void runs anew:
-/// whatever saw a role that is removed, say. A change of pooling asks nobody. Another model answers what is asked
-/// after the event where the debates part, so name an early one; without --at they part at the parent's end. The same
+/// Earlier events stay in the parent's log and are not paid for again. Calls that the change makes void run again, such
+/// as those that saw a removed role. A change of pooling calls no model. Another model answers what is asked after
+/// the event where the debates part, so name an early one; without --at they part at the parent's end. The same
 /// holds for another text of a prompt; the log then has a mark behind the version of each prompt of that format.
 /// "debate diff" shows where a fork and its parent differ.
 #[derive(Debug, clap::Args)]

@@ -18,8 +18,8 @@ const SHOWN: usize = 12;
 
 /// Show what each role and argument weighs in the answer
 ///
-/// Computed from the log, the judge's words held fixed; nobody is asked anything. What the debate had come to without a
-/// voice is for a fork to show.
+/// Computed from the log, with what the judge said unchanged. No model is called. To see the result of a debate without
+/// a role, use "debate fork --without".
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,7 +17,7 @@ use crate::debate_ref::DebateRef;
 use crate::exit::{End, Failure};
 use crate::page::thousands;
 use crate::plain::{one_line, plain};
-use crate::{lines, told};
+use crate::{event_line, lines};
 
 /// Print the events of a debate
 #[derive(Debug, clap::Args)]
@@ -83,7 +83,7 @@ impl Log {
                     }
                     none => none.insert(AnyDebate::replay(std::slice::from_ref(envelope))?),
                 };
-                text.push_str(&lines::numbered(envelope, &told::tell(debate, envelope)?));
+                text.push_str(&lines::numbered(envelope, &event_line::tell(debate, envelope)?));
             }
             text.push('\n');
         }
@@ -140,7 +140,7 @@ impl Asked {
 /// Lays a prompt out: how it compares with what was sent, and then what was said to the model.
 fn page(shown: &PromptShown) -> String {
     let PromptRef { version, digest, tokens, .. } = &shown.sent;
-    let mut text = format!("prompt of event {}: {}\n", shown.seq, one_line(&shown.told));
+    let mut text = format!("prompt of event {}: {}\n", shown.seq, one_line(&shown.summary));
     if !version.is_empty() {
         text.push_str(&format!(
             "{}, {} tokens, digest {digest}\n",

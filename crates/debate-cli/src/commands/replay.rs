@@ -22,8 +22,8 @@ use crate::terminal::Terminal;
 
 /// Show a debate as it was after one of its events
 ///
-/// Folds the log up to that event and shows the state: what was running, what was still wanted, the result as it
-/// stood. Nobody is asked anything.
+/// Folds the log up to that event and shows the state: what was running, what was still wanted, the result so far. No
+/// model is called.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -24,8 +24,8 @@ use crate::request_file::RequestFile;
 
 /// Debate what reviewers disagree about
 ///
-/// FILE holds critiques as docs/formats/review.md describes them. Nobody debates unless its debate.enabled is true; the comment
-/// then says why. Nothing is merged: what the reviewers asked for stays as it is.
+/// FILE holds critiques as docs/formats/review.md describes them. The reviewers debate only if its debate.enabled is
+/// true; otherwise the comment says why not. Nothing is merged: what the reviewers asked for stays as it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

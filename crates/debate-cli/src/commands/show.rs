@@ -84,7 +84,7 @@ impl Show {
         let (events, hash) = (archived.head.seq, archived.head.hash);
         let (at, bundle) = (archived.at.to_string(), one_line(&archived.bundle));
         print(&if self.json {
-            let told = json!({
+            let object = json!({
                 "debate_id": id.to_string(),
                 "status": "archived",
                 "archived_at": at,
@@ -92,7 +92,7 @@ impl Show {
                 "events": events.0,
                 "head_hash": hash.to_string(),
             });
-            format!("{told}\n")
+            format!("{object}\n")
         } else {
             format!(
                 "debate {id} is archived since {at}: {events} events in {bundle}, head {hash}\n\

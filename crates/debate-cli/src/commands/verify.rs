@@ -62,7 +62,7 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "PATH", requires = "key", conflicts_with = "bundle")]
     checkpoint: Option<PathBuf>,
 
-    /// File of the leaves that the checkpoint is over; by default beside it
+    /// File of the leaves that the checkpoint covers; by default next to the checkpoint
     #[arg(long, value_name = "FILE", requires = "checkpoint")]
     leaves: Option<PathBuf>,
 

@@ -19,7 +19,7 @@ use crate::terminal::Terminal;
 
 /// Follow a debate to its end: every event once, in order
 ///
-/// The events come from the store, whoever drives the debate, or from a server; live text comes from a server alone.
+/// The events come from the store, whichever process runs the debate, or from a server; only a server sends live text.
 /// After a cut, go on behind the last number seen. On a terminal a live view is shown, and the result behind it;
 /// elsewhere, with --lines or --after, a line for each event.
 #[derive(Debug, clap::Args)]

@@ -31,8 +31,8 @@ const SEED_DEFAULT: u64 = 1;
 
 /// Show how long debates would take under each schedule and hedge, before you pay
 ///
-/// The engine as it is holds whole debates in virtual time; latencies are drawn and answers are made up, so nobody is
-/// asked anything and nothing is stored. Latencies are log-normal, or those of debates in the store: by model and
+/// The real engine runs whole debates in virtual time. Latencies are drawn and answers are made up, so no model is
+/// called and nothing is stored. Latencies are log-normal, or those of debates in the store: by model and
 /// purpose, with replacement. Debates run side by side, 100 at a time, and learn from one another when to race. A
 /// second request may be sent for at most --hedge-share of the first ones.
 #[derive(Debug, clap::Args)]

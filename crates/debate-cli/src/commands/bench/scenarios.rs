@@ -290,10 +290,10 @@ impl Report {
             })
         });
         let comparisons = compared.iter().map(|(baseline, variant, comparison)| {
-            let mut told = json!(comparison);
-            told["baseline"] = baseline.scenario.name.as_str().into();
-            told["variant"] = variant.scenario.name.as_str().into();
-            told
+            let mut object = json!(comparison);
+            object["baseline"] = baseline.scenario.name.as_str().into();
+            object["variant"] = variant.scenario.name.as_str().into();
+            object
         });
         json!({
             "simulated": self.is_simulated,
@@ -327,7 +327,7 @@ impl Report {
                 "{variant} instead of {baseline}: {}",
                 comparison.recommendation.as_str()
             )));
-            told(&mut page, comparison);
+            show_comparison(&mut page, comparison);
         }
         page.into_text()
     }
@@ -354,7 +354,7 @@ fn rolls_back(compared: &[(&Measured, &Measured, Comparison)]) -> bool {
     compared.iter().any(|(_, _, comparison)| !comparison.triggers.is_empty())
 }
 
-fn told(page: &mut Page, comparison: &Comparison) {
+fn show_comparison(page: &mut Page, comparison: &Comparison) {
     let delta = comparison.delta;
     let of_runs = comparison.latency_reduction_95.map_or_else(String::new, |found| {
         format!(" (runs: {:.1} to {:.1}, 95 % interval of their mean)", found.low, found.high)

@@ -54,12 +54,12 @@ impl Propose {
             app.engine.propose_prompt(&folder, &self.role, self.window.into(), self.anyway, ACTOR).await;
         app.close().await;
         let proposed = proposed?;
-        let text = if self.json { json_of(&proposed) } else { self.told(&proposed) };
+        let text = if self.json { json_of(&proposed) } else { self.text_of(&proposed) };
         print(&text)?;
         Ok(End::Done)
     }
 
-    fn told(&self, proposed: &Proposed) -> String {
+    fn text_of(&self, proposed: &Proposed) -> String {
         let facts = &proposed.evidence;
         let interval =
             facts.interval_95.map_or_else(String::new, |(low, high)| format!(" ({low:.1} to {high:.1})"));

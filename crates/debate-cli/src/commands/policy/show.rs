@@ -42,12 +42,12 @@ impl Show {
         app.close().await;
         let proposal = proposal?;
         let shown = proposal.shown();
-        let text = if self.json { format!("{}\n", json!(shown)) } else { self.told(&shown) };
+        let text = if self.json { format!("{}\n", json!(shown)) } else { self.text_of(&shown) };
         print(&text)?;
         Ok(End::Done)
     }
 
-    fn told(&self, shown: &Shown<'_>) -> String {
+    fn text_of(&self, shown: &Shown<'_>) -> String {
         let (role, number, facts) = (&self.role, shown.number, shown.evidence);
         let state = match (shown.state, shown.accepted_by) {
             (_, Some(by)) => format!("accepted by {}", plain(by)),

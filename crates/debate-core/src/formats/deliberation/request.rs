@@ -164,7 +164,7 @@ impl<'a> AskedSkills<'a> {
         skills::resolve(own, by_name.map_or(&[], |(_, _, names)| names), &self.global)
     }
 
-    /// Notes skills for nobody in the debate.
+    /// Notes skills of speakers that are not in the debate.
     fn check_names<'s>(&self, speakers: impl Iterator<Item = &'s Speaker>) {
         let speakers: Vec<&Role> = speakers.map(|speaker| &speaker.name).collect();
         for (name, entry, _) in &self.by_name {

@@ -1,5 +1,5 @@
 //! What one call of a prediction debate may see. A prompt is rendered from this and cannot show more: the opening
-//! is blind (P4), the scorer is not told who spoke (P3).
+//! is blind (P4), the scorer is not shown who spoke (P3).
 
 use super::config::{Brief, Config, Criterion, Dates, InputTokens, Phase, Preset};
 use super::fact::ArgumentProse;
@@ -120,7 +120,7 @@ impl Words {
     }
 }
 
-/// What the scorer sees: the question and one argument, nobody's name.
+/// What the scorer sees: the question and one argument, without names of roles.
 #[derive(Debug, Clone)]
 pub struct ScoreView {
     /// The question.

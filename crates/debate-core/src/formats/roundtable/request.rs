@@ -177,7 +177,7 @@ fn agents(mode: Option<Mode>, seats: &[Seat<'_>], perspectives: &Field<'_>, seed
     seated.filter_map(agent).collect()
 }
 
-/// Returns the perspective of every seat; none where nobody can tell how they are assigned.
+/// Returns the perspective of every seat; none if their assignment is unknown.
 ///
 /// Where the mode was refused, only that is which would be wrong in any.
 fn experts(mode: Option<Mode>, seats: &[Seat<'_>], config: &Field<'_>, seed: u64) -> Vec<Option<Part>> {

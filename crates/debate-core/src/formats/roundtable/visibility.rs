@@ -1,5 +1,5 @@
 //! Who sees what (rules T2, T4): all rounds before; of its own round, an agent hears those before it only where rounds
-//! are run so; whoever is asked again sees nothing (rule T6).
+//! are run so; an agent that is asked again sees nothing (rule T6).
 
 use super::Roundtable;
 use super::call::{self, Call, Kind};
